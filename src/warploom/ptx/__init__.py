@@ -5,7 +5,7 @@ conditions as terms, and a rewritten module. Open `syntax/nodes.py` first, then 
 """
 
 from warploom.ptx.flow import branch_targets, flow_graph
-from warploom.ptx.liveness import pressure
+from warploom.ptx.liveness import liveness, pressure
 from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable, lower
 from warploom.ptx.simt import SUPPORTED, Counts, Finding, Launch, is_supported, launch
 from warploom.ptx.syntax import Module, exact, normal, parse
@@ -13,5 +13,6 @@ from warploom.ptx.verify import WARNINGS, verify
 
 __all__ = [
     "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Program", "Routine", "Variable",
-    "branch_targets", "exact", "flow_graph", "is_supported", "launch", "lower", "normal", "parse", "pressure", "verify",
+    "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse", "pressure",
+    "verify",
 ]  # fmt: skip

@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from warploom.ir import HoleArg, IndexConst, IndexExpr, index_text, parse_index, tabulate
-from warploom.ir.swizzle import SPACES, FunctionSet, IntArray
+from warploom.ir import HoleArg, IndexExpr, index_text, parse_index, tabulate
+from warploom.ir.swizzle import SPACES, FunctionSet, IntArray, kind_of
 from warploom.sketch import Sketch
 from warploom.solve import Alternative, Cost, StopSearchError
 from warploom.synth.network.network import HoleUses
@@ -216,21 +216,15 @@ def text_of(expr: IndexExpr, use: HoleUses) -> str:
 
 def table_of(expr: IndexExpr, use: HoleUses) -> IntArray | None:
     """Values of the expression on the hole's points, as the hole numbers them; None where it takes another value."""
-    match use.hole.kind:
-        case "const":
-            constants = use.hole.constants or (0,)
-            if not isinstance(expr, IndexConst) or expr.value not in constants:
-                return None
-            values = np.array(constants.index(int(expr.value)))
-        case "choose":
-            if not isinstance(expr, HoleArg):
-                return None
-            values = np.array(expr.position)
-        case _:
-            points: dict[IndexExpr, IntArray] = {HoleArg(n): use.points[:, n] for n in range(use.points.shape[1])}
-            try:
-                values = tabulate(expr, points)
-            except KeyError:
-                return None
-    table: IntArray = np.broadcast_to(values, len(use.points)).astype(np.int64)
-    return table if ((table >= 0) & (table < use.values)).all() else None
+    numbers = kind_of(use.hole).numbers(use.hole)
+    if numbers is None:
+        if not isinstance(expr, HoleArg) or expr.position >= use.values:
+            return None
+        return np.full(len(use.points), expr.position)
+    points: dict[IndexExpr, IntArray] = {HoleArg(n): use.points[:, n] for n in range(use.points.shape[1])}
+    try:
+        values = np.broadcast_to(tabulate(expr, points), len(use.points))
+    except KeyError:
+        return None
+    is_value = values[:, None] == np.array(numbers, np.int64)
+    return is_value.argmax(axis=1) if is_value.any(axis=1).all() else None

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import warploom.synth.compiled
 
-SHARED = {"warploom.ptx": {"Program", "Routine", "lower", "parse"}, "warploom.ptx.flow": {"branch_targets"}}
+SHARED = {
+    "warploom.ptx": {"TYPE_BITS", "Program", "Routine", "Variable", "branch_targets", "flow_graph", "liveness", "lower", "parse"}
+}
+"""A wrong liveness leaves registers undefined, which proves nothing."""
 SYNTAX = ("warploom.ptx.routine", "warploom.ptx.syntax")
 
 

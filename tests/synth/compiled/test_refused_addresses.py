@@ -33,9 +33,9 @@ def element(data: Data, kind: DType = u32) -> Term:
         (lambda: places().bitwise("and", TILE, TILE, 32), "bits of two addresses"),
         (lambda: places().bitwise("and", TILE, 1 << 20, 32), "bits of an address"),
         (lambda: places().bitwise("or", 1 << 16, TILE, 32), "bits of an address"),
-        (lambda: places(is_small=False).widened(TILE, 32, 64), "a wider word of an address"),
-        (lambda: places().widened(placed(1 << 13, (("tile", 2),)), 32, 64), "a wider word of an address"),
-        (lambda: places().widened(placed((1 << 12) + 65, (("tile", 1),)), 32, 64), "a wider word of an address"),
+        (lambda: places(is_small=False).widened(TILE, u32, 64), "a wider word of an address"),
+        (lambda: places().widened(placed(1 << 13, (("tile", 2),)), u32, 64), "a wider word of an address"),
+        (lambda: places().widened(placed((1 << 12) + 65, (("tile", 1),)), u32, 64), "a wider word of an address"),
     ],
 )
 def test_what_low_bits_and_bounds_do_not_tell(operation: Callable[[], int], told: str) -> None:
@@ -45,7 +45,7 @@ def test_what_low_bits_and_bounds_do_not_tell(operation: Callable[[], int], told
 
 def test_low_bits_and_words_that_are_known() -> None:
     assert places().bitwise("and", TILE, 1 << 15, 32) == 0
-    assert places().widened(TILE, 32, 64) is TILE
+    assert places().widened(TILE, u32, 64) is TILE
 
 
 @pytest.mark.parametrize("value", [TILE, Indexed(TILE, atom("i", ()))])

@@ -18,9 +18,9 @@ from warploom.ir import IndexExpr, fill
 from warploom.ir.swizzle import Functions, function_set
 from warploom.solve import Budget, Unknown, Unsat
 from warploom.synth import complete
-from warploom.synth.complete import kernel_algebra
 from warploom.synth.network.lower import lower
 from warploom.synth.network.network import Network
+from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.prove import prove
 from warploom.synth.proof.symbolic import execute, run_spec
 from warploom.synth.search.engine import Engine

@@ -23,6 +23,7 @@ from warploom.synth.compiled import CompiledProof
 from warploom.tools.command.lines import broken_rules
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import check
+from warploom.tools.explore import proof as proof_module
 from warploom.tools.explore.budget import OutOfTimeError
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.options import KernelOptions
@@ -195,8 +196,19 @@ def test_sizes_asked_for_are_proved_where_they_are_small() -> None:
 
 
 @needs_compiler
-def test_large_sizes_are_proved_at_small_ones() -> None:
+def test_what_one_block_does_not_tell_is_proved_at_a_small_size(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    refused = CompiledProof("unchecked", "", "blocks that differ")
+    monkeypatch.setattr(proof_module, "prove_blocks", lambda *_: refused)
     found = proof_of(kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
     assert found.verdict == "proved" and 0 < found.sizes["n"] < 1 << 20
-    assert "n" in found.sizes and found.seconds > 0
+    assert "blocks that differ" in found.reason and found.seconds > 0
+
+
+@needs_compiler
+def test_blocks_that_are_too_large_are_proved_at_a_small_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    asked = (kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    monkeypatch.setattr(proof_module, "MOST_OF_BLOCK", 1)
+    assert "a block does about" in proof_of(*asked).reason
+    assert (longer := proof_of(*asked, 1 << 20)).reason == "" and dict(longer.sizes) == sizes

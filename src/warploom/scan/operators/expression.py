@@ -93,7 +93,7 @@ class Expr:
 
     def __repr__(self) -> str:
         """For debuggers; `printing.python` is the text for people."""
-        return f"<{self.op} {self.value!r}>" if self.op in ("const", "var") else f"<{self.op} number {self.serial}>"
+        return f"<{self.op} {self.value!r}>" if self.op in ("const", "var") else f"<{self.op} of {len(self.args)}>"
 
 
 _Fields: TypeAlias = tuple[Op, tuple[Expr, ...], type, Value, tuple[tuple[int | Fraction, Monomial], ...], Sort]

@@ -44,13 +44,23 @@ from warploom.schedule.backbone.tilings import (
     tilings,
 )
 from warploom.schedule.backbone.verify import verify
-from warploom.schedule.backbone.window import NoWindowError, Window, count_stored, evaluate_window, moved, points_of
+from warploom.schedule.backbone.window import (
+    NoWindowError,
+    Repetition,
+    Window,
+    count_stored,
+    evaluate_window,
+    moved,
+    points_of,
+    repetition,
+)
 
 __all__ = [
-    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "REDUCING", "ROWS", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry",
-    "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator", "Parameter",
-    "Program", "Region", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window", "access_text",
-    "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles",
-    "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "moved", "no_tiles",
-    "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "tilings", "verify",
+    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "REDUCING", "ROWS", "Access", "Axis", "AxisSum", "AxisUse", "Backbone",
+    "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator",
+    "Parameter", "Program", "Region", "Repetition", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window",
+    "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored",
+    "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "moved",
+    "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "repetition",
+    "tilings", "verify",
 ]  # fmt: skip

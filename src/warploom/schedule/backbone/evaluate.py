@@ -66,9 +66,6 @@ class Evaluation:
         self.memory = memory
         self.parameters = parameters
         self.sizes = [a.size for a in backbone.axes]
-        self.starts = [0] * len(backbone.axes)
-        """First point of each axis; a part of the mathematics begins elsewhere and has fewer points."""
-
         self.values: dict[int, tuple[tuple[int, ...], Array]] = {}
         """By instruction: the axes that its value has, and the value over them."""
 
@@ -149,7 +146,7 @@ class Evaluation:
         for index, size in zip(access.indices, self.backbone.regions[access.region].shape, strict=True):
             total = np.full(shape, index.constant, np.int64)
             for axis, coefficient in index.terms:
-                total = total + coefficient * (self.starts[axis] + (grids[axis] if axis in grids else fixed[axis]))
+                total = total + coefficient * (grids[axis] if axis in grids else fixed[axis])
             inside &= (total >= 0) & (total < size)
             found.append(total)
         return found, inside

@@ -1,11 +1,12 @@
 """A part of what a backbone computes, as terms, and how that part moves when its axes do.
 
-The part at other points of parallel axes is the same mathematics of other elements: `moved` says of which ones, or why there
-is no such rule. So one part stands for all parts that it moves to.
+The part at other points of parallel axes is the same mathematics of other elements: `moved` says of which ones, or why there is
+no such rule. So one part stands for all parts that it moves to.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.schedule.backbone.evaluate import Array
-from warploom.schedule.backbone.nodes import Access, Backbone, Carry, Operator, Parameter, Region, Result, Role
+from warploom.schedule.backbone.nodes import Access, AxisSum, Backbone, Carry, Operator, Parameter, Region, Result, Role
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
-from warploom.terms import Term, atom
+from warploom.terms import Term, apply, atom
 
 Points = Sequence[tuple[int, int]]
 """First point and number of points of each axis."""
@@ -28,34 +29,116 @@ class NoWindowError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Repetition:
+    """Points of an axis that is summed over, taken as so many steps from some of them."""
+
+    axis: int
+    first: int
+    """First point of the first step."""
+    width: int
+    """Points of a step."""
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """A part of a backbone."""
 
     points: Points
     stored: Mapping[str, Mapping[int, Term]]
     """By output: place in memory and the term that it must hold."""
+    sums: Mapping[Term, Term]
+    """Symbols in these terms, and what each step of the repetition adds: `x[k, s]` is element k + s * n in step n."""
 
 
 def whole(backbone: Backbone) -> list[tuple[int, int]]:
     return [(0, axis.size) for axis in backbone.axes]
 
 
-def evaluate_window(backbone: Backbone, points: Points) -> Window:
-    """What the part at these points stores. NoWindowError where it needs values of other parts, or what the backbone writes."""
+def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | None = None) -> Window:
+    """Runs the part at these points and gives what it stores.
+
+    NoWindowError where it needs values of other parts, or what the backbone writes.
+    """
     _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if points[a] != (0, axis.size)})
-    found = _WindowEvaluation(backbone, points)
+    found = _WindowEvaluation(backbone, points, repeated)
+    if repeated is not None:
+        _check_repeated(backbone, repeated)
     found.run_all()
-    return Window(points, {backbone.regions[n].name: stored for n, stored in found.stored.items()})
+    return Window(points, {backbone.regions[n].name: stored for n, stored in found.stored.items()}, found.sums)
 
 
 class _WindowEvaluation(SymbolicEvaluation):
-    def __init__(self, backbone: Backbone, points: Points) -> None:
+    def __init__(self, backbone: Backbone, points: Points, repeated: Repetition | None) -> None:
         parameters = {o.name: atom(o.name, ()) for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
         super().__init__(backbone, {}, parameters)
-        self.starts = [first for first, _ in points]
-        self.sizes = [count for _, count in points]
+        self.repeated = repeated
+        self.coordinates = [np.arange(first, first + count) for first, count in points]
+        self.steps = [np.zeros(count, np.int64) for _, count in points]
+        """Points by which each point moves from step to step."""
+
+        if repeated is not None:
+            r, size = repeated, backbone.axes[repeated.axis].size
+            middle = np.arange(r.first, r.first + r.width)
+            rest = np.arange(r.first + r.width * r.steps, size)
+            self.coordinates[r.axis] = np.concatenate([np.arange(r.first), middle, rest])
+            self.steps[r.axis] = np.concatenate([np.zeros(r.first), np.full(r.width, r.width), np.zeros(len(rest))]).astype(
+                np.int64
+            )
+        self.sizes = [len(c) for c in self.coordinates]
         self.stored: dict[int, dict[int, Term]] = {}
-        self._symbols: dict[tuple[str, int], Term] = {}
+        self.sums: dict[Term, Term] = {}
+        self._symbols: dict[tuple[str, int, int], Term] = {}
+
+    def run(self, number: int) -> None:
+        instruction, repeated = self.backbone.instructions[number], self.repeated
+        carry = instruction.carry
+        if repeated is None or carry is None or repeated.axis not in carry.reduced:
+            super().run(number)
+            return
+        is_sum = instruction.operator is Operator.ADD and sum(isinstance(o, Carry) for o in instruction.operands) == 1
+        if not is_sum and not (
+            instruction.operator is Operator.FMA and [isinstance(o, Carry) for o in instruction.operands] == [False, False, True]
+        ):
+            raise NoWindowError(f"expected a sum over {self.backbone.axes[repeated.axis].name} in {instruction.name}")
+        kept = tuple(a for a in instruction.axes if a not in carry.reduced)
+        total = np.broadcast_to(self.broadcast(carry.init, kept, kept, {}), [self.sizes[a] for a in kept])
+        added = np.broadcast_to(self.number(0.0, instruction.dtype), total.shape)
+        reduced = tuple(a for a in instruction.axes if a in carry.reduced)
+        for point in itertools.product(*(range(self.sizes[a]) for a in reduced)):
+            fixed = dict(zip(reduced, point, strict=True))
+            if self.steps[repeated.axis][fixed[repeated.axis]]:
+                added = self.apply(instruction, kept, fixed, added)
+            else:
+                total = self.apply(instruction, kept, fixed, total)
+        self.values[number] = (kept, np.asarray(np.frompyfunc(self._with_sum, 2, 1)(total, added), object))
+
+    def _with_sum(self, total: Term, added: Term) -> Term:
+        symbol = atom("%part", (len(self.sums),))
+        self.sums[symbol] = added
+        return apply("+", total, symbol)
+
+    def places(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int]) -> tuple[list[Array], Array]:
+        found = [self._index(index, axes, fixed, self.coordinates) + index.constant for index in access.indices]
+        inside = np.ones(tuple(self.sizes[a] for a in axes), bool)
+        for place, size in zip(found, self.backbone.regions[access.region].shape, strict=True):
+            inside &= (place >= 0) & (place < size)
+        return found, inside
+
+    def _index(
+        self, index: AxisSum, axes: tuple[int, ...], fixed: dict[int, int], values: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """The index without its constant, `values` in place of the axes' points."""
+        shape = tuple(self.sizes[a] for a in axes)
+        total = np.zeros(shape, np.int64)
+        for axis, coefficient in index.terms:
+            if axis in axes:
+                at = [1] * len(axes)
+                at[axes.index(axis)] = -1
+                total = total + coefficient * values[axis].reshape(at)
+            else:
+                total = total + coefficient * int(values[axis][fixed[axis]])
+        return total
 
     def load(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
         region = self.backbone.regions[access.region]
@@ -65,9 +148,12 @@ class _WindowEvaluation(SymbolicEvaluation):
         if access.fill is None and not inside.all():
             raise IndexError(f"a load from {region.name!r} leaves its shape")
         flat = np.broadcast_to(_flat(region, places), inside.shape)
+        steps = np.broadcast_to(_flat(region, [self._index(i, axes, fixed, self.steps) for i in access.indices]), inside.shape)
         found = np.empty(flat.shape, object)
         found[...] = self.number(access.fill or 0.0, region.dtype)[()]
-        found[inside] = [self._symbol(region.name, int(k)) for k in flat[inside]]
+        found[inside] = [
+            self._symbol(region.name, k, step) for k, step in zip(flat[inside].tolist(), steps[inside].tolist(), strict=True)
+        ]
         return found
 
     def store(self, access: Access, axes: tuple[int, ...], value: Terms) -> None:
@@ -77,10 +163,10 @@ class _WindowEvaluation(SymbolicEvaluation):
         flat = np.broadcast_to(flat, inside.shape)
         into.update(zip(flat[inside].tolist(), np.broadcast_to(value, inside.shape)[inside].tolist(), strict=True))
 
-    def _symbol(self, name: str, place: int) -> Term:
-        key = (name, place)
+    def _symbol(self, name: str, place: int, step: int) -> Term:
+        key = (name, place, step)
         if key not in self._symbols:
-            self._symbols[key] = atom(name, (place,))
+            self._symbols[key] = atom(name, (place, step) if step else (place,))
         return self._symbols[key]
 
 
@@ -89,6 +175,60 @@ def _flat(region: Region, places: Sequence[Array]) -> NDArray[np.int64]:
     for place, stride in zip(places, region.strides, strict=True):
         total = total + stride * place
     return np.asarray(total, np.int64)
+
+
+# ------------------------------------------------------------ sums of many steps
+
+
+def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]], steps: int) -> Repetition:
+    """The points of a summed axis that so many steps of a loop visit. NoWindowError.
+
+    moves: by input that moves with the steps, by how many elements, and the places of the first step.
+    """
+    loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD and i.access is not None]
+    for axis in sorted(_reduced(backbone)):
+        weights = [(backbone.regions[a.region], a, _weight(backbone.regions[a.region], a, axis)) for a in loads]
+        widths = {moves[r.name][0] // w for r, _, w in weights if r.name in moves and w}
+        if len(widths) != 1 or any(w * next(iter(widths)) != (moves[r.name][0] if r.name in moves else 0) for r, _, w in weights):
+            continue
+        (width,) = widths
+        firsts = [f for r, a, _ in weights if r.name in moves and (f := _first(r, a, axis, moves[r.name][1])) is not None]
+        if width > 0 and firsts and 0 <= min(firsts) <= backbone.axes[axis].size - width * steps:
+            return Repetition(axis, min(firsts), width, steps)
+    raise NoWindowError("expected a loop whose steps go along one axis that is summed over")
+
+
+def _weight(region: Region, access: Access, axis: int) -> int:
+    """By how many elements the access lies further on at the next point of the axis."""
+    return sum(s * c for s, index in zip(region.strides, access.indices, strict=True) for a, c in index.terms if a == axis)
+
+
+def _first(region: Region, access: Access, axis: int, places: Sequence[int]) -> int | None:
+    """The first point of the axis at these places, where an index of the access is that axis."""
+    for dimension, index in enumerate(access.indices):
+        if index.terms == ((axis, 1),):
+            return int(_indices(region, np.asarray(places, np.int64))[dimension].min()) - index.constant
+    return None
+
+
+def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
+    """That the axis is only summed over, and that being inside an array does not depend on it."""
+    name = backbone.axes[repeated.axis].name
+    for instruction in backbone.instructions:
+        access = instruction.access
+        if access is not None and access.fill is not None and any(a == repeated.axis for i in access.indices for a, _ in i.terms):
+            raise NoWindowError(f"expected all points of {name} to be inside {backbone.regions[access.region].name}")
+        if instruction.operator is Operator.STORE and repeated.axis in instruction.axes:
+            raise NoWindowError(f"expected no store at each point of {name}")
+        for operand in instruction.operands:
+            if isinstance(operand, Result):
+                producer = backbone.instructions[operand.instruction]
+                is_summed = producer.carry is not None and repeated.axis in producer.carry.reduced
+                is_own = repeated.axis in operand.mapped and repeated.axis in instruction.axes
+                if repeated.axis in producer.axes and not is_summed and not is_own:
+                    raise NoWindowError(f"expected {instruction.name} to use its own point of {name}")
+            if isinstance(operand, Carry) and repeated.axis in backbone.instructions[operand.init].axes:
+                raise NoWindowError(f"expected {instruction.name} to begin with one value for all points of {name}")
 
 
 # ------------------------------------------------------------ which part
@@ -140,8 +280,8 @@ def count_stored(backbone: Backbone, name: str) -> int:
 
 
 def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]], counts: Sequence[int]) -> None:
-    """That the part computes, in every block of a box, what the box's first block must compute, of elements that lie further on
-    by `moves` from block to block along each axis of the box. NoWindowError where that is not seen.
+    """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
+    from block to block along each axis of the box; NoWindowError where that is not seen.
 
     counts: blocks along each axis. Arrays that are not in `moves` are not accessed.
     """
@@ -207,7 +347,7 @@ def _nearest(value: int, stride: int) -> int:
 
 
 def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
-    """That no instruction gathers these axes: they are nowhere reduced, and values go to the same point."""
+    """NoWindowError where an instruction gathers these axes: they must be reduced nowhere, and values go to the same point."""
     if at := moving & _reduced(backbone):
         raise NoWindowError(f"expected blocks that do not share the sum over {backbone.axes[min(at)].name}")
     for instruction in backbone.instructions:
@@ -226,7 +366,7 @@ def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
 def _check_inside_alike(
     backbone: Backbone, access: Access, axes: tuple[int, ...], points: Points, corners: Sequence[Sequence[int]]
 ) -> None:
-    """That each point of the part is inside the array in every block or in none."""
+    """NoWindowError unless each point of the part is inside the array in every block or in none."""
     if access.fill is None:
         return
     for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
@@ -272,7 +412,7 @@ def _axes_of(access: Access) -> list[tuple[int | None, int, int]]:
 
 
 def _check_injective(region: Region) -> None:
-    """That each place of the array has one index: each stride is longer than all that the smaller ones reach."""
+    """NoWindowError unless each place of the array has one index: each stride is longer than all that the smaller ones reach."""
     pairs = sorted(zip(region.strides, region.shape, strict=True), reverse=True)
     for n, (stride, _) in enumerate(pairs):
         if stride < 1 + sum((size - 1) * other for other, size in pairs[n + 1 :]):

@@ -9,14 +9,17 @@ from warploom.synth.compiled.boxes import NotAlikeError, Stores, count_of_differ
 from warploom.synth.compiled.comparison import Difference
 from warploom.synth.compiled.completed import prove_compiled
 from warploom.synth.compiled.equivalence import prove_equivalent
+from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Access, Fault, FaultError
+from warploom.synth.compiled.linear import NotLinearError, expanded
 from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, judged, prove_launch
+from warploom.synth.compiled.rounds import Repeat
 
 __all__ = [
-    "Access", "Argument", "ArrayArgument", "Box", "CompiledProof", "Difference", "Fault", "FaultError", "NotAlikeError",
-    "ScalarArgument", "Stores", "Symbol", "SymbolicRun", "Wanted", "check_parameters", "count_of_different", "elements_moved",
-    "joined_domain", "judged", "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_plain_spec",
-    "run_symbolically",
+    "RECONVERGED", "Access", "Argument", "ArrayArgument", "Box", "CompiledProof", "Difference", "Fault", "FaultError",
+    "NotAlikeError", "NotLinearError", "Repeat", "ScalarArgument", "Stores", "Symbol", "SymbolicRun", "Wanted",
+    "check_parameters", "count_of_different", "elements_moved", "expanded", "joined_domain", "judged", "prove_compiled",
+    "prove_equivalent", "prove_launch", "run_boxes", "run_plain_spec", "run_symbolically",
 ]  # fmt: skip

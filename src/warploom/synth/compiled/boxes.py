@@ -31,13 +31,25 @@ def run_boxes(
     block: Triple,
     *,
     dynamic_shared_bytes: int = 0,
+    has_rounds_left_out: bool = False,
+    step_limit: int | None = None,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block. As `run_symbolically`; NotAlikeError."""
     left, made = [Box((0, 0, 0), grid)], 1
     while left:
         box = left.pop()
         try:
-            run = run_symbolically(program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, box=box)
+            run = run_symbolically(
+                program,
+                kernel,
+                arguments,
+                grid,
+                block,
+                dynamic_shared_bytes=dynamic_shared_bytes,
+                box=box,
+                has_rounds_left_out=has_rounds_left_out,
+                step_limit=step_limit,
+            )
         except SplitError as split:
             made += 1
             if made > _MOST_BOXES:

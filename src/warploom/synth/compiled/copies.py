@@ -22,7 +22,7 @@ _MATRIX_ROWS, _ROW_BYTES = 8, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Copy:
+class Copy:
     """Words on their way."""
 
     target: Region
@@ -36,11 +36,11 @@ class _Copy:
 
 
 @dataclass(slots=True)
-class _Queue:
+class Queue:
     """Copies of one thread."""
 
-    open: list[_Copy] = field(default_factory=list[_Copy])
-    groups: list[list[_Copy]] = field(default_factory=list[list[_Copy]])
+    open: list[Copy] = field(default_factory=list[Copy])
+    groups: list[list[Copy]] = field(default_factory=list[list[Copy]])
 
 
 class Copies:
@@ -81,6 +81,8 @@ class Copies:
 
         def run(block: Block, lanes: Lanes) -> None:
             amounts = given(block, lanes)
+            if all(isinstance(amount, int) and amount == size for amount in amounts):
+                self.transfers.check_all_steps(sources(block, lanes), size)
             for t, to, amount in zip(lanes, targets(block, lanes), amounts, strict=True):
                 assert isinstance(to, int)
                 if not isinstance(amount, int) or amount.__class__ is Placed or amount % _WORD or not 0 <= amount <= size:
@@ -97,10 +99,13 @@ class Copies:
                         raise block.fault("misaligned", message, index, thread=t, what="load", element=source.name)
                     self.transfers.remember(block, t, source, start, amount, "load", index)
                     values = self._words(source, start, amount)
+                    if step := self.transfers.step_of(place):
+                        values = tuple(self.transfers.moved(v, step, index) for v in values)
+                        source = None  # what moves is not written
                 marker = Undefined("an asynchronous copy that nobody has waited for", line)
                 for k in range(0, size, _WORD):
                     target.store(at + k, _WORD, marker, index, self.launch.data)
-                self._queue(block, t).open.append(_Copy(target, at, size, source, start, values, marker))
+                self._queue(block, t).open.append(Copy(target, at, size, source, start, values, marker))
 
         return run
 
@@ -122,10 +127,10 @@ class Copies:
     def _words(self, region: Region, offset: int, size: int) -> tuple[Value, ...]:
         return tuple(region.load(offset + k, _WORD, self.launch.data) for k in range(0, size, _WORD))
 
-    def _queue(self, block: Block, thread: int) -> _Queue:
+    def _queue(self, block: Block, thread: int) -> Queue:
         found = block.copies.get(thread)
-        if not isinstance(found, _Queue):
-            found = block.copies[thread] = _Queue()
+        if not isinstance(found, Queue):
+            found = block.copies[thread] = Queue()
         return found
 
     def _commit(self, block: Block, lanes: Lanes) -> None:
@@ -147,7 +152,7 @@ class Copies:
             for copy in done:
                 self._arrived(block, t, copy, index)
 
-    def _arrived(self, block: Block, thread: int, copy: _Copy, index: int) -> None:
+    def _arrived(self, block: Block, thread: int, copy: Copy, index: int) -> None:
         data, target, at = self.launch.data, copy.target, copy.target_offset
         self.transfers.remember(block, thread, target, at, copy.size_bytes, "store", index)
         if copy.source is not None:

@@ -18,10 +18,9 @@ from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.synth.compiled.placed import Placed
+from warploom.synth.compiled.placed import UNSIGNED, Placed
 from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
-UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
 _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
@@ -446,4 +445,7 @@ def fits(term: Term, narrow: DType) -> bool:
     if term.op in _ORDERED:
         return all(fits(a, narrow) for a in (term.args[:1] if term.op == ">>" else term.args))
     source = _source(term)
-    return source is not None and not source.is_float and is_exact(source, narrow)
+    if source is None or source.is_float:
+        return False
+    target = BY_NAME[term.op.split(".")[2]]
+    return is_exact(source, narrow) and is_exact(source, target)  # a negative number as an unsigned word is a large one

@@ -21,6 +21,7 @@ from warploom.synth.compiled.memory import Memory, Region, Stored
 from warploom.synth.compiled.moving import Moving
 from warploom.synth.compiled.placed import Places
 from warploom.synth.compiled.placed import Variable as PlacedVariable
+from warploom.synth.compiled.rounds import Repeat, Rounds
 from warploom.synth.compiled.schedule import run_launch
 from warploom.synth.compiled.threads import Launch
 from warploom.terms import Term, atom, component, pack
@@ -95,6 +96,8 @@ class SymbolicRun:
     loaded: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     """Arrays that blocks of a box load from and store to."""
+    repeats: tuple[Repeat, ...] = ()
+    """Rounds of loops that were left out, in order."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """Names for the domain: variables of the module that are stored to and that nobody compares."""
@@ -147,11 +150,14 @@ def run_symbolically(
     is_alone: bool = False,
     order: tuple[str, ...] = (),
     box: Box | None = None,
+    has_rounds_left_out: bool = False,
+    step_limit: int | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
 
     box: run its first block only, which stands for all blocks of the box. SplitError where they do not run alike.
+    has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -159,6 +165,7 @@ def run_symbolically(
     FaultError at the first fault of the program; UserError: NO_KERNEL, ARGUMENTS, ARGUMENT_TYPE, LAUNCH; UnsupportedError for
     what depends on data, for instructions that are not followed and past the step limit.
     """
+    step_limit = STEP_LIMIT if step_limit is None else step_limit
     routine = program.kernel(kernel)
     if len(arguments) != len(routine.parameters):
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"
@@ -184,19 +191,21 @@ def run_symbolically(
             value = _scalar(argument, data)
         parameters[parameter.name] = _parameter(parameter, value)
     launch = Launch(
-        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=STEP_LIMIT,
+        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=step_limit,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
         first_block=None if box is None else box.first,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
+    rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None
     try:
         run_launch(launch, make_steps(launch))
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise
     return SymbolicRun(
-        data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), STEP_LIMIT - launch.steps_left,
+        data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), step_limit - launch.steps_left,
         launch.module_variables, frozenset(places.ordered), launch.moves, frozenset(launch.loaded), frozenset(launch.stored),
+        tuple(rounds.repeats) if rounds is not None else (),
     )  # fmt: skip
 
 

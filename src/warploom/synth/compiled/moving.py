@@ -14,6 +14,8 @@ from typing import NoReturn
 
 from warploom.core import DType
 
+ROUND = "%round"
+"""Position that counts the rounds of a loop."""
 Slopes = dict[str, int]
 """Position and how much a number grows when the position grows by one."""
 
@@ -62,9 +64,7 @@ class Moving:
         """A word as a number of integer type `kind` that wraps nowhere in the box. SplitError where it does."""
         number, slopes = number_of(word, kind), self.slopes(of, kind.bits)
         least = -(1 << (kind.bits - 1)) if kind.kind == "int" else 0
-        beyond = least + (1 << kind.bits)
-        if not self.is_never_negative(number - least, slopes) or not self.is_never_negative(beyond - 1 - number, negated(slopes)):
-            raise AssertionError("the number in the first block is one of its type")
+        self.stays_between(number, slopes, least, least + (1 << kind.bits) - 1)
         return number, slopes
 
     def compare(
@@ -85,6 +85,11 @@ class Moving:
                 return self.is_never_negative(y - x, negated(difference))
             case _:
                 return self._is_zero(x - y, difference) == (op == "==")
+
+    def stays_between(self, number: int, slopes: Slopes, least: int, greatest: int) -> None:
+        """SplitError for a number that the first block has in these bounds and others have not."""
+        if not (self.is_never_negative(number - least, slopes) and self.is_never_negative(greatest - number, negated(slopes))):
+            raise AssertionError("the number in the first block is in its bounds")
 
     def range(self, number: int, slopes: Slopes) -> tuple[int, int]:
         """The least and the greatest value in the box."""

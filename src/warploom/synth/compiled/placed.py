@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from warploom.core import DType
+from warploom.core import BY_NAME, DType
 from warploom.operations import COMPARISONS
 from warploom.synth.compiled.moving import Moving, PlacementError, number_of
 
 _GUARANTEED = 256
 """Bytes to a multiple of which cudaMalloc allocates (CUDA C++ Programming Guide, Device Memory Accesses)."""
+UNSIGNED = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 _BEFORE, _AFTER = 1 << 12, 1 << 39
 """Bytes before and behind an array in global memory whose addresses do not wrap around."""
 Of = tuple[tuple[str, int], ...]
+_JOINED: Of = (("bits of several numbers", 1),)
+"""Stands for a number that is no sum: no operation but a mask is followed."""
 
 
 class Placed(int):
@@ -27,6 +30,8 @@ class Placed(int):
 
     of: Of
     """Variable and how often its address is added; sorted, never empty."""
+    parts: tuple[int, ...] = ()
+    """Numbers of which it is the bitwise or, where that is no sum; then `of` is `_JOINED`."""
 
 
 @dataclass(slots=True)
@@ -102,6 +107,8 @@ class Places:
         total = constant
         for weight, value in zip(weights, values, strict=True):
             total += weight * int(value)
+            if isinstance(value, Placed) and value.parts:
+                raise PlacementError("bits of several numbers")
             for name, count in _of(value):
                 of[name] = of.get(name, 0) + weight * count
         mask = (1 << bits) - 1
@@ -111,6 +118,8 @@ class Places:
     def low_bits(self, value: int, count: int) -> int:
         """The lowest `count` bits, where the variables' alignment tells them."""
         for name, times in _of(value):
+            if name not in self.variables and name not in self.moving.last:
+                raise PlacementError(name)
             if name in self.moving.last:
                 if times % (1 << count):
                     raise PlacementError("low bits of the position of a block")
@@ -122,19 +131,42 @@ class Places:
         """and, or, xor with a known number that touches low bits only, or leaves them out."""
         value, known = (a, b) if a.__class__ is Placed else (b, a)
         if known.__class__ is Placed:
+            if op == "or" and self._moves(value) and self._moves(known):
+                return _joined(value, known)
             raise PlacementError("bits of two addresses")
         mask = (1 << bits) - 1
+        if op == "and" and isinstance(value, Placed) and value.parts:
+            return _either([self.bitwise("and", part, known, bits) if _of(part) else part & known for part in value.parts])
+        if op == "or" and self._moves(value) and (value.parts if isinstance(value, Placed) else ()):
+            return _joined(value, known)
+        if op == "and" and self._moves(value) and (above := self._above(value, known, bits)) is not None:
+            return above
         if op == "xor" and known == mask:
             return self.linear((-1,), (value,), -1, bits)
         if op == "and" and known.bit_length() > bits // 2 and (known ^ mask).bit_length() < bits // 2:
             low = self.low_bits(value, (known ^ mask).bit_length())
             return self.linear((1,), (value,), (low & known) - low, bits)
+        if op == "or" and self._moves(value) and not self._is_multiple(value, known.bit_length()):
+            return _joined(value, known)
         if known.bit_length() > bits // 2:
             raise PlacementError("bits of an address")
         low = self.low_bits(value, known.bit_length())
         if op == "and":
             return low & known
         return self.linear((1,), (value,), (low | known if op == "or" else low ^ known) - low, bits)
+
+    def _is_multiple(self, value: int, bits: int) -> bool:
+        return all(slope % (1 << bits) == 0 for _, slope in _of(value))
+
+    def _above(self, value: int, known: int, bits: int) -> int | None:
+        """The high bits of a number that moves, where they are the same in the whole box: SplitError where they are not.
+        None: `known` is no mask of high bits, or the number moves in high bits only."""
+        low = known ^ ((1 << bits) - 1)
+        if low & (low + 1) or self._is_multiple(value, low.bit_length()):
+            return None
+        number, slopes = self.moving.exactly(int(value), _of(value), UNSIGNED[bits])
+        self.moving.stays_between(number, slopes, number & known, (number & known) + low)
+        return number & known
 
     def widened(self, value: int, source: DType, target_bits: int) -> int:
         """A conversion between words: of low bits, of an address that fits, or of a number that moves and does not wrap."""
@@ -184,7 +216,7 @@ class Places:
         return run
 
     def _moves(self, *values: int) -> bool:
-        return any(self.moving.is_part_of(_of(v)) for v in values)
+        return any(self.moving.is_part_of(_of(v)) or (isinstance(v, Placed) and v.parts) for v in values)
 
     def _exactly(self, value: int, kind: DType, times: int, bits: int) -> int:
         """A number that moves, times a known one, in wider words."""
@@ -264,6 +296,24 @@ class Places:
 def _known(value: object) -> int:
     assert isinstance(value, int)
     return value
+
+
+def _or(values: Sequence[int]) -> int:
+    total = 0
+    for value in values:
+        total |= value
+    return total
+
+
+def _joined(*values: int) -> Placed:
+    parts = tuple(p for v in values for p in (v.parts if isinstance(v, Placed) and v.parts else (v,)))
+    made = placed(_or([int(p) for p in parts]), _JOINED)
+    made.parts = parts
+    return made
+
+
+def _either(values: Sequence[int]) -> int:
+    return _joined(*values) if any(map(_of, values)) else _or(values)
 
 
 def _of(value: int) -> Of:

@@ -196,7 +196,9 @@ def _elements(
         for k in sorted(written):
             wanted = want.of_some.get(k)
             term = atom(argument.name, (k,)) if wanted is None else wanted
-            yield Element(argument.name, (k,), argument.dtype, term, run.content(argument, k), run.routine.span(written[k]).line)
+            found = run.content(argument, k)
+            found = replaced(found) if replaced is not None and isinstance(found, Term) else found
+            yield Element(argument.name, (k,), argument.dtype, term, found, run.routine.span(written[k]).line)
         return
     flat: list[Any] = want.terms.ravel().tolist()
     stored: list[bool] = want.stored.ravel().tolist()

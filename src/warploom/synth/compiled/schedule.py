@@ -6,10 +6,12 @@ from collections.abc import Callable
 from itertools import product
 from math import inf
 
+from warploom.core import UnsupportedError
 from warploom.synth.compiled.arithmetic import NotFollowedError
 from warploom.synth.compiled.data import Comparison, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError
 from warploom.synth.compiled.memory import UntoldError
+from warploom.synth.compiled.moving import SplitError
 from warploom.synth.compiled.threads import WARP, Arrival, Block, Lanes, Launch
 
 WARP_BARRIER = "bar.warp.sync"
@@ -118,7 +120,16 @@ class _BlockRun:
         while self.ready or self._release():
             place = min(self.ready)
             lanes = self.ready.pop(place)
-            self._run_from(place, lanes)
+            try:
+                self._run_from(place, lanes)
+            except (SplitError, FaultError, UnsupportedError, NoBitsError, NotFollowedError) as error:
+                rounds = self.block.launch.rounds
+                header = None if rounds is None else rounds.failed(self.block, error)
+                if header is None:
+                    raise
+                self.meeting, self.barriers, self.passed = {}, {}, {}
+                self.block.exited.clear()
+                self.ready = {header: self.block.everyone}
         if self.meeting or any(phase.waiting for phase in self.barriers.values()):
             self._stuck()
 
@@ -147,7 +158,10 @@ class _BlockRun:
                     staying = {t for group in targets.values() for t in group}
                     block.exited.update(t for t in lanes if t not in staying)
                 if len(targets) == 1:
+                    before = place
                     ((place, lanes),) = targets.items()
+                    if launch.rounds is not None and place <= before and len(lanes) == block.count and self._is_alone():
+                        launch.rounds.arrive(block, place)
                     if place > limit:
                         break
                     continue
@@ -165,6 +179,10 @@ class _BlockRun:
             step.action(block, lanes)
             place += 1
         self._enter(place, lanes)
+
+    def _is_alone(self) -> bool:
+        """Whether nobody waits anywhere."""
+        return not (self.ready or self.meeting or self.passed or any(p.waiting or p.arrivals for p in self.barriers.values()))
 
     def _enter(self, place: int, lanes: Lanes) -> None:
         before = self.ready.get(place)
@@ -254,7 +272,7 @@ class _BlockRun:
             message = f"expected a thread that waits at barrier {number}, all that come only arrive"
             raise block.launch.unsupported(message, phase.arrivals[0][0])
         epoch = block.epoch
-        block.synchronise(waiting, [a for _, a in phase.arrivals])
+        block.synchronise(waiting, [a for _, a in phase.arrivals], with_exited=not phase.count)
         if block.epoch > epoch:
             self.passed.pop(number, None)
         else:

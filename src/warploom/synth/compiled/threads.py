@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +22,17 @@ from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 
 Lanes = list[int]
+
+
+class RoundsSeen(Protocol):
+    """What a run tells of the rounds of its loops (`rounds.py`)."""
+
+    @property
+    def is_general(self) -> bool: ...
+
+    def arrive(self, block: Block, header: int) -> None: ...
+
+    def failed(self, block: Block, error: Exception) -> int | None: ...
 
 
 @dataclass(slots=True)
@@ -46,6 +58,9 @@ class Launch:
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     first_block: Triple | None = None
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
+    rounds: RoundsSeen | None = None
+    """Follows the rounds of loops; None: each is run."""
+    symbols: int = 0
     moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By array: bytes by which the accesses of a block lie further on than those of the block before."""
     loaded: set[str] = field(default_factory=set[str])
@@ -53,6 +68,11 @@ class Launch:
     """Arrays, where one block stands for several."""
     notes: set[str] = field(default_factory=set[str])
     """Notes that the domain of a proof must state besides the algebra."""
+
+    def next_symbol(self) -> int:
+        """A number for a symbol of the run's own."""
+        self.symbols += 1
+        return self.symbols
 
     def span(self, instruction: int) -> Span:
         return self.routine.span(instruction)
@@ -124,10 +144,20 @@ class Block:
             for variables in self.local:
                 region = variables.add(variable.name, variable.size_bytes, is_tracked=False)
                 self._place(variable, region)
-        for variable in (*launch.module_shared, *launch.routine.variables.values()):
-            if variable.space == "shared":
-                size = variable.size_bytes or launch.dynamic_shared_bytes
-                self._place(variable, self.shared.add(variable.name, size, is_tracked=True))
+        shared = [v for v in (*launch.module_shared, *launch.routine.variables.values()) if v.space == "shared"]
+        for variable in shared:
+            if variable.size_bytes:
+                self._place(variable, self.shared.add(variable.name, variable.size_bytes, is_tracked=True))
+        self._declare_dynamic([v for v in shared if not v.size_bytes])
+
+    def _declare_dynamic(self, variables: list[Variable]) -> None:
+        """Arrays of unknown size (`.extern .shared`) all begin at one address, that of the launch's dynamic shared memory."""
+        if not variables:
+            return
+        widest = max(variables, key=lambda v: v.align)
+        self._place(widest, self.shared.add(widest.name, self.launch.dynamic_shared_bytes, is_tracked=True))
+        for variable in variables:
+            self.names[variable.name] = self.names[widest.name]
 
     def _place(self, variable: Variable, region: Region) -> None:
         region.align = variable.align
@@ -166,9 +196,12 @@ class Block:
             return True
         return self._seen is not None and bool(self._seen[thread, earlier.thread] >= earlier.time)
 
-    def synchronise(self, lanes: Sequence[int], arrivals: Sequence[Arrival] = ()) -> None:
-        """Orders what these threads did, and what others did before they arrived, before what these will do."""
-        if not arrivals and len(lanes) + len(self.exited) >= self.count:
+    def synchronise(self, lanes: Sequence[int], arrivals: Sequence[Arrival] = (), *, with_exited: bool = False) -> None:
+        """Orders what these threads did, and what others did before they arrived, before what these will do.
+
+        with_exited: what threads did that have ended comes before it, too, as at a barrier that waits for the whole block.
+        """
+        if not arrivals and len(lanes) + (len(self.exited) if with_exited else 0) >= self.count:
             self.epoch += 1
             return
         seen = self._seen_by_thread()
@@ -187,6 +220,11 @@ class Block:
         found = Arrival(thread, self.times[thread], self._seen_by_thread()[thread].copy())
         self.times[thread] += 1
         return found
+
+    @property
+    def has_partial_order(self) -> bool:
+        """Whether some threads, and not all, have waited for each other."""
+        return self._seen is not None
 
     def has_seen(self, thread: int, other: int, time: int) -> bool:
         """Whether what `other` did from its moment `time` on is in part ordered before what `thread` does now."""

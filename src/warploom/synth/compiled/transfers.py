@@ -11,10 +11,12 @@ from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
+from warploom.synth.compiled.moving import ROUND, SplitError
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Placed, PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
+from warploom.terms import Term, atom
 
 _SPACES = ("global", "shared", "local", "param", "const")
 _PLAIN = frozenset({
@@ -49,16 +51,21 @@ class Transfers:
 
         def run(block: Block, lanes: Lanes) -> None:
             columns: list[list[Value]] = [[] for _ in writers]
-            for t, address in zip(lanes, addresses(block, lanes), strict=True):
+            places = addresses(block, lanes)
+            self.check_all_steps(places, size * len(writers))
+            for t, address in zip(lanes, places, strict=True):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(writers), "load", index)
                 if is_constant and region.is_written:
                     message = f"expected {region.name} not to be written, since ld.global.nc reads it in the same launch"
                     raise block.fault("read-only", message, index, thread=t, what="load", element=region.name)
+                region.is_read_only = region.is_read_only or is_constant
                 if region.is_tracked:
                     self.remember(block, t, region, offset, size * len(writers), "load", index)
+                step = self.step_of(address)
                 for k, column in enumerate(columns):
-                    column.append(region.load(offset + k * size, size, self.launch.data))
+                    value = region.load(offset + k * size, size, self.launch.data)
+                    column.append(self.moved(value, step, index) if step else value)
             for writer, column, extension in zip(writers, columns, extend, strict=True):
                 writer(block, lanes, column if extension is None else [extension(v) for v in column])
 
@@ -112,8 +119,8 @@ class Transfers:
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(readers), "store", index)
-                if region.is_constant:
-                    message = f"expected a store to memory that can be written, {region.name} is constant"
+                if (reason := _only_read(region)) is not None:
+                    message = f"expected a store to memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
                 if region.is_tracked:
                     whole = size * len(readers)
@@ -154,8 +161,8 @@ class Transfers:
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size, "reduction", index)
-                if region.is_constant:
-                    message = f"expected an update of memory that can be written, {region.name} is constant"
+                if (reason := _only_read(region)) is not None:
+                    message = f"expected an update of memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
                 self.remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
@@ -207,8 +214,19 @@ class Transfers:
     ) -> None:
         """The access in all blocks of the box: inside and aligned, and as far on as the block's other accesses to the array."""
         launch, moving = self.launch, self.launch.places.moving
-        of = tuple((n, c) for n, c in address.of if n in moving.last) if isinstance(address, Placed) else ()
-        slopes = {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]}
+        of = tuple((n, c) for n, c in address.of if n not in launch.places.variables) if isinstance(address, Placed) else ()
+        try:
+            slopes = {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]}
+        except PlacementError as error:
+            raise launch.unsupported(f"expected an address that moves evenly from block to block, got {error}", index) from error
+        step = slopes.pop(ROUND, 0)
+        is_global = launch.memory.at(region.base) is region
+        if launch.rounds is not None and launch.rounds.is_general:
+            if is_global and what != "load":
+                raise SplitError(ROUND, 0)
+            if step and (not is_global or step % size):
+                raise SplitError(ROUND, 0)
+            self._check_steps(step, *moving.range(offset, slopes), region.size_bytes - size)
         least, greatest = moving.range(offset, slopes)
         if least < 0 or greatest > region.size_bytes - size:
             message = f"expected a {what} inside an array, got one of {size} bytes at byte {least if least < 0 else greatest} of "
@@ -217,7 +235,7 @@ class Transfers:
         if any(slope % size for slope in slopes.values()):
             message = f"expected an address that is a multiple of {size} in every block, got one in {region.name} that is not"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
-        if launch.memory.at(region.base) is not region:
+        if not is_global:
             if slopes:
                 raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
             return
@@ -226,6 +244,49 @@ class Transfers:
             message = f"expected all accesses to {region.name} to move alike from block to block, got {known} and {slopes} bytes"
             raise launch.unsupported(message, index)
         (launch.loaded if what == "load" else launch.stored).add(region.name)
+
+    def _check_steps(self, step: int, least: int, greatest: int, last: int) -> None:
+        """SplitError where an access leaves its array in a later step of a loop."""
+        room = last - greatest if step > 0 else least
+        if step and room >= 0 and room // abs(step) < self.launch.places.moving.last[ROUND]:
+            raise SplitError(ROUND, room // abs(step) + 1)
+
+    def check_all_steps(self, addresses: list[Value], size: int) -> None:
+        """SplitError at the first step in which one of these accesses leaves its array."""
+        launch = self.launch
+        if launch.rounds is None or not launch.rounds.is_general:
+            return
+        moving, at = launch.places.moving, launch.places.moving.last[ROUND] + 1
+        for address in addresses:
+            step = self.step_of(address)
+            if not step or not isinstance(address, Placed) or (region := launch.memory.at(address)) is None:
+                continue
+            others = {n: s for n, s in address.of if n in moving.last and n != ROUND}
+            offset = int(address) - region.base
+            least, greatest = moving.range(offset, moving.slopes(tuple(others.items()), 64))
+            room = region.size_bytes - size - greatest if step > 0 else least
+            if room >= 0:
+                at = min(at, room // abs(step) + 1)
+        if at <= moving.last[ROUND]:
+            raise SplitError(ROUND, at)
+
+    def step_of(self, address: Value) -> int:
+        """Bytes by which an address moves from step to step of a loop."""
+        if self.launch.rounds is None or not isinstance(address, Placed):
+            return 0
+        slope = next((s for name, s in address.of if name == ROUND), 0)
+        return slope - (1 << 64) if slope >> 63 else slope
+
+    def moved(self, value: Value, step: int, index: int) -> Value:
+        """An element of an input as one that moves by so many bytes from step to step."""
+        if not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
+            raise self.launch.unsupported("expected whole elements of inputs where an address moves with the rounds", index)
+        kind = self.launch.data.kinds[value]
+        size = kind.bits // 8
+        if step % size:
+            raise self.launch.unsupported("expected addresses that move by whole elements", index)
+        name, (place,), _ = value.data
+        return self.launch.data.made(atom(name, (place, step // size)), kind)
 
     def _need(self, region: Region, size: int, index: int) -> None:
         """An access wider than what the region's begin is known to be a multiple of."""
@@ -252,6 +313,13 @@ class Transfers:
         for modifier in instruction.modifiers:
             if modifier not in _PLAIN and modifier not in TYPE_BITS and not modifier.startswith("shared"):
                 raise self.launch.unsupported(f"expected a plain access, got .{modifier} in {instruction.name}", index)
+
+
+def _only_read(region: Region) -> str | None:
+    """The reason why nobody may write the region."""
+    if region.is_constant:
+        return f"{region.name} is constant"
+    return f"ld.global.nc reads {region.name} in the same launch" if region.is_read_only else None
 
 
 def _space(instruction: Instruction) -> str:

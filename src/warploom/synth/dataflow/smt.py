@@ -8,7 +8,7 @@ Source: Swizzle Inventor, section 4.3, poses its sketches to a solver in this wa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -147,7 +147,7 @@ class _HoleFlags:
             session.exactly(1, list(row.values()))
             self.values.append(row)
 
-    def taken(self, model: dict[str, int]) -> list[int]:
+    def taken(self, model: Mapping[str, int]) -> list[int]:
         """The flags that the answer makes true."""
         return [flag for name, flag in self.flags.items() if model[name]]
 
@@ -185,13 +185,13 @@ class ProgramClauses:
             self._require(self.held[cell].get(value))
         self._required_folds()
 
-    def chosen(self, model: dict[str, int]) -> dict[int, Functions] | None:
+    def chosen(self, model: Mapping[str, int]) -> dict[int, Functions] | None:
         """The functions of an answer; None if it takes values that no member takes."""
         found = {n: flags.function(flags.taken(model)) for n, flags in self.holes.items()}
         functions = {n: f for n, f in found.items() if f is not None}
         return functions if len(functions) == len(found) else None
 
-    def forbid(self, model: dict[str, int]) -> None:
+    def forbid(self, model: Mapping[str, int]) -> None:
         """Forbids this answer."""
         self.session.add(*(-flag for flags in self.holes.values() for flag in flags.taken(model)))
 

@@ -129,8 +129,10 @@ class _Run:
             start = initial_candidate(self.network, required)
         except ConflictError:
             return None, ""
-        model = SketchModel(self.network, required, folds, constraints, [], sets, start, self._is_right, probe)
-        model.start_constraints |= set(range(len(constraints)))
+        everything = range(len(constraints))
+        model = SketchModel(
+            self.network, required, folds, constraints, [], sets, start, self._is_right, probe, pending=everything
+        )
         outcome = search(model, goal="first", budget=self._left())
         self._count(outcome.statistics)
         return (outcome.answers[0][1] if outcome.answers else None), "" if outcome.answers else outcome.reason

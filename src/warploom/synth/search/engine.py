@@ -101,8 +101,7 @@ class Engine:
         """The model with these functions, in which only the statements of `enabled` (None: any) add to what is required; None
         where others must."""
         assert self.free is not None
-        model = self._model(sets, self.free)
-        model.merges = self.merges and not all_answers
+        model = self._model(sets, self.free, merges=self.merges and not all_answers)
         return model if enabled is None or disable(model, enabled) else None
 
     def judged_by(self, accepts: Callable[[dict[str, IndexExpr]], bool]) -> Engine:
@@ -240,13 +239,11 @@ class Engine:
             return (reduce(lambda a, b: a | b, self.enabled.sets),)
         return self.enabled.sets
 
-    def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
-        model = SketchModel(
-            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe
-        )
-        model.start_constraints |= self.waiting
-        model.sample = self.sample
-        return model
+    def _model(self, sets: list[FunctionSet], start: Candidate, *, merges: bool = False) -> SketchModel:
+        return SketchModel(
+            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe,
+            pending=self.waiting, sample=self.sample, merges=merges,
+        )  # fmt: skip
 
     def _free_root(self) -> Candidate | None:
         """Everything propagated while any hole may become any function at all."""

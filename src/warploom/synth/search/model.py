@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -76,11 +76,14 @@ class SketchModel:
         start: Candidate,
         evaluate: Callable[[dict[str, IndexExpr]], bool] | None,
         probe: Probe | None = None,
+        *,
+        pending: Iterable[int] = (),
+        sample: Sample | None = None,
+        merges: bool = False,
     ) -> None:
-        """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot.
-
-        `probe` refutes most of them cheaply.
-        """
+        """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot, `probe` refutes
+        most of them cheaply. `pending`: constraints at which `start` is not at a fixed point. `sample`: part of the network, to
+        refute decisions by. `merges`: one answer is enough among those that differ only where nothing depends on it."""
         self.probe = probe
         self.network = network
         self.required = required
@@ -89,13 +92,10 @@ class SketchModel:
         self.start = start
         self.start_changes: set[int] = set()
         """Holes narrowed in `start` since it was last at a fixed point of the constraints."""
-        self.start_constraints: set[int] = set()
-        """Constraints at which `start` is not at a fixed point for other reasons."""
+        self._pending = set(pending)
         self.evaluate = evaluate
-        self.merges = False
-        """Whether one answer is enough among those that differ only where nothing depends on it."""
-        self.sample: Sample | None = None
-        """Part of the network, to refute decisions by."""
+        self.merges = merges
+        self.sample = sample
         self.constraints = constraints
         self.filter = FunctionFilter(list(sets), injective)
         self.waits = [self.lists_last or s.size_bound > DEAR_TO_LIST for s in sets]
@@ -107,7 +107,7 @@ class SketchModel:
     # ------------------------------------------------------------ solve.Model
 
     def root(self) -> Candidate | None:
-        pending = self.start_constraints.union(*(self.of_hole.get(hole, set()) for hole in self.start_changes))
+        pending = self._pending.union(*(self.of_hole.get(hole, set()) for hole in self.start_changes))
         return self.propagated(self.start.copy(), pending, range(len(self.sets)))
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:

@@ -184,7 +184,7 @@ class Question:
             statistics.rejected += 1
             self.exclude()
 
-    def _completed(self, answer: Sat) -> Completed:
+    def _completed(self, answer: Sat[int]) -> Completed:
         model: Model = answer.model
         self.last = [x for h in self.holes for x in h.taken(model)]
         holes = {u.hole.name: h.expr(model) for u, h in zip(self.uses, self.holes, strict=True)}

@@ -22,7 +22,7 @@ from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
-from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
+from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.shortened import nests_at, program_at, shortened
 
@@ -67,16 +67,18 @@ def checked(
                 return check_cpu(program, [i.nest for i in implementations], data, options.threads)
             found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
-        return Checked("unchecked", 0, "the check of the results did not end within the budget; --replay of this line checks it")
+        late = "the check of the results did not end within the budget; --replay of this line checks it"
+        found = Checked("unchecked", 0, late)
     except KeyboardInterrupt:
         return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
     except MemoryError:
         return Checked("unchecked", 0, "the check of the results needs more memory than there is")
-    if found.verdict == "refuted" or not toolchain_available():
+    if options.target.kind == "cpu" or found.verdict == "refuted" or not toolchain_available():
         return found
-    progress("proving the kernels at a small size")
+    progress("proving the kernels")
+    left_s = max(options.proof_budget_s, limit_s - time.monotonic() + began)
     return replace(
-        found, proof=proved(function, sizes, program, implementations, options.target, limit_s - time.monotonic() + began)
+        found, proof=proved(function, sizes, program, implementations, options.target, left_s, options.proof_budget_s / PROVED_S)
     )
 
 
@@ -87,6 +89,7 @@ def proved(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
     limit_s: float,
+    effort: float = 1.0,
 ) -> Proof:
     """The proof, or why it ended without one; wall seconds."""
     began = time.process_time()
@@ -96,7 +99,7 @@ def proved(
 
     try:
         with within(limit_s):
-            return proof_of(function, sizes, program, implementations, target)
+            return proof_of(function, sizes, program, implementations, target, effort)
     except OutOfTimeError:
         return ended("budget: the proof did not end within it; --replay of this line proves it")
     except KeyboardInterrupt:

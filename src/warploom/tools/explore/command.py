@@ -42,7 +42,16 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that a CPU kernel uses; default: one per core.")
 @click.option(
-    "--budget", metavar="TIME", callback=duration, help="Limit on the wall time of search and check together; default: 60s."
+    "--budget",
+    metavar="TIME",
+    callback=duration,
+    help="Limit on the wall time of search and check together; default: 60s. The proof: --proof-budget.",
+)
+@click.option(
+    "--proof-budget",
+    metavar="TIME",
+    callback=duration,
+    help="Wall time that the proof of a CUDA kernel may take beyond --budget, at most; default: 20s.",
 )
 @limited_memory
 @click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
@@ -80,6 +89,7 @@ def explore(
     machine: str,
     threads: int | None,
     budget: float | None,
+    proof_budget: float | None,
     nodes: int | None,
     seed: int,
     strategy: str | None,
@@ -129,7 +139,7 @@ def explore(
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
         from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import KernelOptions, machine_of
+        from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of
 
         on, threads_used = machine_of(machine, threads)
         options = KernelOptions(
@@ -138,6 +148,7 @@ def explore(
             sizes=named,
             threads=threads_used,
             budget_s=budget,
+            proof_budget_s=PROVED_S if proof_budget is None else proof_budget,
             nodes=nodes,
             seed=seed,
             strategy=cast("StrategyName | None", strategy),

@@ -9,41 +9,60 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.core import UnsupportedError
+from warploom.core import UserError
 from warploom.ptx import Program as PtxProgram
-from warploom.schedule.backbone import Backbone, NoWindowError, Role, count_stored, evaluate_window, moved, points_of
+from warploom.schedule.backbone import (
+    Backbone,
+    NoWindowError,
+    Repetition,
+    Role,
+    count_stored,
+    evaluate_window,
+    moved,
+    points_of,
+    repetition,
+)
 from warploom.schedule.cuda import CudaKernel
 from warploom.synth.compiled import (
+    RECONVERGED,
     ArrayArgument,
     Box,
     CompiledProof,
     FaultError,
     NotAlikeError,
+    NotLinearError,
+    Repeat,
     ScalarArgument,
     Stores,
     SymbolicRun,
     Wanted,
     count_of_different,
     elements_moved,
+    expanded,
     joined_domain,
     judged,
     run_boxes,
 )
-from warploom.terms import algebra_for
+from warploom.terms import algebra_for, iterate_post
 from warploom.tools.command.messages import one_line
 
+_MOST_STEPS = 800_000
+"""Instructions times threads of one block: about 20 CPU-seconds."""
 Arguments = tuple[ArrayArgument | ScalarArgument, ...]
 
 
-def prove_blocks(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments) -> CompiledProof:
-    """The launch as it is. `unchecked` where one block does not tell what others do."""
+def prove_blocks(
+    stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int = _MOST_STEPS
+) -> CompiledProof:
+    """The launch as it is. `unchecked` where one block does not tell what others do, or executes more than `most_steps`
+    instructions, counted by threads."""
     try:
-        return _Blocks(stage, kernel, arguments).prove(ptx)
+        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps)
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
-    except (NotAlikeError, NoWindowError) as error:
+    except (NotAlikeError, NotLinearError, NoWindowError) as error:
         return CompiledProof("unchecked", "", str(error))
-    except UnsupportedError as error:
+    except UserError as error:
         return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))
 
 
@@ -56,13 +75,20 @@ class _Blocks:
         self.outputs = [r.name for r in stage.regions if r.role is Role.OUTPUT]
         self.stores: dict[str, list[Stores]] = {name: [] for name in self.outputs}
 
-    def prove(self, ptx: PtxProgram) -> CompiledProof:
+    def prove(self, ptx: PtxProgram, most_steps: int) -> CompiledProof:
         domains: list[str] = []
         loaded: set[str] = set()
         stored: set[str] = set()
         kernel = self.kernel
         boxes = run_boxes(
-            ptx, kernel.name, self.arguments, kernel.grid, kernel.block, dynamic_shared_bytes=kernel.dynamic_shared_bytes
+            ptx,
+            kernel.name,
+            self.arguments,
+            kernel.grid,
+            kernel.block,
+            dynamic_shared_bytes=kernel.dynamic_shared_bytes,
+            has_rounds_left_out=True,
+            step_limit=most_steps,
         )
         for box, run in boxes:
             loaded |= run.loaded
@@ -71,6 +97,8 @@ class _Blocks:
                 raise NotAlikeError(f"expected {both[0]} to be read or written by the blocks, got both")
             if run.ordered:
                 raise NotAlikeError(f"expected no look at the order of {min(run.ordered)} in memory")
+            if RECONVERGED in run.notes:
+                raise NotAlikeError("expected no look at the active threads")
             proof = self._first_block(box, run)
             if proof.verdict != "proved":
                 return proof
@@ -93,13 +121,45 @@ class _Blocks:
                 self.stores[name].append(Stores(box, places, moves[name]))
         if not any(len(places) for places in elements.values()):
             return judged(run, self.arguments, {})
-        window = evaluate_window(self.stage, points_of(self.stage, elements))
+        repeated = self._repeated(run)
+        window = evaluate_window(self.stage, points_of(self.stage, elements), repeated)
         moved(self.stage, window, moves, box.counts)
+        sums = {**window.sums, **{symbol: added for r in run.repeats for symbol, added in r.sums.items()}}
+        stored = {name: window.stored.get(name, {}) for name in self.outputs}
+        if repeated is not None:
+            stored = {
+                name: {k: expanded(stored[name][k], sums) for k in elements[name].tolist() if k in stored[name]}
+                for name in self.outputs
+            }
         wanted = {
-            name: Wanted(_NOTHING, _NOTHING, algebra_for(self.arrays[name].dtype), of_some=window.stored.get(name, {}))
-            for name in self.outputs
+            name: Wanted(_NOTHING, _NOTHING, algebra_for(self.arrays[name].dtype), of_some=stored[name]) for name in self.outputs
         }
-        return judged(run, self.arguments, wanted)
+        if repeated is None:
+            return judged(run, self.arguments, wanted)
+        proof = judged(run, self.arguments, wanted, lambda term: expanded(term, sums))
+        if proof.verdict == "proved":
+            return proof
+        return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
+
+    def _repeated(self, run: SymbolicRun) -> Repetition | None:
+        """The points of the mathematics that the rounds visit which the run left out: of all its loops the same."""
+        found: set[Repetition] = set()
+        for repeat in run.repeats:
+            places: dict[str, tuple[int, list[int]]] = {}
+            for name, place, step in sorted(_moving_elements(repeat)):
+                step_of, known = places.setdefault(name, (step, []))
+                if step_of != step:
+                    raise NotAlikeError(f"expected all places of {name} to move alike with the rounds, got {step_of} and {step}")
+                known.append(place)
+            found.add(repetition(self.stage, places, repeat.steps))
+        if len(found) > 1:
+            raise NotAlikeError("expected loops that leave out the same points of a sum")
+        return next(iter(found), None)
+
+
+def _moving_elements(repeat: Repeat) -> set[tuple[str, int, int]]:
+    terms = (t for total in repeat.sums.values() for t in iterate_post(total))
+    return {(t.data[0], *t.data[1]) for t in terms if t.op == "atom" and len(t.data[1]) == 2}
 
 
 _NOTHING = np.zeros(0, object)

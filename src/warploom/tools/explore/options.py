@@ -22,6 +22,8 @@ Function: TypeAlias = TensorKernel | TensorFunction
 
 SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
+PROVED_S = 20.0
+"""Wall seconds that the proof of a result for CUDA may take, even where the search has left it less."""
 _MOST_POINTS = 1 << 60
 _UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STORE})
 
@@ -35,6 +37,7 @@ class KernelOptions:
     """Sizes that the user gave."""
     threads: int = 1
     budget_s: float | None = None
+    proof_budget_s: float = PROVED_S
     seed: int = 0
     strategy: StrategyName | None = None
     """None: refine."""

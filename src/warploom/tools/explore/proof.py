@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -22,13 +22,18 @@ from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
 from warploom.tools.explore.code import arch_of
+from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
-_PREFERRED = 150_000
-"""As many are proved in about 15 CPU-seconds."""
+MOST_OF_BLOCK = 150_000
+"""Operations of a block that is proved at the size asked for: up to about 15 CPU-seconds."""
+_ROUNDS_RUN = 7
+"""Rounds of a long loop that are run, where those that run alike are left out."""
+_PREFERRED = 60_000
+"""As many are proved in about 6 CPU-seconds."""
 _REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.items() if row.approximate}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
@@ -49,6 +54,7 @@ class Proof:
     """Where it was proved."""
     domain: str = ""
     reason: str = ""
+    """Why nothing is proved, or why it is proved at other sizes than those asked for."""
     seconds: float = 0.0
     """CPU seconds."""
 
@@ -67,23 +73,76 @@ def proof_of(
     program: Program,
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
+    effort: float = 1.0,
 ) -> Proof:
-    """At the size asked for if it is small enough, else at a small one. UserError: TOOL_MISSING."""
+    """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
+
+    effort: how much larger than usual a block may be that is proved at the size asked for.
+    """
     started = time.process_time()
+    kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
+    most = int(MOST_OF_BLOCK * max(1.0, effort))
+    least = max(least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True))
+    found = Proof(
+        "unchecked", reason=f"a block does about {least} operations before its rounds repeat: too many to prove in time"
+    )
+    if least <= most:
+        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 2 * most))
+    if found.verdict == "unchecked":
+        small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
+        is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
+        both = f"{small.reason}; at the size asked for: {found.reason}"
+        found = replace(small, reason=found.reason if is_less else both if small.verdict == "unchecked" else small.reason)
+    return replace(found, seconds=time.process_time() - started)
 
-    def ended(proof: Proof) -> Proof:
-        return replace(proof, seconds=time.process_time() - started)
 
+def least_work(stage: Backbone, implementation: Implementation[Candidate], kernel: CudaKernel) -> int:
+    """About how many operations of a block a proof executes: of a long loop only so many rounds as show that it repeats."""
+    work = work_of(Program(stage.name, (stage,), ())) // kernel.blocks
+    rounds = max(
+        (
+            int(implementation.candidate.values("size", n)[0])
+            for n, extent in enumerate(stage.extents)
+            if extent.level == 0 and "LOOP" in kinds_of(stage, implementation, n)
+        ),
+        default=1,
+    )
+    return work * min(rounds, _ROUNDS_RUN) // rounds
+
+
+def _followed(prove: Callable[[], Proof]) -> Proof:
     try:
-        if work_of(program) <= MOST_PROVED:
-            return ended(prove_nests(program, [i.nest for i in implementations], target, sizes))
-        found = _instance(function, sizes, program, implementations, target)
-        if isinstance(found, str):
-            return ended(Proof("unchecked", reason=found))
-        proof = prove_nests(found.program, found.nests, target, found.sizes)
-        return ended(replace(proof, domain=", ".join([proof.domain, *found.told])))
+        return prove()
     except UnsupportedError as error:
-        return ended(Proof("unchecked", reason=one_line(error.diagnostics[0])))
+        return Proof("unchecked", reason=one_line(error.diagnostics[0]))
+
+
+def prove_kernels(stages: Sequence[Backbone], kernels: Sequence[CudaKernel], sizes: Mapping[str, int], most_steps: int) -> Proof:
+    """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of it."""
+    domains: list[str] = []
+    for stage, kernel in zip(stages, kernels, strict=True):
+        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps)
+        if found.verdict != "proved":
+            return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
+        domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]
+    return Proof("proved", sizes, joined_domain(domains))
+
+
+def _at_small_sizes(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> Proof:
+    """At the size asked for if all its blocks together are small enough, else at a small one."""
+    if work_of(program) <= MOST_PROVED:
+        return prove_nests(program, [i.nest for i in implementations], target, sizes)
+    found = _instance(function, sizes, program, implementations, target)
+    if isinstance(found, str):
+        return Proof("unchecked", reason=found)
+    proof = prove_nests(found.program, found.nests, target, found.sizes)
+    return replace(proof, domain=", ".join([proof.domain, *found.told]))
 
 
 def work_of(program: Program) -> int:

@@ -99,7 +99,7 @@ def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Li
         return {}
     found: Line = {"proof": proof.line}
     if proof.verdict != "proved":
-        return found
+        return found | {"proof_reason": proof.reason}
     if dict(proof.sizes) == sizes_asked and line["verdict"] == "tested":
         return {"verdict": "proved", "domain": proof.domain} | found
     return found | {"proved_at": dict(proof.sizes)}

@@ -1,0 +1,523 @@
+"""Induction over a sequential loop: rounds that run alike are run once, as the round of a number that moves.
+
+After some rounds the state at the loop's header is compared with the one `period` rounds before. Numbers that grow evenly become
+numbers that move with `%round`, elements of inputs whose place grows evenly become symbols with that growth as second index, and
+a sum that grows becomes a symbol of its own. From this general state `period` rounds are run. If they lead to the same state one
+step further on, with something added to each sum, then every such step does. All these steps are left out: each sum grows by a
+symbol `%sum`, which stands for what the steps add together.
+
+Nothing rests on the guess: registers that are taken for dead are undefined afterwards, and a general state that is not confirmed
+is thrown away. Accesses to shared memory are the same in every step, and those that no barrier has ordered are the same before a
+step and after it, so a step races with no other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from warploom.ptx import TYPE_BITS, flow_graph, liveness
+from warploom.synth.compiled.copies import Copy, Queue
+from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.linear import is_moving_product
+from warploom.synth.compiled.memory import History, Stored
+from warploom.synth.compiled.moving import ROUND, SplitError
+from warploom.synth.compiled.placed import Placed, placed
+from warploom.synth.compiled.threads import Block, Launch
+from warploom.terms import Term, apply, atom, iterate_post
+
+_SUM = "%sum"
+_LAST = (1 << 31) - 1
+_PERIODS = (1, 2, 3, 4)
+_MOST_WATCHED = 7
+"""Rounds after which nothing is guessed any more."""
+_MOST_FAILURES = 3
+_MOST_RESTARTS = 40
+_LEAST_STEPS = 3
+"""Fewer are not worth it."""
+_DEEP = 40
+_LONG = 1 << 14
+_DEAD = Undefined("a register that the loop leaves behind", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Steps that were left out."""
+
+    steps: int
+    sums: dict[Term, Term]
+    """Symbol of a sum and what step n adds: element `x[k, s]` is the one of `x` at k + s * n."""
+
+
+@dataclass(slots=True)
+class _State:
+    registers: dict[str, list[Value]]
+    cells: list[dict[int, Stored]]
+    history: list[tuple[int, dict[int, History]]]
+    copies: dict[int, Queue]
+    epoch: int
+    times: list[int]
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A loop header and the states that came to it."""
+
+    states: list[_State] = field(default_factory=list[_State])
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class _General:
+    """A general step that is being run."""
+
+    header: int
+    period: int
+    before: _State
+    """The state from which the general one was made."""
+    start: _State
+    left: int
+    live: frozenset[str]
+    open_before: frozenset[tuple[int, int, str, int]]
+    restarts: int = 0
+
+
+class Rounds:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.repeats: list[Repeat] = []
+        self._watches: dict[int, _Watch] = {}
+        self._general: _General | None = None
+        graph = flow_graph(launch.routine)
+        lives = liveness(launch.routine, graph).live_in
+        self._live = {block.start: lives[n] for n, block in enumerate(graph.blocks)}
+        self._last: dict[str, int] = dict(launch.places.moving.last)
+        launch.places.moving.last = self._last
+
+    @property
+    def is_general(self) -> bool:
+        return self._general is not None
+
+    # ------------------------------------------------------------ at a loop's header
+
+    def arrive(self, block: Block, header: int) -> None:
+        """All threads have jumped back to `header`, and nobody waits anywhere."""
+        general = self._general
+        if general is not None:
+            if header == general.header:
+                general.left -= 1
+                if not general.left:
+                    self._close(block, general)
+            return
+        for other, watch in self._watches.items():
+            if other > header:
+                watch.states.clear()
+        watch = self._watches.setdefault(header, _Watch())
+        if watch.failures >= _MOST_FAILURES or len(watch.states) >= _MOST_WATCHED or self._is_refused(block):
+            return
+        watch.states.append(_state(block))
+        for period in _PERIODS:
+            if self._guess(block, header, watch, period):
+                return
+
+    def _is_refused(self, block: Block) -> bool:
+        return bool(block.local or block.has_partial_order or self.launch.routine.register_vectors)
+
+    def failed(self, block: Block, error: Exception) -> int | None:
+        """What ended a run: the header to go on from if it was a general step, which is run again with fewer steps or dropped."""
+        general = self._general
+        if general is None or (isinstance(error, SplitError) and error.name != ROUND):
+            return None
+        general.restarts += 1
+        at = error.at if isinstance(error, SplitError) else 0
+        if at >= _LEAST_STEPS and general.restarts <= _MOST_RESTARTS:
+            self._last[ROUND] = at - 1
+            general.left = general.period
+            _restore(block, general.start)
+        else:
+            self._drop(block, general)
+        return general.header
+
+    def _drop(self, block: Block, general: _General) -> None:
+        self._watches[general.header].failures += 1
+        self._watches[general.header].states.clear()
+        self._general = None
+        self._last.pop(ROUND, None)
+        _restore(block, general.before)
+
+    # ------------------------------------------------------------ the guess
+
+    def _guess(self, block: Block, header: int, watch: _Watch, period: int) -> bool:
+        states = watch.states
+        if len(states) < (3 if period == 1 else period + 1) or header not in self._live:
+            return False
+        now, before = states[-1], states[-1 - period]
+        guess = _Guess(self.launch)
+        start = guess.state(now, before, self._live[header])
+        if start is None:
+            return False
+        if period == 1 and (other := _Guess(self.launch).state(before, states[-3], self._live[header])) is not None:
+            if not _grow_alike(start, other):
+                return False
+        elif period == 1:
+            return False
+        self._last[ROUND] = _LAST
+        self._general = _General(header, period, now, start, period, self._live[header], _open_accesses(block))
+        _restore(block, start)
+        return True
+
+    # ------------------------------------------------------------ the end of a general step
+
+    def _close(self, block: Block, general: _General) -> None:
+        check = _Check(self.launch)
+        steps = self._last[ROUND] + 1
+        end = _state(block)
+        is_confirmed = (
+            steps >= _LEAST_STEPS
+            and steps < _LAST
+            and not block.has_partial_order
+            and _open_accesses(block) == general.open_before
+            and check.confirm(general.start, end, general.live)
+        )
+        if not is_confirmed:
+            self._drop(block, general)
+            return
+        self._general = None
+        del self._last[ROUND]
+        after = _After(self.launch, steps, check.added)
+        _restore(block, after.state(general.start, general.before, general.live, end))
+        self.repeats.append(Repeat(steps, after.sums))
+        self._watches[general.header].states.clear()
+        self._watches[general.header].failures += 1
+
+
+# ------------------------------------------------------------ states
+
+
+def _state(block: Block) -> _State:
+    regions = block.shared.regions
+    return _State(
+        dict(block.registers),
+        [dict(r.cells) for r in regions],
+        [(r.granule_bytes, r.history_copy()) for r in regions],
+        {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
+        block.epoch,
+        list(block.times),
+    )
+
+
+def _restore(block: Block, state: _State) -> None:
+    block.registers = dict(state.registers)
+    for region, cells, (granule, history) in zip(block.shared.regions, state.cells, state.history, strict=True):
+        region.cells = dict(cells)
+        region.granule_bytes = granule
+        region.history = {g: h.copy() for g, h in history.items()}
+    block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
+    block.epoch = state.epoch
+    block.times = list(state.times)
+
+
+def _open_accesses(block: Block) -> frozenset[tuple[int, int, str, int]]:
+    """Accesses to shared memory since the last barrier of all threads: region, place, kind and thread."""
+    found: set[tuple[int, int, str, int]] = set()
+    for n, region in enumerate(block.shared.regions):
+        for granule, past in region.history.items():
+            kinds = (("store", past.writers), ("update", past.updates.values()), ("load", past.readers.values()))
+            found |= {(n, granule, kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch}
+    return frozenset(found)
+
+
+class _Guess:
+    """The general state that two states of a loop suggest."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self._general: dict[tuple[Term, Term], Term | None] = {}
+        self._sums: dict[tuple[Term, Term], Term] = {}
+
+    def state(self, now: _State, before: _State, live: frozenset[str]) -> _State | None:
+        """None: what lies in shared memory, or is on its way there, does not grow evenly."""
+        routine = self.launch.routine
+        registers: dict[str, list[Value]] = {}
+        for name, column in now.registers.items():
+            if name not in routine.registers:
+                registers[name] = column  # a special register
+                continue
+            old = before.registers.get(name)
+            bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
+            if name in live and old is not None:
+                registers[name] = [self._register(v, w, bits) for v, w in zip(column, old, strict=True)]
+            else:
+                registers[name] = [_DEAD] * len(column)
+        cells: list[dict[int, Stored]] = []
+        for here, there in zip(now.cells, before.cells, strict=True):
+            if here.keys() != there.keys():
+                return None
+            found: dict[int, Stored] = {}
+            for offset, cell in here.items():
+                old_cell = there[offset]
+                value = self.value(cell.value, old_cell.value, 8 * cell.size_bytes)
+                if value is None or cell.size_bytes != old_cell.size_bytes:
+                    return None
+                found[offset] = replace(cell, value=value)
+            cells.append(found)
+        copies = self._copies(now.copies, before.copies)
+        if copies is None:
+            return None
+        return _State(registers, cells, now.history, copies, now.epoch, now.times)
+
+    def _copies(self, now: dict[int, Queue], before: dict[int, Queue]) -> dict[int, Queue] | None:
+        if now.keys() != before.keys():
+            return None
+        found: dict[int, Queue] = {}
+        for thread, queue in now.items():
+            groups, old = [queue.open, *queue.groups], [before[thread].open, *before[thread].groups]
+            if [len(g) for g in groups] != [len(g) for g in old]:
+                return None
+            made: list[list[Copy]] = []
+            for group, others in zip(groups, old, strict=True):
+                copies = [self._copy(c, o) for c, o in zip(group, others, strict=True)]
+                known = [c for c in copies if c is not None]
+                if len(known) < len(copies):
+                    return None
+                made.append(known)
+            found[thread] = Queue(made[0], made[1:])
+        return found
+
+    def _copy(self, now: Copy, before: Copy) -> Copy | None:
+        if not _is_same_place(now, before):
+            return None
+        values = [self.value(v, w, 32) for v, w in zip(now.values, before.values, strict=True)]
+        known = tuple(v for v in values if v is not None)
+        return replace(now, source=None, values=known) if len(known) == len(values) else None
+
+    def _register(self, now: Value, before: Value, bits: int) -> Value:
+        value = self.value(now, before, bits)
+        if value is None and isinstance(now, Term) and isinstance(before, Term) and self.launch.data.kinds[now].is_float:
+            key = (now, before)
+            if key not in self._sums:
+                made = atom(_SUM, (self.launch.next_symbol(),))
+                self._sums[key] = self.launch.data.made(made, self.launch.data.kinds[now])
+            return self._sums[key]
+        return _DEAD if value is None else value
+
+    def value(self, now: Value, before: Value, bits: int) -> Value | None:
+        """None: it does not grow evenly."""
+        if isinstance(now, bool) or isinstance(before, bool):
+            return now if now is before else None
+        if isinstance(now, int) and isinstance(before, int):
+            of = now.of if isinstance(now, Placed) else ()
+            if of != (before.of if isinstance(before, Placed) else ()) or (isinstance(now, Placed) and now.parts):
+                return None
+            slope = (int(now) - int(before)) & ((1 << bits) - 1)
+            return placed(int(now), tuple(sorted((*of, (ROUND, slope))))) if slope else now
+        if isinstance(now, Undefined) and isinstance(before, Undefined):
+            return now if now.reason == before.reason else None
+        if isinstance(now, Term) and isinstance(before, Term):
+            return self._term(now, before, 0)
+        return None
+
+    def _term(self, now: Term, before: Term, depth: int) -> Term | None:
+        if now is before:
+            return now
+        if (now.op, len(now.args)) != (before.op, len(before.args)) or depth > _DEEP:
+            return None
+        if now.op == "atom":
+            (name, here, lanes), (other, there, _) = now.data, before.data
+            if name != other or len(here) != 1 or len(there) != 1 or lanes != 1:
+                return None
+            return self.launch.data.made(atom(name, (here[0], here[0] - there[0])), self.launch.data.kinds[now])
+        if not now.args or now.data != before.data:
+            return None
+        key = (now, before)
+        if key not in self._general:
+            args = [self._term(a, b, depth + 1) for a, b in zip(now.args, before.args, strict=True)]
+            known = [a for a in args if a is not None]
+            made = now.rebuilt(known) if len(known) == len(args) else None
+            self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
+        return self._general[key]
+
+
+def _is_same_place(a: Copy, b: Copy) -> bool:
+    return (a.target, a.target_offset, a.size_bytes, len(a.values)) == (b.target, b.target_offset, b.size_bytes, len(b.values))
+
+
+def _grow_alike(a: _State, b: _State) -> bool:
+    """Whether all numbers of two general states grow by the same."""
+    for name, column in a.registers.items():
+        for v, w in zip(column, b.registers[name], strict=True):
+            if isinstance(v, Placed) and (not isinstance(w, Placed) or v.of != w.of):
+                return False
+    return True
+
+
+def _advanced(term: Term, steps: int, launch: Launch, *, is_general: bool) -> Term:
+    """Elements that move as they are so many steps further on; is_general: still as elements that move."""
+
+    def leaf(old: Term) -> Term:
+        name, index, _ = old.data
+        if len(index) != 2:
+            return old
+        place = index[0] + index[1] * steps
+        return launch.data.made(atom(name, (place, index[1]) if is_general else (place,)), launch.data.kinds[old])
+
+    return rebuilt(term, leaf, launch)
+
+
+def rebuilt(root: Term, leaf: Callable[[Term], Term], launch: Launch) -> Term:
+    """The term with other symbols."""
+    done: dict[Term, Term] = {}
+    for t in iterate_post(root):
+        if t.op == "atom":
+            done[t] = leaf(t)
+        elif t.args and any(done[a] is not a for a in t.args):
+            made = done[t] = t.rebuilt([done[a] for a in t.args])
+            if t in launch.data.kinds:
+                launch.data.made(made, launch.data.kinds[t])
+        else:
+            done[t] = t
+    return done[root]
+
+
+class _Check:
+    """Whether a general step leads to the general state one step further on."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.added: dict[Term, list[Term]] = {}
+        """By symbol of a sum: what the step adds."""
+        self._advanced: dict[Term, Term] = {}
+
+    def confirm(self, start: _State, end: _State, live: frozenset[str]) -> bool:
+        routine = self.launch.routine
+        for name in live:
+            bits = TYPE_BITS[routine.registers[name]]
+            column, other_column = start.registers.get(name), end.registers.get(name)
+            if column is None or other_column is None:
+                return False
+            if not all(self._is_next(v, w, bits, is_register=True) for v, w in zip(column, other_column, strict=True)):
+                return False
+        for cells, others in zip(start.cells, end.cells, strict=True):
+            if cells.keys() != others.keys():
+                return False
+            for offset, cell in cells.items():
+                other = others[offset]
+                if cell.size_bytes != other.size_bytes or not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
+                    return False
+        if start.copies.keys() != end.copies.keys():
+            return False
+        return all(self._are_next(queue, end.copies[thread]) for thread, queue in start.copies.items())
+
+    def _are_next(self, queue: Queue, other: Queue) -> bool:
+        groups, others = [queue.open, *queue.groups], [other.open, *other.groups]
+        if [len(g) for g in groups] != [len(g) for g in others]:
+            return False
+        pairs = [(c, d) for g, h in zip(groups, others, strict=True) for c, d in zip(g, h, strict=True)]
+        return all(
+            _is_same_place(c, d) and all(self._is_next(v, w, 32) for v, w in zip(c.values, d.values, strict=True))
+            for c, d in pairs
+        )
+
+    def _is_next(self, start: Value, end: Value, bits: int, *, is_register: bool = False) -> bool:
+        if start is _DEAD:
+            return is_register
+        if isinstance(start, bool) or isinstance(end, bool):
+            return start is end
+        if isinstance(start, Undefined):
+            return isinstance(end, Undefined)
+        if isinstance(start, int) and isinstance(end, int):
+            of = start.of if isinstance(start, Placed) else ()
+            slope = next((s for name, s in of if name == ROUND), 0)
+            mask = (1 << bits) - 1
+            return of == (end.of if isinstance(end, Placed) else ()) and (int(start) + slope - int(end)) & mask == 0
+        if not isinstance(start, Term) or not isinstance(end, Term):
+            return False
+        if is_register and start.op == "atom" and start.data[0] == _SUM:
+            return self._grows(start, end)
+        if start not in self._advanced:
+            self._advanced[start] = _advanced(start, 1, self.launch, is_general=True)
+        return end is self._advanced[start]
+
+    def _grows(self, symbol: Term, end: Term) -> bool:
+        """Whether the step only adds to this sum, what contains no sum and grows with each step."""
+        added: list[Term] = []
+        stack = [end]
+        is_found = False
+        while stack:
+            term = stack.pop()
+            if term is symbol:
+                if is_found:
+                    return False
+                is_found = True
+            elif term.op == "+" and len(added) + len(stack) < _LONG:
+                stack.extend(term.args)
+            else:
+                added.append(term)
+        if not is_found or not all(is_moving_product(t) and _is_free_of_sums(t) for t in added):
+            return False
+        return self.added.setdefault(symbol, added) == added
+
+
+def _is_free_of_sums(term: Term) -> bool:
+    return not any(t.op == "atom" and t.data[0] == _SUM for t in iterate_post(term))
+
+
+class _After:
+    """The state after all steps."""
+
+    def __init__(self, launch: Launch, steps: int, added: dict[Term, list[Term]]) -> None:
+        self.launch = launch
+        self.steps = steps
+        self.added = added
+        self.sums: dict[Term, Term] = {}
+        self._at_end: dict[Term, Term] = {}
+
+    def state(self, start: _State, before: _State, live: frozenset[str], end: _State) -> _State:
+        routine = self.launch.routine
+        registers: dict[str, list[Value]] = {}
+        for name, column in start.registers.items():
+            bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
+            if name in live:
+                olds = before.registers[name]
+                registers[name] = [self._register(v, o, bits) for v, o in zip(column, olds, strict=True)]
+            else:
+                registers[name] = column
+        cells = [
+            {offset: replace(c, value=self._value(c.value, 8 * c.size_bytes)) for offset, c in region.items()}
+            for region in start.cells
+        ]
+        copies = {
+            t: Queue([self._copy(c) for c in q.open], [[self._copy(c) for c in g] for g in q.groups])
+            for t, q in start.copies.items()
+        }
+        return _State(registers, cells, end.history, copies, end.epoch, end.times)
+
+    def _copy(self, copy: Copy) -> Copy:
+        return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))
+
+    def _register(self, general: Value, before: Value, bits: int) -> Value:
+        if isinstance(general, Term) and general.op == "atom" and general.data[0] == _SUM:
+            assert isinstance(before, Term)
+            parts = self.added[general]
+            kind = self.launch.data.kinds[general]
+            if not parts:
+                return before
+            if general not in self.sums:
+                total = parts[0]
+                for part in parts[1:]:
+                    total = self.launch.data.made(apply("+", total, part), kind)
+                self.sums[general] = total
+            return self.launch.data.made(apply("+", before, general), kind)
+        return self._value(general, bits)
+
+    def _value(self, general: Value, bits: int) -> Value:
+        if isinstance(general, Placed):
+            slope = next((s for name, s in general.of if name == ROUND), 0)
+            of = tuple((name, s) for name, s in general.of if name != ROUND)
+            number = (int(general) + slope * self.steps) & ((1 << bits) - 1)
+            return placed(number, of) if of else number
+        if isinstance(general, Term):
+            if general not in self._at_end:
+                self._at_end[general] = _advanced(general, self.steps, self.launch, is_general=False)
+            return self._at_end[general]
+        return general

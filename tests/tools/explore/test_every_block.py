@@ -17,7 +17,7 @@ from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
-from warploom.schedule.frontend import out, tensor
+from warploom.schedule.frontend import TensorFunction, out, tensor
 from warploom.schedule.nest import Buffer
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
@@ -69,7 +69,9 @@ extern "C" __global__ void doubled(const float* x, float* z)
 """
 
 
-def by_hand(function: object, sizes: dict[str, int], text: str, grid: tuple[int, int, int], block: tuple[int, int, int]) -> Made:
+def by_hand(
+    function: TensorFunction, sizes: dict[str, int], text: str, grid: tuple[int, int, int], block: tuple[int, int, int]
+) -> Made:
     stage = function.program(sizes).stages[0]
     buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role) for r in stage.regions)
     return stage, CudaKernel(stage.name, text, grid, block, buffers, (), (), 0, 0, Options(arch="sm_90"))

@@ -28,12 +28,12 @@ from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, sho
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
-MOST_OF_BLOCK = 400_000
-"""Operations of a block that is proved at the size asked for: up to about 20 CPU-seconds."""
+MOST_OF_BLOCK = 150_000
+"""Operations of a block that is proved at the size asked for: up to about 15 CPU-seconds."""
 _ROUNDS_RUN = 7
 """Rounds of a long loop that are run, where those that run alike are left out."""
-_PREFERRED = 150_000
-"""As many are proved in about 15 CPU-seconds."""
+_PREFERRED = 60_000
+"""As many are proved in about 6 CPU-seconds."""
 _REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.items() if row.approximate}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
@@ -91,7 +91,8 @@ def proof_of(
     if found.verdict == "unchecked":
         small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
         is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
-        found = replace(small, reason=found.reason) if is_less else small
+        both = f"{small.reason}; at the size asked for: {found.reason}"
+        found = replace(small, reason=found.reason if is_less else both if small.verdict == "unchecked" else small.reason)
     return replace(found, seconds=time.process_time() - started)
 
 

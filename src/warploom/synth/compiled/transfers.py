@@ -208,6 +208,17 @@ class Transfers:
             self._follow(block, thread, region, address, offset, size, what, index)
         return region, offset
 
+    def check_aligned(self, block: Block, thread: int, region: Region, address: int, size: int, index: int) -> None:
+        """FaultError for a load whose address is no multiple of `size` in some block, though it reads fewer bytes."""
+        last = self.launch.places.moving.last
+        slopes = [c for n, c in address.of if last.get(n)] if isinstance(address, Placed) else []
+        if any(number % size for number in (address, *slopes)):
+            message = f"expected an address that is a multiple of {size}, got byte {address - region.base} of {region.name}"
+            message += ", or of a later block" if slopes else ""
+            raise block.fault("misaligned", message, index, thread=thread, what="load", element=region.name)
+        if size > region.align:
+            self._need(region, size, index)
+
     def _follow(
         self, block: Block, thread: int, region: Region, address: int, offset: int, size: int, what: str, index: int
     ) -> None:
@@ -277,15 +288,12 @@ class Transfers:
         return slope - (1 << 64) if slope >> 63 else slope
 
     def moved(self, value: Value, step: int, index: int) -> Value:
-        """An element of an input as one that moves by so many bytes from step to step."""
+        """An element of an input as one that moves by so many bytes from step to step, a multiple of the access and so of it."""
         if not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
             raise self.launch.unsupported("expected whole elements of inputs where an address moves with the rounds", index)
         kind = self.launch.data.kinds[value]
-        size = kind.bits // 8
-        if step % size:
-            raise self.launch.unsupported("expected addresses that move by whole elements", index)
         name, (place,), _ = value.data
-        return self.launch.data.made(atom(name, (place, step // size)), kind)
+        return self.launch.data.made(atom(name, (place, step // (kind.bits // 8))), kind)
 
     def _need(self, region: Region, size: int, index: int) -> None:
         """An access wider than what the region's begin is known to be a multiple of."""

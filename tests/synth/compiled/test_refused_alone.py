@@ -18,6 +18,7 @@ from warploom.synth.compiled.comparison import Comparison, Element, _stays_withi
 from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.numbers import value_of
+from warploom.synth.compiled.placed import placed
 from warploom.synth.compiled.transfers import Transfers
 from warploom.terms import FormTooLargeError, Term, algebra_for, apply, atom, constant
 
@@ -66,6 +67,12 @@ def test_bits_that_are_no_machine_word() -> None:
         data.widened(element(data, "x", u16), 12, u32)
     with pytest.raises(NoBitsError, match="copies of a sign bit"):
         data.extract(element(data, "y", i8), 0, 16, 32)
+
+
+def test_an_address_beside_other_bits_is_no_word() -> None:
+    data = Data()
+    with pytest.raises(NoBitsError, match="parts of an address"):
+        data.join([(placed(64, (("tile", 1),)), 32), (element(data, "x", u32), 32)])
 
 
 # ------------------------------------------------------------ infinities, and values for given numbers

@@ -91,15 +91,16 @@ LOOPS = {
     "a new cell in each round": (loop(STEP + "\tshl.b32 %r4, %r2, 2;\n\tadd.u32 %r4, %r4, %r9;\n\tst.shared.f32 [%r4], %f2;\n"), 0),
     "a group of copies more in each round": (loop(STEP + "\tcp.async.commit_group;\n"), 0),
     "copies to two places in turn": (loop(
-        STEP + "\tand.b32 %r4, %r2, 1;\n\tshl.b32 %r4, %r4, 2;\n\tadd.u32 %r4, %r4, %r9;\n" + COPY
-        + "\tcp.async.wait_group 1;\n"), 9),
+        STEP + "\tcp.async.wait_group 1;\n\tand.b32 %r4, %r2, 1;\n\tshl.b32 %r4, %r4, 2;\n\tadd.u32 %r4, %r4, %r9;\n"
+        + COPY), 9),
+    "a number that changes in turn": (loop(STEP + "\txor.b32 %r4, %r4, 1;\n", "\tmov.u32 %r4, 0;\n"), 10),
     "copies that begin in the general step": (loop(STEP + SOME + "\t@%p2 cp.async.commit_group;\n"), 0),
     "a register that is never written": (loop(STEP, after=BACK + "\tst.global.f32 [%rd1+4], %f7;\n"), 0),
     "a cell that is first written in the general step": (loop(
-        STEP + SOME + "\t@%p2 st.shared.f32 [%r9+4], 0f40E00000;\n", after=BACK
+        STEP + SOME + "\t@%p2 st.shared.f32 [%r9+4], 0f40E00000;\n\tbar.sync 0;\n", after=BACK
         + "\tld.shared.f32 %f3, [%r9+4];\n\tst.global.f32 [%rd1+4], %f3;\n"), 15),
     "a cell that changes in the general step": (loop(
-        STEP + SOME + "\t@%p2 st.shared.f32 [%r9], 0f40E00000;\n", "\tst.shared.f32 [%r9], 0f3F800000;\n", BACK
+        STEP + SOME + "\t@%p2 st.shared.f32 [%r9], 0f40E00000;\n\tbar.sync 0;\n", "\tst.shared.f32 [%r9], 0f3F800000;\n", BACK
         + "\tld.shared.f32 %f3, [%r9];\n\tst.global.f32 [%rd1+4], %f3;\n"), 15),
     "a sum that is doubled": (loop(STEP + "\tadd.f32 %f1, %f1, %f1;\n"), 0),
     "a sum that begins anew in each round": (loop(STEP + SOME + "\t@%p2 mov.f32 %f1, %f2;\n"), 15),
@@ -108,9 +109,10 @@ LOOPS = {
     "a store in each round": (loop(STEP + "\tst.global.f32 [%rd1], %f2;\n\tadd.s64 %rd1, %rd1, 4;\n", after=""), 0),
     "a place in shared memory that moves": (loop(
         STEP + "\tshl.b32 %r4, %r2, 2;\n\tadd.u32 %r4, %r4, %r9;\n\tld.shared.f32 %f3, [%r4];\n\tmul.f32 %f3, %f3, %f2;\n"
-        "\tadd.f32 %f1, %f1, %f3;\n", DIFFERENT), 0),
+        "\tadd.f32 %f1, %f1, %f3;\n\tbar.sync 0;\n", DIFFERENT), 0),
     "halves of elements": (loop(STEP + "\tld.global.u16 %h1, [%rd2];\n"), 0),
-    "a number that soon stands still": (loop(STEP + "\tshr.u32 %r4, %r4, 1;\n", "\tmov.u32 %r4, 9;\n"), 17),
+    "a predicate that changes in turn": (loop(
+        STEP + "\tnot.pred %p5, %p5;\n", "\tsetp.eq.u32 %p5, %r2, 0;\n", "\t@%p5 st.global.f32 [%rd1], %f1;\n"), 10),
     "a cell that is a product at first": (loop(
         STEP + "\tsetp.lt.u32 %p2, %r2, 2;\n\t@%p2 mul.f32 %f3, %f2, %f2;\n\t@!%p2 mov.f32 %f3, %f2;\n"
         "\tst.shared.f32 [%r9], %f3;\n"), 18),
@@ -129,7 +131,8 @@ def test_the_first_step_in_which_any_thread_leaves_an_array_ends_them_all() -> N
 
 
 def test_a_copy_of_fewer_bytes_leaves_its_array_in_a_late_round() -> None:
-    copy = "\tcp.async.ca.shared.global [%r9], [%rd2+16352], 8, 4;\n\tcp.async.wait_all;\n\tadd.s64 %rd2, %rd2, 8;\n"
+    copy = "\tsetp.lt.u32 %p2, %r2, 20;\n\t@%p2 cp.async.ca.shared.global [%r9], [%rd2+16352], 8, 4;\n"
+    copy += "\tcp.async.wait_all;\n\tadd.s64 %rd2, %rd2, 8;\n"
     for is_cut in (True, False):
         with pytest.raises(FaultError) as caught:
             run(loop(copy), 1, is_cut=is_cut)

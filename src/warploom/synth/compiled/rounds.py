@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from warploom.ptx import TYPE_BITS, flow_graph, liveness
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.faults import FaultError, unsupported
 from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import ROUND, SplitError
@@ -126,6 +127,10 @@ class Rounds:
     def failed(self, block: Block, error: Exception) -> int | None:
         """What ended a run: the header to go on from if it was a general step, which is run again with fewer steps or dropped."""
         general = self._general
+        if general is None and self.repeats and isinstance(error, FaultError) and error.fault.kind == "undefined value":
+            # a register that was taken for dead may be the cause, which holds a value where each round is run
+            message = f"expected values that do not come from rounds left out; {error.fault.message}"
+            raise unsupported(message, error.fault.span)
         if general is None or (isinstance(error, SplitError) and error.name != ROUND):
             return None
         general.restarts += 1

@@ -31,6 +31,17 @@ def test_files_named_in_the_document_exist() -> None:
         assert (ROOT / "src" / "warploom" / name).exists() or (ROOT / name).exists(), name
 
 
+def test_packages_say_what_enters_and_leaves_and_which_file_to_open() -> None:
+    for path in (ROOT / "src" / "warploom").rglob("__init__.py"):
+        text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split())
+        assert re.search(r"\bTakes ", text) and re.search(r"\bGives ", text), f"{path}: what enters, what leaves"
+        opened = re.findall(r"\b[Oo]pen (?!it\b|these\b)(.*?)(?:[.;:] |[.;:]?$)", text) or [text]
+        named = re.findall(r"`([\w/]+\.pyi?)`", " ".join(opened)) if re.search(r"\b[Oo]pen\b", text) else []
+        assert named, f"{path}: which file to open first"
+        for name in named:
+            assert (path.parent / name).exists() or (ROOT / "src" / name).exists(), f"{path}: {name}"
+
+
 def test_nodes_are_frozen_slotted_dataclasses() -> None:
     for path in (ROOT / "src" / "warploom").rglob("nodes.py"):
         for node in ast.parse(path.read_text()).body:

@@ -95,6 +95,10 @@ _COMMANDS = {
         "warploom.tools.listing.command:list_examples",
         "List the library's cases: the names that `synth`, `solve` and `bench` take.",
     ),
+    "paper": Later(
+        "warploom.tools.papers.command:paper_command",
+        "List the tables and figures of the five papers, or run one and print its rows beside ours.",
+    ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
     "scan": Later(
         "warploom.tools.cli:scan", "Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."

@@ -65,6 +65,7 @@ def test_a_copy_of_fewer_bytes_asks_for_arrays_that_begin_at_multiples_of_its_si
     [
         (moves(8, "\tor.b64 %rd5, %rd5, 4;\n" + LOAD), "an address that moves evenly from block to block"),
         ("\tshl.b32 %r5, %r4, 2;\n\tadd.u32 %r5, %r5, %r9;\n\tst.shared.u32 [%r5], 1;\n", "that do not depend on the block"),
+        ("\tshl.b32 %r5, %r4, 2;\n\tsub.u32 %r5, %r9, %r5;\n\tst.shared.u32 [%r5+12], 1;\n", "that do not depend on the block"),
         ("\tredux.sync.add.u32 %r5, %r4, 1;\n", "redux.sync of data"),
         ("\tredux.sync.add.u32 %r5, %r9, 1;\n", "redux.sync of data"),
         ("\tred.global.add.f32 [%rd1], 0f3F800000;\n", "no atomic operation where one block stands for several"),

@@ -88,7 +88,8 @@ DIFFERENT = "\n".join(f"\tld.global.f32 %f3, [%rd2+{8 * k}];\n\tst.shared.f32 [%
 LOOPS = {
     "a cell that is multiplied": (loop(STEP + "\tmul.f32 %f3, %f3, %f2;\n\tst.shared.f32 [%r9], %f3;\n",
                                        "\tmov.f32 %f3, 0f3F800000;\n"), 0),
-    "a new cell in each round": (loop(STEP + "\tshl.b32 %r4, %r2, 2;\n\tadd.u32 %r4, %r4, %r9;\n\tst.shared.f32 [%r4], %f2;\n"), 0),
+    "a new cell in each round": (loop(
+        STEP + "\tshl.b32 %r4, %r2, 2;\n\tadd.u32 %r4, %r4, %r9;\n\tst.shared.f32 [%r4], %f2;\n"), 0),
     "a group of copies more in each round": (loop(STEP + "\tcp.async.commit_group;\n"), 0),
     "copies to two places in turn": (loop(
         STEP + "\tcp.async.wait_group 1;\n\tand.b32 %r4, %r2, 1;\n\tshl.b32 %r4, %r4, 2;\n\tadd.u32 %r4, %r4, %r9;\n"

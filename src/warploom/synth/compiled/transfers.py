@@ -231,6 +231,8 @@ class Transfers:
             raise launch.unsupported(f"expected an address that moves evenly from block to block, got {error}", index) from error
         step = slopes.pop(ROUND, 0)
         is_global = launch.memory.at(region.base) is region
+        if slopes and not is_global:  # their words have 32 bits: a number that falls is no slope of 64
+            raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
         if launch.rounds is not None and launch.rounds.is_general:
             if is_global and what != "load":
                 raise SplitError(ROUND, 0)
@@ -246,8 +248,6 @@ class Transfers:
             message = f"expected an address that is a multiple of {size} in every block, got one in {region.name} that is not"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if not is_global:
-            if slopes:
-                raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
             return
         known = launch.moves.setdefault(region.name, slopes)
         if known != slopes:

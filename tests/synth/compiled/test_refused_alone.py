@@ -97,6 +97,9 @@ def test_terms_without_a_value() -> None:
     assert value_of(shifted, {x: i32, y: i32, shifted: i32}, numbers.__getitem__) is None
     assert value_of(cut, {x: i32, cut: i32}, numbers.__getitem__) is None
     assert value_of(apply("+", x, y), {x: i32, y: i32}, numbers.__getitem__) is None
+    ratio = apply("div.i32", x, y)
+    for a, b, found in ((7, -2, -3), (7, 0, None), (-(1 << 31), -1, None)):
+        assert value_of(ratio, {x: i32, y: i32, ratio: i32}, {x: a, y: b}.__getitem__) == found
 
 
 # ------------------------------------------------------------ what is told apart

@@ -16,3 +16,17 @@ PAPERS = Path(__file__).parents[1] / "examples" / "papers"
 def test_swizzleflow(path: Path) -> None:
     done = CliRunner().invoke(cli, ["solve", str(path), "--first", "--no-cache"])
     assert done.exit_code == 0 and "solved, proved" in done.output, done.output
+
+
+@pytest.mark.parametrize(
+    ("target", "completed"),
+    [
+        ("factoring.py:main", ("(x - -1) * (x - 3)", "(x - 3) * (x - -1)")),
+        ("segmented_operator.py:F --spec sums --unique", ("return (f2(v1, v2), True)",)),
+    ],
+)
+def test_templates(target: str, completed: tuple[str, ...]) -> None:
+    name, *options = target.split()
+    done = CliRunner().invoke(cli, ["scan", "template", f"{PAPERS / 'scans' / name}", *options])
+    assert done.exit_code == 0 and "solved, proved over integers" in done.output, done.output
+    assert any(text in done.output for text in completed)

@@ -88,12 +88,20 @@ _BENCH = {
 }
 _COMMANDS = {
     "bench": Later("warploom.tools.cli:bench", "Run benchmark cases, each in a fresh process."),
+    "check-layout": Later(
+        "warploom.tools.layout.command:check_layout_command",
+        "Say whether a map of a tile in shared memory is right and as good as any, or give a better one.",
+    ),
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
     ),
     "explore": Later(
         "warploom.tools.explore.command:explore",
         "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
+    ),
+    "layout": Later(
+        "warploom.tools.layout.command:layout_command",
+        "Find the cheapest map of a tile in shared memory for all accesses at once, with a certificate.",
     ),
     "list": Later(
         "warploom.tools.listing.command:list_examples",
@@ -112,6 +120,10 @@ _COMMANDS = {
         "Find the gathers that make a dataflow program meet its goal, or prove that there are none.",
     ),
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
+    "verify-certificate": Later(
+        "warploom.tools.layout.command:verify_command",
+        "Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search.",
+    ),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),

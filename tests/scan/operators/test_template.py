@@ -136,6 +136,9 @@ def test_an_assertion_in_a_template_is_refused() -> None:
     text = "def spec(x): return x\ndef template(x):\n    assert x > 5\n    return x + ??\n"
     with pytest.raises(UserError, match="expected a template without assertions"):
         complete_template(parse_module(text), "spec", "template")
+    helper = "def g(x):\n    assert x > 5\n    return x + ??\ndef main(x): assert x == g(x)\n"
+    with pytest.raises(UserError, match="expected helpers without assertions"):
+        complete_assertion(parse_module(helper), "main")
 
 
 ASSERTION = "def g(x): return (x - ??) * (x - ??)\ndef main(x):\n    {}\n"

@@ -209,6 +209,17 @@ class Transfers:
             self._follow(block, thread, region, address, offset, size, what, index)
         return region, offset
 
+    def check_aligned(self, block: Block, thread: int, region: Region, address: int, size: int, index: int) -> None:
+        """FaultError for a load whose address is no multiple of `size` in some block, though it reads fewer bytes."""
+        last = self.launch.places.moving.last
+        slopes = [c for n, c in address.of if last.get(n)] if isinstance(address, Placed) else []
+        if any(number % size for number in (address, *slopes)):
+            message = f"expected an address that is a multiple of {size}, got byte {address - region.base} of {region.name}"
+            message += ", or of a later block" if slopes else ""
+            raise block.fault("misaligned", message, index, thread=thread, what="load", element=region.name)
+        if size > region.align:
+            self._need(region, size, index)
+
     def _follow(
         self, block: Block, thread: int, region: Region, address: int, offset: int, size: int, what: str, index: int
     ) -> None:
@@ -221,6 +232,8 @@ class Transfers:
             raise launch.unsupported(f"expected an address that moves evenly from block to block, got {error}", index) from error
         step = slopes.pop(ROUND, 0)
         is_global = launch.memory.at(region.base) is region
+        if slopes and not is_global:  # their words have 32 bits: a number that falls is no slope of 64
+            raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
         if launch.rounds is not None and launch.rounds.is_general:
             if is_global and what != "load":
                 raise SplitError(ROUND, 0)
@@ -236,8 +249,6 @@ class Transfers:
             message = f"expected an address that is a multiple of {size} in every block, got one in {region.name} that is not"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if not is_global:
-            if slopes:
-                raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
             return
         known = launch.moves.setdefault(region.name, slopes)
         if known != slopes:
@@ -278,15 +289,12 @@ class Transfers:
         return slope - (1 << 64) if slope >> 63 else slope
 
     def moved(self, value: Value, step: int, index: int) -> Value:
-        """An element of an input as one that moves by so many bytes from step to step."""
+        """An element of an input as one that moves by so many bytes from step to step, a multiple of the access and so of it."""
         if not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
             raise self.launch.unsupported("expected whole elements of inputs where an address moves with the rounds", index)
         kind = self.launch.data.kinds[value]
-        size = kind.bits // 8
-        if step % size:
-            raise self.launch.unsupported("expected addresses that move by whole elements", index)
         name, (place,), _ = value.data
-        return self.launch.data.made(atom(name, (place, step // size)), kind)
+        return self.launch.data.made(atom(name, (place, step // (kind.bits // 8))), kind)
 
     def _need(self, region: Region, size: int, index: int) -> None:
         """An access wider than what the region's begin is known to be a multiple of."""

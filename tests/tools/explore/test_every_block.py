@@ -57,6 +57,11 @@ def gathered(x: f32["n"], z: out[f32["n", "n"]]):
     z[i, j] = x[i] * x[j]
 
 
+@tensor
+def summed(x: f32["n"], y: f32["n"], w: f32["n"], z: out[f32["n"]]):
+    z[i] = x[i] + y[i] + w[i]
+
+
 Made = tuple[Backbone, CudaKernel]
 BODY = """
 extern "C" __global__ void doubled(const float* x, float* z)
@@ -79,6 +84,12 @@ def by_hand(
 
 def doubled_by_hand(n: int = 1000, body: str = BODY) -> Made:
     return by_hand(doubled, {"n": n}, body.replace("1000", str(n)), (-(-n // 32), 1, 1), (32, 1, 1))
+
+
+def summed_by_hand() -> Made:
+    body = BODY.replace("doubled", "summed").replace("const float* x", "const float* x, const float* y, const float* w")
+    body = body.replace("x[i] + x[i]", "x[i] + y[i] + w[i]")
+    return by_hand(summed, {"n": 1000}, body, (32, 1, 1), (32, 1, 1))
 
 
 def matmul() -> Made:
@@ -113,7 +124,7 @@ def proof(made: Made, right: str = "", wrong: str = "") -> CompiledProof:
     return prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
 
 
-@pytest.mark.parametrize("made", [doubled_by_hand, matmul, row_sums, transpose])
+@pytest.mark.parametrize("made", [doubled_by_hand, summed_by_hand, matmul, row_sums, transpose])
 def test_all_blocks_are_proved(made: object) -> None:
     found = proof(made())
     assert (found.verdict, found.reason) == ("proved", "")
@@ -131,6 +142,7 @@ def test_rounds_that_run_alike_are_run_once(is_async: bool) -> None:
         assert (found.verdict, found.reason) == ("proved", "")
 
 
+DISCARDED = 'asm volatile("discard.global.L2 [%0], 128;" :: "l"(z + blockIdx.x * 32) : "memory");'
 BUGS = {
     "a bound one too far in the last block": (doubled_by_hand, "i < 1000", "i < 1001", "refuted"),
     "a bound one too near in the last block": (doubled_by_hand, "i < 1000", "i < 999", "refuted"),
@@ -145,6 +157,10 @@ BUGS = {
     "all blocks store to one place": (doubled_by_hand, "blockIdx.x * 32", "0", "refuted"),
     "elements of atomic updates": (doubled_by_hand, "z[i] = x[i] + x[i]", "atomicAdd(z + i, x[i])", "unchecked"),
     "an output read again": (doubled_by_hand, "= x[i] + x[i]", "= x[i]; z[i] = __ldcg(z + i) + x[i]", "unchecked"),
+    "a number as an address": (doubled_by_hand, "+ x[i]", "+ *(const float*)((3ll << 39) + 4 * i)", "unchecked"),
+    "another array by its distance": (doubled_by_hand, "+ x[i]", "+ *(z - (1ll << 38) + i)", "refuted"),
+    "arrays that lie evenly": (summed_by_hand, "+ w[i]", "+ *((float*)((char*)x + 2 * ((char*)y - (char*)x)) + i)", "unchecked"),
+    "an output that is discarded": (doubled_by_hand, "i];\n", f"i]; {DISCARDED}\n", "unchecked"),
     "a bit of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + (blockIdx.x >> 4 & 1)]", "unchecked"),
     "a product of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + blockIdx.x * blockIdx.x * 1024]", "unchecked"),
     "no barrier after the tiles are used": (matmul, "__syncthreads();", "if (k < 2) __syncthreads();", "refuted"),

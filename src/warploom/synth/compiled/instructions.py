@@ -21,7 +21,7 @@ from warploom.terms import Term
 
 _NOBODY = -1
 """A thread that never comes."""
-_FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol"})
+_FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "applypriority", "griddepcontrol"})
 
 
 def make_steps(launch: Launch) -> list[Step]:

@@ -37,6 +37,8 @@ _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
 _LONG = 1 << 14
+_OpenAccess = tuple[int, int, int, str, int]
+"""Region, bytes of a place, place, kind and thread."""
 _DEAD = Undefined("a register that the loop leaves behind", 0)
 
 
@@ -78,7 +80,7 @@ class _General:
     start: _State
     left: int
     live: frozenset[str]
-    open_before: frozenset[tuple[int, int, str, int]]
+    open_before: frozenset[_OpenAccess]
     restarts: int = 0
 
 
@@ -217,13 +219,14 @@ def _restore(block: Block, state: _State) -> None:
     block.times = list(state.times)
 
 
-def _open_accesses(block: Block) -> frozenset[tuple[int, int, str, int]]:
-    """Accesses to shared memory since the last barrier of all threads: region, place, kind and thread."""
-    found: set[tuple[int, int, str, int]] = set()
+def _open_accesses(block: Block) -> frozenset[_OpenAccess]:
+    """Accesses to shared memory since the last barrier of all threads."""
+    found: set[_OpenAccess] = set()
     for n, region in enumerate(block.shared.regions):
         for granule, past in region.history.items():
             kinds = (("store", past.writers), ("update", past.updates.values()), ("load", past.readers.values()))
-            found |= {(n, granule, kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch}
+            open_ones = ((kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch)
+            found |= {(n, region.granule_bytes, granule, kind, thread) for kind, thread in open_ones}
     return frozenset(found)
 
 

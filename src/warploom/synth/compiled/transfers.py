@@ -199,6 +199,7 @@ class Transfers:
             where = f"byte {offset} of {region.name}, which has {region.size_bytes}" if region else f"address {address:#x}"
             message = f"expected a {what} inside an array, got one of {size} bytes at {where}"
             raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name if region else "")
+        self._check_variable(block, thread, address, region, what, index)
         if place % size:
             message = f"expected an address that is a multiple of {size}, got byte {offset} of {region.name}"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
@@ -207,6 +208,19 @@ class Transfers:
         if self.launch.places.moving.last:
             self._follow(block, thread, region, address, offset, size, what, index)
         return region, offset
+
+    def _check_variable(self, block: Block, thread: int, address: int, region: Region, what: str, index: int) -> None:
+        """The address is one of this variable wherever variables lie, and not only as this run places them."""
+        known = self.launch.places.variables
+        of = tuple((n, c) for n, c in address.of if n in known) if isinstance(address, Placed) else ()
+        if of == ((region.name, 1),):
+            return
+        if len(of) == 1 and of[0][1] == 1:
+            message = f"expected a {what} inside {of[0][0]}, got one far outside of it"
+            raise block.fault("out of bounds", message, index, thread=thread, what=what, element=of[0][0])
+        raise self.launch.unsupported(
+            f"expected an address in one variable, got a {what} whose address depends on where variables lie in memory", index
+        )
 
     def _follow(
         self, block: Block, thread: int, region: Region, address: int, offset: int, size: int, what: str, index: int

@@ -12,7 +12,7 @@ import pytest
 from tests.schedule.cuda import nests
 from tests.tools.explore.test_check import implementation
 
-from warploom.core import f32
+from warploom.core import f32, i32
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cuda_tiles
@@ -60,6 +60,11 @@ def gathered(x: f32["n"], z: out[f32["n", "n"]]):
 @tensor
 def summed(x: f32["n"], y: f32["n"], w: f32["n"], z: out[f32["n"]]):
     z[i] = x[i] + y[i] + w[i]
+
+
+@tensor
+def counted(x: i32["n", 24], z: out[i32["n"]]):
+    z[i] = sum(x[i, k], over=k)
 
 
 Made = tuple[Backbone, CudaKernel]
@@ -133,6 +138,32 @@ def test_all_blocks_are_proved(made: object) -> None:
 def test_the_number_of_blocks_costs_nothing() -> None:
     assert proof(doubled_by_hand(1 << 24)).verdict == "proved"
     assert proof(doubled_by_hand((1 << 24) + 5)).verdict == "proved"
+
+
+def test_as_many_blocks_as_a_grid_has_are_proved() -> None:
+    stage, kernel = doubled_by_hand(body=BODY.replace("i < 1000", "blockIdx.x < 32 && i < 1000"))
+    kernel = replace(kernel, grid=((1 << 31) - 1, 1, 1))
+    assert proof((stage, kernel)).verdict == "proved"
+    kernel = replace(kernel, text=kernel.text.replace("blockIdx.x * 32", "0"))
+    found = proof((stage, kernel), "blockIdx.x < 32 && ", "")
+    assert found.verdict == "refuted" and "race" in found.reason
+
+
+def test_sums_of_integers_run_whole() -> None:
+    body = """
+    extern "C" __global__ void counted(const int* x, int* z)
+    {
+        int sum = 0;
+        #pragma unroll 1
+        for (int k = 0; k < 24; ++k) {
+            sum += x[blockIdx.x * 24 + k];
+        }
+        z[blockIdx.x] = sum;
+    }
+    """
+    made = by_hand(counted, {"n": 9}, body, (9, 1, 1), (1, 1, 1))
+    assert proof(made).verdict == "proved"
+    assert proof(made, "sum += x", "sum += (k == 20) + x").verdict == "refuted"
 
 
 @pytest.mark.parametrize("is_async", [False, True])

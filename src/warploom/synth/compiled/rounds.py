@@ -237,9 +237,11 @@ class _Guess:
         self.launch = launch
         self._general: dict[tuple[Term, Term], Term | None] = {}
         self._sums: dict[tuple[Term, Term], Term] = {}
+        self._is_lost = False
+        """Whether data in a live register change in a way that has no general form, as sums of integers do."""
 
     def state(self, now: _State, before: _State, live: frozenset[str]) -> _State | None:
-        """None: what lies in shared memory, or is on its way there, does not grow evenly."""
+        """None: data that are neither a float sum nor dead do not grow evenly."""
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
         for name, column in now.registers.items():
@@ -252,6 +254,8 @@ class _Guess:
                 registers[name] = [self._register(v, w, bits) for v, w in zip(column, old, strict=True)]
             else:
                 registers[name] = [_DEAD] * len(column)
+        if self._is_lost:
+            return None
         cells: list[dict[int, Stored]] = []
         for here, there in zip(now.cells, before.cells, strict=True):
             if here.keys() != there.keys():
@@ -302,6 +306,8 @@ class _Guess:
                 made = atom(_SUM, (self.launch.next_symbol(),))
                 self._sums[key] = self.launch.data.made(made, self.launch.data.kinds[now])
             return self._sums[key]
+        if value is None and isinstance(now, Term) and isinstance(before, Term):
+            self._is_lost = True
         return _DEAD if value is None else value
 
     def value(self, now: Value, before: Value, bits: int) -> Value | None:

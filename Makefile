@@ -60,7 +60,7 @@ bench-kernels: $(VENV)/.run-installed ## every kernel beside its shared-memory b
 FUZZ_JOURNAL ?= $(HOME)/.cache/warploom/fuzz-journal.jsonl
 fuzz: $(VENV)/.dev-installed ## all fuzzers in full: PTX launches and differential runs, 500,000 changed inputs of all front ends; nightly, continued where it stopped
 	mkdir -p $(dir $(FUZZ_JOURNAL))
-	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --loop-meaning 10000 --loop-proofs 1000 --fronts 500000 --jobs 2 --journal $(FUZZ_JOURNAL) --out benchmarks/results/fuzz-$$(date +%F).jsonl $(ARGS)
+	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --equivalences 20000 --mutations 1000000 --loop-meaning 10000 --loop-proofs 1000 --fronts 500000 --jobs 2 --journal $(FUZZ_JOURNAL) --out benchmarks/results/fuzz-$$(date +%F).jsonl $(ARGS)
 
 mutants: $(VENV)/.dev-installed ## plant 320 bugs by rule and say which of them no test notices; nightly, continued where it stopped
 	$(BIN)/python -m benchmarks.mutants --count 320 --seed 1 --out benchmarks/results/mutants.jsonl $(ARGS)

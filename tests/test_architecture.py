@@ -12,23 +12,34 @@ def test_layers_of_the_document_are_those_of_the_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(c for c in contracts if c["name"] == "layers")["layers"]
     contract = [set(layer.split(" | ")) for layer in layers]
-    rows = re.findall(r"^\| (\d) \| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
     document: dict[str, set[str]] = {}
     for layer, package in rows:
         document.setdefault(layer, set()).add(package)
-    assert [document[layer] for layer in sorted(document, reverse=True)] == contract
+    assert [document[layer] for layer in sorted(document, key=int, reverse=True)] == contract
 
 
 def test_every_package_has_a_place() -> None:
     packages = {p.name for p in (ROOT / "src" / "warploom").iterdir() if (p / "__init__.py").exists()}
     text = (ROOT / "docs" / "architecture.md").read_text()
-    assert packages == set(re.findall(r"^\| \d \| `(\w+)` \|", text, re.MULTILINE))
+    assert packages == set(re.findall(r"^\| \d+ \| `(\w+)` \|", text, re.MULTILINE))
 
 
 def test_files_named_in_the_document_exist() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for name in re.findall(r"`((?:\w+/)+\w+\.py)`", text):
         assert (ROOT / "src" / "warploom" / name).exists() or (ROOT / name).exists(), name
+
+
+def test_packages_say_what_enters_and_leaves_and_which_file_to_open() -> None:
+    for path in (ROOT / "src" / "warploom").rglob("__init__.py"):
+        text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split())
+        assert re.search(r"\bTakes ", text) and re.search(r"\bGives ", text), f"{path}: what enters, what leaves"
+        opened = re.findall(r"\b[Oo]pen (?!it\b|these\b)(.*?)(?:[.;:] |[.;:]?$)", text) or [text]
+        named = re.findall(r"`([\w/]+\.pyi?)`", " ".join(opened)) if re.search(r"\b[Oo]pen\b", text) else []
+        assert named, f"{path}: which file to open first"
+        for name in named:
+            assert (path.parent / name).exists() or (ROOT / "src" / name).exists(), f"{path}: {name}"
 
 
 def test_nodes_are_frozen_slotted_dataclasses() -> None:

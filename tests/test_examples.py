@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("examples", "examples/schedule")
+FOLDERS = ("examples", "examples/layout", "examples/schedule")
 SCRIPTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py"))
 
 

@@ -9,6 +9,7 @@ cuda          random CUDA through NVRTC (extra `cuda`), rewritten against origin
 stencils      kernels of `tests.ptx.fuzz.shuffle`, rewritten against original
 differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle, symbolic emulator
 deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
+equivalences  integer kernels and changed ones: whether they are proved equal, against running both
 readers       specs, sketches and tensor functions as read against CPython running them
 mutations     mutated texts through parser, printers, verifier and liveness
 loop-meaning  Python functions of `tests.scan.fuzz`: what the reader of scan loops takes them to mean, against CPython
@@ -36,7 +37,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.fuzz import fronts, isolated, launches, mutations, readers
+from benchmarks.fuzz import equivalences, fronts, isolated, launches, mutations, readers
 from benchmarks.fuzz.cuda import CompilerCrashError, cuda_case
 from benchmarks.fuzz.kernels import random_case
 from tests.ptx.fuzz import differential, syntax
@@ -134,9 +135,16 @@ def _reader(case: int, outcome: Outcome) -> str:
     return message
 
 
+def _equivalence(case: int, outcome: Outcome) -> str:
+    ending, message = equivalences.check(case)
+    outcome.endings[ending] += 1
+    return message
+
+
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
     "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
     "mutations": _mutation, "loop-meaning": _loop, "loop-proofs": _operator, "readers": _reader,
+    "equivalences": _equivalence,
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
     "launches": lambda case: random_case(case).text,
@@ -145,6 +153,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "differential": lambda case: random_program(case).text,
     "deep": mutations.given,
     "readers": readers.given,
+    "equivalences": lambda case: "// the changed kernel:\n".join(equivalences.given(case)),
     "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),
     "loop-meaning": random_module,
     "loop-proofs": simple_module,

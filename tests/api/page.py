@@ -10,7 +10,18 @@ from typing import Any
 
 from warploom import api
 
-FUNCTIONS = ("complete", "solve", "lift", "check_operator", "explore", "prove_ptx", "shuffle_ptx", "run_ptx")
+FUNCTIONS = (
+    "complete",
+    "solve",
+    "lift",
+    "check_operator",
+    "explore",
+    "prove_ptx",
+    "shuffle_ptx",
+    "run_ptx",
+    "layout",
+    "check_layout",
+)
 RESULTS = (
     "Result",
     "Completed",
@@ -22,6 +33,7 @@ RESULTS = (
     "ProvedPtx",
     "ShuffledPtx",
     "RanPtx",
+    "Laid",
 )
 MARK = "<!-- From here on the page is made from the code: `make golden`. -->\n"
 

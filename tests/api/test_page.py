@@ -30,7 +30,7 @@ def test_results_have_no_truth_of_their_own() -> None:
 def test_functions_stay_functions_when_the_packages_of_their_names_are_loaded() -> None:
     packages = {p.parent.name for p in Path(warploom.__file__).parent.glob("*/__init__.py")}
     shared = packages & set(warploom.__all__) - {"ptx"}
-    assert shared == {"sketch", "solve"}
+    assert shared == {"layout", "sketch", "solve"}
     for name in shared:
         __import__(f"warploom.{name}")
         assert not isinstance(getattr(warploom, name), ModuleType)

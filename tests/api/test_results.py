@@ -293,3 +293,18 @@ def test_variables_of_a_module_are_told_by_name() -> None:
         symbols={"taps": "f32[2]"},
     )  # fmt: skip
     assert found.verdict == "proved"
+
+
+def test_layouts_of_functions_and_arrays() -> None:
+    found = wl.layout("32x32:f32", ["rows", lambda warp, lane, step: (lane, step) if step < 32 else None], emit="cute")
+    assert found.optimal and found.code == "Swizzle<5,0,5> o (32,32):(32,1)"
+    assert list(found.wavefronts.values()) == list(found.least.values()) == [32, 32]
+    place = np.arange(1024).reshape(32, 32)
+    checked = wl.check_layout(place, "32x32:f32", ["columns"], equal=lambda r, c: r * 32 + c)
+    assert checked.line["equal"] is True and not checked.optimal
+    assert checked.better == "r * 32 + (c ^ r)"
+    assert broken_rules(checked.line) == []
+    with pytest.raises(wl.UserError, match="integers"):
+        wl.check_layout(np.zeros((2, 2)), "32x32:f32", ["rows"])  # type: ignore[arg-type]
+    with pytest.raises(wl.UserError, match="at least one access"):
+        wl.layout("32x32:f32", [])

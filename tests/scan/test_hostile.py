@@ -71,6 +71,19 @@ def test_an_operator_without_fields_is_not_printed_as_cuda() -> None:
         cuda_scan(operator)
 
 
+def test_an_operator_that_numbers_beyond_floats_stop_is_not_known() -> None:
+    """Its neutral element is an infinity, which Python cannot add to such a number."""
+    text = (
+        "def f(xs: list[int]):\n    peak, worst = 1 << 1024, 0\n    for x in xs:\n        peak = max(peak, x)\n"
+        "        worst = max(worst, peak - x)\n    return worst\n"
+    )
+    made: dict[str, object] = {}
+    exec(text, made)
+    found = scan.lift(scan.read_loop(scan.parse_module(text), "f"), made["f"])
+    assert (found.status, found.verdict) == ("unknown", "unchecked")
+    assert "the operator raises OverflowError" in found.reason
+
+
 def test_a_loop_that_does_not_run_is_the_users() -> None:
     module = scan.parse_module("def f(xs: list[int]):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n")
 

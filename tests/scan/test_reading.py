@@ -35,7 +35,7 @@ def read(body: str, item: str = "int", after: str = "return a", header: str = "f
 
 
 def step(body: str, item: str = "int") -> str:
-    return str(read(body, item).states[0].step)
+    return python(read(body, item).states[0].step)
 
 
 @pytest.mark.parametrize(

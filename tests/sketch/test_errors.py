@@ -98,6 +98,15 @@ def test_python_that_is_not_in_the_language(function, pattern):
     assert re.fullmatch(pattern, found.message)
 
 
+def test_words_that_are_called_outside():
+    def kernel(y: wl.Global[f32, 32]):
+        for k in range(wl.size("n")):
+            y[k] = wl.literal(f32, 0)
+
+    found = problem(kernel)
+    assert (found.message, found.fix) == ("`size` cannot be called in a sketch", "Call it outside and use its result by name.")
+
+
 def test_index_from_data():
     def kernel(x: wl.Global[i32, 32], y: wl.Global[i32, 32]):
         y[x[0]] = x[0]

@@ -6,6 +6,7 @@ import time
 from fractions import Fraction
 
 import pytest
+from tests.terms.products import sum_of_products
 
 from warploom.core import BY_NAME, UserError, f32, i8, i32, u8, u32
 from warploom.terms import (
@@ -26,7 +27,6 @@ from warploom.terms import (
     minimum,
     normal,
     pack,
-    sum_of_products,
 )
 
 a, b, c, d = (atom("x", (i,)) for i in range(4))

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.terms.products import sum_of_products
 
 from warploom.core import SCALARS, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, integer_range, to_numpy, u8, u16, u32
 from warploom.terms import (
@@ -22,7 +23,6 @@ from warploom.terms import (
     minimum,
     pack,
     partial,
-    sum_of_products,
     symbols,
     zero_array,
 )

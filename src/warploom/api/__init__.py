@@ -1,6 +1,6 @@
 """What `import warploom as wl` does: complete sketches, solve dataflow programs, lift loops, explore kernels, work on PTX.
 
-Objects of Python go in (a sketch, a function, a text), a `Result` comes out. Each function does what the command of its name
+Takes objects of Python (a sketch, a function, a text). Gives a `Result`. Each function does what the command of its name
 does, by the same code in `tools`. Open `result.py` first. A name is imported when it is first used; `__init__.pyi` says where it
 is.
 """

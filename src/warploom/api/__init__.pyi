@@ -1,5 +1,6 @@
 from .completing import Completed, complete
 from .exploring import Explored, explore
+from .layouts import Laid, check_layout, layout
 from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
 from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
 from .result import Progress, Result
@@ -10,6 +11,7 @@ __all__ = [
     "Completed",
     "Emitted",
     "Explored",
+    "Laid",
     "Lifted",
     "Progress",
     "ProvedPtx",
@@ -17,9 +19,11 @@ __all__ = [
     "Result",
     "ShuffledPtx",
     "Solved",
+    "check_layout",
     "check_operator",
     "complete",
     "explore",
+    "layout",
     "lift",
     "prove_ptx",
     "run_ptx",

@@ -1,7 +1,7 @@
 """Text of C for every printer of C, CUDA and C++: expressions, sums of scaled terms, numbers, types, names, comments, and what
 all CUDA kernels say alike.
 
-Values and element types enter, and texts that know how tightly they bind leave: parentheses follow from that alone, nothing looks
+Takes values and element types. Gives texts that know how tightly they bind: parentheses follow from that alone, nothing looks
 into a text. Open `expressions.py` first.
 """
 

@@ -1,8 +1,8 @@
 """Scalar operations as data: one row for each operation says what it is called and means in each language.
 
-`scalars.py` has the table of operations on numbers (open it first), `comparisons.py` that of `==` to `>=`. Engines, readers and
-printers look names up here. A new operation is a row here, and its meaning once more in each oracle, none of which reads this
-table (docs/architecture.md lists them).
+Takes the name of an operation. Gives its row. Open `scalars.py` first, which has the table of operations on numbers;
+`comparisons.py` has that of `==` to `>=`. Engines, readers and printers look names up here. A new operation is a row here, and
+its meaning once more in each oracle, none of which reads this table (docs/architecture.md lists them).
 """
 
 from warploom.operations.comparisons import COMPARISONS, SIGN_OF_COMPARISON, Comparison, ComparisonSign

@@ -19,6 +19,7 @@ from warploom.ptx.syntax import (
     Function,
     Group,
     Instruction,
+    Integer,
     Module,
     Name,
     Negation,
@@ -171,6 +172,12 @@ class _Checker:
             self.say("PTX_TYPE", f"expected a type such as .b32 in {instruction.name}, found none", index)
         if instruction.opcode == "cvt" and "pack" not in instruction.modifiers and len(named) != 2:
             self.say("PTX_TYPE", f"expected two types in {instruction.name}, found {len(named)}", index)
+        letters = _LETTERS.get(instruction.opcode, "")
+        if letters and "cc" not in instruction.modifiers and named and named[0] in _WORDS and named[0][0] not in letters:
+            wanted = " or ".join(f".{letter}{named[0][1:]}" for letter in letters)
+            self.say("PTX_TYPE", f"expected {wanted} as the type of {instruction.opcode}, found .{named[0]}", index)
+        if instruction.opcode == "lop3" and isinstance(table := instruction.operands[4], Integer) and not 0 <= table.value <= 255:
+            self.say("PTX_VALUE", f"expected a table of 0 to 255 in {instruction.name}, found {table.value}", index)
         is_load_or_store = instruction.opcode in ("ld", "st", "ldu")
         for slot, operand in zip(slots, instruction.operands, strict=True):
             expected = _expected(slot.type, named, instruction)
@@ -242,6 +249,14 @@ def _expected(slot: str, named: tuple[str, ...], instruction: Instruction) -> st
         case _:
             return slot
 
+
+_WORDS = frozenset({f"{letter}{bits}" for letter in "bus" for bits in (8, 16, 32, 64)})
+_LETTERS = {
+    **dict.fromkeys(("abs", "neg"), "s"),
+    **dict.fromkeys(("add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "min", "max", "bfe"), "us"),
+    **dict.fromkeys(("and", "or", "xor", "not", "cnot", "shl", "popc", "clz", "brev", "bfi", "prmt", "lop3", "shf"), "b"),
+}
+"""Letters of the integer types that an operation has (PTX ISA 9.7.1, 9.7.8); ptxas refuses the others."""
 
 _TWICE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "u64": "b128", "s64": "b128"}
 

@@ -14,7 +14,7 @@ from .search.best_first import BestFirst, best_first
 from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
 from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
-from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
+from .search.levels import Frontier, Levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
 from .search.orders import DepthFirst, Order, OrderName, order_named, run_order
 from .search.parts import Part, Split
@@ -117,7 +117,6 @@ __all__ = [
     "chen",
     "cluster_executor",
     "conjunction",
-    "count_levels",
     "declared_order",
     "depth_first",
     "differing_words",

@@ -11,7 +11,7 @@ from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.partial import PARTIAL, beyond_numbers, condition_of_value, is_partial, without_value
-from warploom.terms.products import NotSumOfProductsError, ProductReader, sum_of_products
+from warploom.terms.products import NotSumOfProductsError, ProductReader
 from warploom.terms.promotion import Stored
 from warploom.terms.term import (
     Number,
@@ -74,7 +74,6 @@ __all__ = [
     "pack",
     "stored_mask",
     "strict_comparisons",
-    "sum_of_products",
     "symbols",
     "term_text",
     "to_operand",

@@ -15,26 +15,22 @@ class NotSumOfProductsError(WarploomError):
     """The term is not an outer reduction of inner reductions of atoms under the algebra."""
 
 
-def sum_of_products(term: Term, algebra: Algebra, outer: str, inner: str | None = None) -> dict[Monomial, int | Fraction]:
-    """Monomials (atoms ordered by creation, repeats kept where the inner operator counts them) with their multiplicities.
-
-    A multiplicity is the ring's coefficient for + (wrapped or rational), the count for an operator that is only commutative and
-    associative, and 1 for idempotent ones and xor. The key () holds a constant summand of + or, with 1, the all-ones word of ^;
-    components of vector elements count as atoms. Raises NotSumOfProductsError for any other term, FormTooLargeError when
-    distributing explodes. Source: Swizzle Inventor, section 4.2 (the multiset s of an accumulation).
-    """
-    return ProductReader(algebra).read(term, outer, inner)
-
-
 class ProductReader:
-    """`sum_of_products` for many terms of one algebra; shared subterms are normalised once."""
+    """Reads many terms of one algebra; shared subterms are normalised once."""
 
     def __init__(self, algebra: Algebra) -> None:
         self._normaliser = Normaliser(algebra)
         self._algebra = algebra
 
     def read(self, term: Term, outer: str, inner: str | None = None) -> dict[Monomial, int | Fraction]:
-        """See `sum_of_products`."""
+        """Monomials (atoms ordered by creation, repeats kept where the inner operator counts them) with their multiplicities.
+
+        A multiplicity is the ring's coefficient for + (wrapped or rational), the count for an operator that is only
+        commutative and associative, and 1 for idempotent ones and xor. The key () holds a constant summand of + or, with 1,
+        the all-ones word of ^; components of vector elements count as atoms. Raises NotSumOfProductsError for any other term,
+        FormTooLargeError when distributing explodes. Source: Swizzle Inventor, section 4.2 (the multiset s of an
+        accumulation).
+        """
         canonical = self._normaliser.canonical(term)
         result: dict[Monomial, int | Fraction] = {}
         for monomial, count in self._outer(canonical, outer, inner):

@@ -84,6 +84,10 @@ _BENCH = {
 }
 _COMMANDS = {
     "bench": Later("warploom.tools.cli:bench", "Run benchmark cases, each in a fresh process."),
+    "check-layout": Later(
+        "warploom.tools.layout.command:check_layout_command",
+        "Say whether a map of a tile in shared memory is right and as good as any, or give a better one.",
+    ),
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
     ),
@@ -91,9 +95,17 @@ _COMMANDS = {
         "warploom.tools.explore.command:explore",
         "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
     ),
+    "layout": Later(
+        "warploom.tools.layout.command:layout_command",
+        "Find the cheapest map of a tile in shared memory for all accesses at once, with a certificate.",
+    ),
     "list": Later(
         "warploom.tools.listing.command:list_examples",
         "List the library's cases: the names that `synth`, `solve` and `bench` take.",
+    ),
+    "paper": Later(
+        "warploom.tools.papers.command:paper_command",
+        "List the tables and figures of the five papers, or run one and print its rows beside ours.",
     ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
     "scan": Later(
@@ -104,6 +116,10 @@ _COMMANDS = {
         "Find the gathers that make a dataflow program meet its goal, or prove that there are none.",
     ),
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
+    "verify-certificate": Later(
+        "warploom.tools.layout.command:verify_command",
+        "Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search.",
+    ),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),

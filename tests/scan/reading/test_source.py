@@ -160,7 +160,8 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "annotation", ["[int]", "list[{}]", "list[Literal[1, 'a']]", "list[tuple[int, None]]", "list[tuple[int, ...]]"]
+    "annotation",
+    ["[int]", "list[{}]", "list[Literal[1, 'a']]", "list[Literal[True]]", "list[tuple[int, None]]", "list[tuple[int, ...]]"],
 )
 def test_annotations_that_are_no_types_of_elements(annotation: str) -> None:
     text = f"from typing import Literal\ndef f(xs: {annotation}):\n    a = 0\n    for x in xs: a += x\n    return a\n"

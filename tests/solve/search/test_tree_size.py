@@ -14,7 +14,6 @@ from warploom.solve import (
     Budget,
     Cut,
     chen,
-    count_levels,
     enumerate_levels,
     interval,
     knuth,
@@ -93,17 +92,6 @@ def test_levels_are_counted_exactly(seed: int) -> None:
         assert levels.complete
         only = enumerate_levels(tree, depth, below=(below,), all_nodes=False).levels
         assert (only.nodes, only.kept, only.leaves) == (levels.kept, levels.kept, levels.leaves)
-
-
-@pytest.mark.parametrize("parts", [1, 5, 1000])
-def test_levels_in_parts(parts: int) -> None:
-    tree = RandomTree(2)
-    below = (3 * (tree.costs[()] or 0),)
-    whole = enumerate_levels(tree, 5, below=below).levels
-    with ThreadPoolExecutor(2) as executor:
-        assert count_levels(partial(RandomTree, 2), 5, below=below, parts=parts, executor=executor) == whole
-        fewer = count_levels(partial(RandomTree, 2), 5, below=below, parts=parts, all_nodes=False, executor=executor)
-        assert fewer.kept == whole.kept
 
 
 def test_budget_of_levels() -> None:

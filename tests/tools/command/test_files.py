@@ -61,6 +61,17 @@ def test_links_are_followed_and_stay(tmp_path: Path) -> None:
     assert names(folder) == {"real"}
 
 
+def test_a_pipe_that_has_no_name_of_its_own() -> None:
+    """As /dev/stdout, which leads to a pipe."""
+    reading, writing = os.pipe()
+    try:
+        write_text(Path(f"/dev/fd/{writing}"), "text")
+        assert os.read(reading, 10) == b"text"
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
 def test_a_pipe_is_written_itself(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

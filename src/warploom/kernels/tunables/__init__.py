@@ -1,4 +1,7 @@
-"""The stencils and convolutions with their parameters open: outputs per lane, warps per block, shape of a warp."""
+"""The stencils and convolutions with their parameters open: outputs per lane, warps per block, shape of a warp.
+
+Takes a name such as `conv2d-3`. Gives the `TunableSketch` of that name. Open `__init__.py`, the only file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs, and what a step of it may touch: groups of threads, routines decoded into closures, and the machine that they see.
+"""The code that runs and what a step of it may touch: groups of threads, routines decoded into closures, the machine they see.
 
 A group is the threads of one batch that stand at the same program point with the same call stack and run together. It owns its
 registers: slot -> one value per thread, in the order of `threads`, or a zero-dimensional value that all of them share. Groups
@@ -266,7 +266,7 @@ class Counting(Protocol):
 
 
 class Launched(Protocol):
-    """What all batches of one launch share; see `state.LaunchState`."""
+    """The state that all batches of one launch share; see `state.LaunchState`."""
 
     clock: int
 

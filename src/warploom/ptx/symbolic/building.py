@@ -1,4 +1,4 @@
-"""What rewrites of canonical terms build with; `Algebra` is the one that there is."""
+"""The interface with which rewrites of canonical terms build terms; `Algebra` is its one implementation."""
 
 from __future__ import annotations
 

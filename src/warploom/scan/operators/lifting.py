@@ -261,7 +261,10 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
             return Trial(cases, fault=f"on {shown(elements)} the function itself raises {type(error).__name__}: {error}")
         prefixes = range(1, len(elements) + 1) if loop.is_scan else [len(elements)]
         parts = [cast("list[list[Value]]", given[:n]) for n in prefixes]
-        got = [operator.run(p, lambda n: choose.randrange(1, n), fixed, is_exact=rounds) for p in parts]
+        try:
+            got = [operator.run(p, lambda n: choose.randrange(1, n), fixed, is_exact=rounds) for p in parts]
+        except OverflowError as error:  # an infinity beside a whole number beyond floats
+            return Trial(cases, fault=f"on {shown(elements)} the operator raises {type(error).__name__}: {error}")
         cases += 1
         wanted = _by_prefix(expected, loop) if loop.is_scan else [expected]
         if agree(wanted, got):

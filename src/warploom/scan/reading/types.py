@@ -18,7 +18,7 @@ LISTS: tuple[object, ...] = (
     list, tuple, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
     collections.abc.Iterator, collections.abc.Collection,
 )  # fmt: skip
-SERVED = "int, bool, float, Fraction, str, Literal of one of these, or tuple[...] of them"
+SERVED = "int, bool, float, Fraction, str, Literal of integers, of texts or of both truth values, or tuple[...] of them"
 
 
 def shape_of(hint: object) -> Shape | None:
@@ -42,7 +42,7 @@ def shape_of(hint: object) -> Shape | None:
 
 def _literal(values: tuple[object, ...]) -> Sort | None:
     if all(type(v) is bool for v in values):
-        return BOOL
+        return BOOL if len(set(values)) == 2 else None
     if all(type(v) is int for v in values):
         return Sort("int", values=tuple(sorted({v for v in values if isinstance(v, int)})))
     return TEXT if all(isinstance(v, str) for v in values) else None

@@ -19,7 +19,7 @@ FUNCTIONS: tuple[Operator, ...] = tuple(operator for operator, row in ROWS.items
 FLOAT_ONLY = (Operator.DIV, *FUNCTIONS)
 
 FREE = (Operator.MOVE, *(operator for operator, row in ROWS.items() if row.cost == "free"))
-"""What takes no instruction of its own."""
+"""Operators that take no instruction of their own."""
 
 REDUCING = (Operator.FMA, *(operator for operator, row in ROWS.items() if row.identity is not None))
 

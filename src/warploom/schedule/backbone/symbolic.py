@@ -1,4 +1,4 @@
-"""What a backbone computes, as terms: the element that every place of its outputs must hold, over symbols for its inputs.
+"""Gives what a backbone computes as terms: the element that every place of its outputs must hold, over symbols for its inputs.
 
 The mathematics of the tensor function, not of a nest: no decision of a schedule is known here.
 """
@@ -26,7 +26,7 @@ _LEAST = float("-inf")
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What one array must hold, by its place in memory: place k of input `X` is the symbol `X[k]`."""
+    """The terms that one array must hold, by their places in memory: place k of input `X` is the symbol `X[k]`."""
 
     terms: Terms
     stored: NDArray[np.bool_]
@@ -58,7 +58,7 @@ def _symbols(region: Region) -> Terms:
 
 
 def _places(region: Region) -> NDArray[np.int64]:
-    """Of each element in memory."""
+    """The place of each element in memory."""
     grids = np.indices(region.shape, np.int64)
     total = np.zeros(region.shape, np.int64)
     for grid, stride in zip(grids, region.strides, strict=True):

@@ -71,7 +71,7 @@ def tilings(size: int, levels: int, maxima: Sequence[int], *, divisors_only: boo
 
 
 def rounded(size: int, wanted: Sequence[int]) -> tuple[int, ...]:
-    """Those of `wanted` that are powers of two or three times one, up to the first power of two that covers `size`."""
+    """The numbers of `wanted` that are powers of two or three times one, up to the first power of two that covers `size`."""
     enough = 1 << max(0, (size - 1).bit_length())
     return tuple(n for n in sorted(wanted) if n <= enough and (_is_power(n) or (n % 3 == 0 and _is_power(n // 3))))
 

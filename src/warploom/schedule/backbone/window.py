@@ -56,7 +56,10 @@ def whole(backbone: Backbone) -> list[tuple[int, int]]:
 
 
 def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | None = None) -> Window:
-    """What the part at these points stores. NoWindowError where it needs values of other parts, or what the backbone writes."""
+    """Runs the part at these points and gives what it stores.
+
+    NoWindowError where it needs values of other parts, or what the backbone writes.
+    """
     _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if points[a] != (0, axis.size)})
     found = _WindowEvaluation(backbone, points, repeated)
     if repeated is not None:
@@ -277,8 +280,8 @@ def count_stored(backbone: Backbone, name: str) -> int:
 
 
 def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]], counts: Sequence[int]) -> None:
-    """That the part computes, in every block of a box, what the box's first block must compute, of elements that lie further on
-    by `moves` from block to block along each axis of the box. NoWindowError where that is not seen.
+    """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
+    from block to block along each axis of the box; NoWindowError where that is not seen.
 
     counts: blocks along each axis. Arrays that are not in `moves` are not accessed.
     """
@@ -344,7 +347,7 @@ def _nearest(value: int, stride: int) -> int:
 
 
 def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
-    """That no instruction gathers these axes: they are nowhere reduced, and values go to the same point."""
+    """NoWindowError where an instruction gathers these axes: they must be reduced nowhere, and values go to the same point."""
     if at := moving & _reduced(backbone):
         raise NoWindowError(f"expected blocks that do not share the sum over {backbone.axes[min(at)].name}")
     for instruction in backbone.instructions:
@@ -363,7 +366,7 @@ def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
 def _check_inside_alike(
     backbone: Backbone, access: Access, axes: tuple[int, ...], points: Points, corners: Sequence[Sequence[int]]
 ) -> None:
-    """That each point of the part is inside the array in every block or in none."""
+    """NoWindowError unless each point of the part is inside the array in every block or in none."""
     if access.fill is None:
         return
     for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
@@ -409,7 +412,7 @@ def _axes_of(access: Access) -> list[tuple[int | None, int, int]]:
 
 
 def _check_injective(region: Region) -> None:
-    """That each place of the array has one index: each stride is longer than all that the smaller ones reach."""
+    """NoWindowError unless each place of the array has one index: each stride is longer than all that the smaller ones reach."""
     pairs = sorted(zip(region.strides, region.shape, strict=True), reverse=True)
     for n, (stride, _) in enumerate(pairs):
         if stride < 1 + sum((size - 1) * other for other, size in pairs[n + 1 :]):

@@ -86,7 +86,7 @@ class Accesses:
 
 
 def condition(tests: Sequence[Text]) -> str:
-    """What stands before a statement that runs where all tests hold."""
+    """The text before a statement that runs where all tests hold."""
     return f"if ({every(tests).text}) " if tests else ""
 
 

@@ -13,6 +13,9 @@
     f          := exp, log, sqrt, tanh and the other functions of one real number in `warploom.operations`
     affine     := integers, indices, + -, integer * index; names of integers in capitals are integers
 
+Takes such a function. Gives a `TensorFunction`, whose `program` is a `Program` of backbones at given sizes. Open
+`functions.py` first, then `reader.py`.
+
 An index runs over the axis on which it stands alone. A statement loads each element that it names once.
 """
 

@@ -30,7 +30,7 @@ MakePrograms: TypeAlias = Callable[[Program], Programs | None]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Makes the model of a kernel, here or in a worker process: `solve.sample` and `solve.count_levels` take it as `make`."""
+    """Makes the model of a kernel, here or in a worker process: `solve.sample` takes it as `make`."""
 
     backbone: Backbone
     target: Target

@@ -368,6 +368,8 @@ def _call(state: State, node: ast.Call) -> Operand:
             return result
     if isinstance(called, Static):
         fix = "Decorate it with @wl.device." if callable(called.value) else "Call a word of the language."
+        if callable(called.value) and str(getattr(called.value, "__module__", "")).partition(".")[0] == "warploom":
+            fix = "Call it outside and use its result by name."
         what = f"{describe(called)} cannot be called in a {state.mode}"
         raise state.problem("UNSUPPORTED_PYTHON", what, node, fix)
     raise state.problem("UNSUPPORTED_PYTHON", f"{describe(called)} cannot be called", node, "Call a word of the language.")

@@ -7,16 +7,13 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from warploom.core.limits import why
 from warploom.solve.model import Alternative, Cost, Model, Strategy, declared_order
-from warploom.solve.runs.executor import Failed, Finished, Task, run_tasks
-from warploom.solve.search.spending import BUDGET_SPENT, UNLIMITED, Budget, Meter, StopSearchError
+from warploom.solve.search.spending import UNLIMITED, Budget, Meter, StopSearchError
 from warploom.solve.search.tree_size import Interval, interval, walks
 
 S = TypeVar("S")
@@ -40,19 +37,6 @@ class Levels:
     complete: bool = True
     reason: str = ""
     """Reason why it is not."""
-
-    def plus(self, other: Levels) -> Levels:
-        def add(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-            return tuple(x + y for x, y in zip(a, b, strict=True))
-
-        return Levels(
-            add(self.nodes, other.nodes),
-            add(self.kept, other.kept),
-            add(self.leaves, other.leaves),
-            add(self.dead_ends, other.dead_ends),
-            self.complete and other.complete,
-            self.reason or other.reason,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,76 +63,7 @@ def enumerate_levels(
 
     A budget or an interruption ends it with what was counted (`complete` false).
     """
-    walk = _Walk(model, depth, below, all_nodes, sample, seed, strategy, budget, progress)
-    return walk.run((), 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Part(Generic[S, A]):
-    """One task of `count_levels`: what is behind one candidate; picklable where `make` is."""
-
-    make: Callable[[], Model[S, A]]
-    path: tuple[int, ...]
-    """Position of each alternative from the root on."""
-    depth: int
-    below: Cost | None
-    all_nodes: bool
-    budget: Budget = UNLIMITED
-
-
-def count_levels(
-    make: Callable[[], Model[S, A]],
-    depth: int,
-    *,
-    below: Cost | None = None,
-    all_nodes: bool = True,
-    parts: int = 64,
-    executor: Executor | None = None,
-    budget: Budget = UNLIMITED,
-    progress: Callable[[Levels], None] | None = None,
-) -> Levels:
-    """`enumerate_levels` on an executor's workers: the tree is cut at the first level with at least `parts` candidates. Each part
-    has the budget for itself, wall seconds excepted."""
-    model = make()
-    top = _Walk(model, depth, below, all_nodes, 0, 0, declared_order, budget, None)
-    split = 0
-    frontier: list[tuple[int, ...]] = [()]
-    while split < depth and len(frontier) < parts and frontier:
-        split += 1
-        frontier = [p for path in frontier for p in top.paths(path)]
-    levels = _Walk(model, split, below, all_nodes, 0, 0, declared_order, budget, None).run((), 0).levels
-    # The last level of the upper part is the first one of the parts, which count it.
-    rows = (levels.nodes, levels.kept, levels.leaves, levels.dead_ends)
-    nodes, kept, leaves, dead_ends = ((*row[:split], *(0,) * (depth - split + 1)) for row in rows)
-    total = Levels(nodes, kept, leaves, dead_ends)
-    began = time.monotonic()
-
-    def is_late() -> bool:
-        return budget.wall_s is not None and time.monotonic() - began > budget.wall_s
-
-    tasks = [Task(str(n), Part(make, path, depth, below, all_nodes, budget)) for n, path in enumerate(frontier)]
-    done = 0
-    try:
-        for result in run_tasks(tasks, run_part, executor=executor, stop=is_late):
-            done += 1
-            match result:
-                case Finished(value=value):
-                    total = total.plus(value)
-                case Failed(reason=reason):
-                    total = replace(total, complete=False, reason=total.reason or reason)
-            if progress is not None:
-                progress(total)
-        reason = "" if done == len(tasks) else f"{BUDGET_SPENT}wall seconds"
-    except KeyboardInterrupt as stop:
-        reason = why(stop)
-    if reason:
-        total = replace(total, complete=False, reason=reason)
-    return total
-
-
-def run_part(part: Part[S, A]) -> Levels:
-    walk = _Walk(part.make(), part.depth, part.below, part.all_nodes, 0, 0, declared_order, part.budget, None)
-    return walk.run(part.path, len(part.path)).levels
+    return _Walk(model, depth, below, all_nodes, sample, seed, strategy, budget, progress).run()
 
 
 def leaves_behind(
@@ -193,46 +108,17 @@ class _Walk(Generic[S, A]):
         self._nodes, self._kept, self._leaves, self._dead = ([0] * (depth + 1) for _ in range(4))
         self._sample: list[S] = []
 
-    def run(self, path: tuple[int, ...], level: int) -> Frontier[S]:
-        """Runs on from the candidate at the end of a path; what is above it is not counted."""
+    def run(self) -> Frontier[S]:
         reason = ""
         try:
-            found = self._at(path)
-            if found is not None:
-                candidate, is_kept = found
-                self._visit(candidate, level, is_kept)
+            root = self._model.root()
+            if root is not None:
+                self._visit(root, 0, not self._is_cut(root))
         except StopSearchError as stop:
             reason = str(stop)
         except KeyboardInterrupt as stop:
             reason = why(stop)
         return Frontier(replace(self._levels(), complete=not reason, reason=reason), tuple(self._sample))
-
-    def paths(self, path: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Paths of the children that would be visited."""
-        found = self._at(path)
-        if found is None:
-            return []
-        candidate, is_kept = found
-        children: list[tuple[int, ...]] = []
-        for position, alternative in enumerate(self._alternatives(candidate) or ()):
-            child = alternative.expand()
-            if child is not None and (self._all or (is_kept and not self._is_cut(child))):
-                children.append((*path, position))
-        return children
-
-    def _at(self, path: tuple[int, ...]) -> tuple[S, bool] | None:
-        candidate = self._model.root()
-        if candidate is None:
-            return None
-        is_kept = True
-        for position in path:
-            is_kept = is_kept and not self._is_cut(candidate)
-            alternatives = list(self._alternatives(candidate) or ())
-            child = alternatives[position].expand()
-            if child is None:
-                return None
-            candidate = child
-        return candidate, is_kept and not self._is_cut(candidate)
 
     def _visit(self, candidate: S, level: int, is_kept: bool) -> None:
         self._nodes[level] += 1

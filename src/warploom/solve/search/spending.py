@@ -1,4 +1,4 @@
-"""What a search may spend, what it has spent and what came of it: budget, statistics, outcome; the same for all orders."""
+"""Budget, statistics and outcome of a search; the same for all orders."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class StopSearchError(Exception):
 
 
 class Meter:
-    """What is left of a budget; the clocks start when it is made."""
+    """Measures how much of a budget is left; the clocks start when the meter is made."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget

@@ -87,4 +87,4 @@ class Solver:
 
 
 Answer: TypeAlias = Sat[int] | Unsat | Unknown
-"""Of a question whose variables are integers, or flags that are 0 or 1."""
+"""The answer to a question whose variables are integers, or flags that are 0 or 1."""

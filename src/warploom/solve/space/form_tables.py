@@ -32,7 +32,7 @@ class FormTables:
         """Offset among the slot tables and row among the reverses."""
         self.table_size = 0
         self.reverse_lengths: list[Ints] = [np.zeros(0, np.int64)]
-        """Of the reverses of each slot table: how many cells each position has."""
+        """The number of cells of each position, for the reverse of each slot table."""
         self.reverse_cells: list[Ints] = [np.zeros(0, np.int64)]
         self._reverses = 0
         self.guards: list[int] = []

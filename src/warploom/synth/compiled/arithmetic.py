@@ -203,9 +203,9 @@ class Arithmetic:
                 return (x * y >> bits) & mask
             if (bad := undefined_in(a, b)) is not None:
                 return bad
-            wide = self.wide_product(kind)(a, b)
-            return data.extract(wide, bits, bits, 2 * bits) if bits < 64 else data.made(
-                apply(f"mul.hi.{kind.name}", data.exactly(a, kind), data.exactly(b, kind)), kind)  # fmt: skip
+            if 2 * bits not in UNSIGNED:  # no word is wide enough for the product
+                return data.made(apply(f"mul.hi.{kind.name}", data.exactly(a, kind), data.exactly(b, kind)), kind)
+            return data.extract(self.wide_product(kind)(a, b), bits, bits, 2 * bits)
 
         return run
 

@@ -7,6 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -123,6 +124,7 @@ class Comparison:
         self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
         self._chosen_kinds: dict[Term, DType] = {}
+        self._wanted_kinds: Mapping[Term, DType] | None = None
         self._own_choices: dict[Term, bool] = {}
         self.operators: set[str] = set()
         self.notes: set[str] = set()
@@ -149,6 +151,8 @@ class Comparison:
         open_element: Difference | None = None
         missing: Difference | None = None
         pairs: list[_Pair] = []
+        if wanted_kinds is not None:
+            self._wanted_kinds = wanted_kinds = ChainMap(self._chosen_kinds, wanted_kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
         known, kinds = kinds, ChainMap(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
@@ -236,7 +240,8 @@ class Comparison:
         dtype = self.algebra.dtype
         is_exact_algebra = self.algebra.modulus_bits == 0
         context = f64 if is_exact_algebra else dtype
-        if not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
+        is_spec = self._wanted_kinds is None
+        if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
             return False  # a spec on signed and unsigned words leaves open which order it means
         rng = random.Random(0)
         for _ in range(_TRIALS):
@@ -248,18 +253,28 @@ class Comparison:
                     numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
                 return numbers[element]
 
-            values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
-            if values is None:
+            wanted = self._value_of_wanted(want, context, number_of)
+            if wanted is None:
                 return False
             found = value_of(got, kinds, number_of)
-            if found is None:
+            if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
                 others = evaluate([got], context, number_of, casts=True)
                 found = None if others is None else others[0]
             if found is not None and not dtype.is_float:
                 found = wrapped(int(found), dtype)
-            if found is not None and _differ(values[0], found, numbers.values(), dtype):
+            if found is not None and _differ(wanted, found, numbers.values(), dtype):
                 return True
         return False
+
+    def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
+        """What is wanted, for these numbers: of a spec as its text says, of another kernel in the types that it computed in."""
+        if self._wanted_kinds is not None:
+            found = value_of(want, self._wanted_kinds, number_of)
+            if found is None or self.algebra.dtype.is_float:
+                return found
+            return wrapped(int(found), self.algebra.dtype)
+        values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
+        return None if values is None else values[0]
 
     def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
         """The values that a spec with choices on data wants, where everything in it is of the algebra's type."""
@@ -378,16 +393,38 @@ class Comparison:
                 own = [kinds.get(old) for old in t.args]
                 strange = self._compared_elsewhere(args, own)
                 args = [a if a.op == "constant" else self._sealed(a, kind) for a, kind in zip(args, own, strict=True)]
+                args = [*map(_as_written, args[:2]), *(self._arm(a, kinds.get(t)) for a in args[2:])]
                 if strange is not None:
                     done[t] = apply(f"{t.op} of {strange.name}", *args)
                     continue
-            elif words[0] in ("slice", "div", "rem", "mul") and t.args:
-                args = [a if a.op == "constant" else self._sealed(a, kinds.get(old)) for a, old in zip(args, t.args, strict=True)]
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
-                done[t] = apply(f"{t.op} of {kind.name}", *args)
+                done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
+            elif words[0] in ("slice", "div", "rem", "mul") or self._is_computed_elsewhere(t, kinds):
+                args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
+
+    def _is_computed_elsewhere(self, term: Term, kinds: Mapping[Term, DType]) -> bool:
+        """Whether an operation that no law of words knows takes integers of another type than the array's."""
+        if term.op in _LEAVES or term.op in _ARITHMETIC:
+            return False
+        own = [kind for a in term.args if (kind := kinds.get(a)) is not None]
+        return any(not kind.is_float and kind is not self.algebra.dtype for kind in own)
+
+    def _operands(self, term: Term, args: list[Term], kinds: Mapping[Term, DType]) -> list[Term]:
+        """Operands of an operation in another type, each in the normal form of its own type."""
+        return [
+            _as_written(a) if a.op == "constant" else self._sealed(a, kinds.get(old))
+            for a, old in zip(args, term.args, strict=True)
+        ]
+
+    def _arm(self, arm: Term, kind: DType | None) -> Term:
+        """What a choice in type `kind` gives; None: a spec's, which is of the array's type."""
+        dtype = self.algebra.dtype
+        if arm.op == "constant" and not dtype.is_float and (kind is None or kind.bits == dtype.bits):
+            return _as_written(constant(wrapped(int(arm.data[0]), dtype)))
+        return arm if arm.op == "constant" and dtype.is_float and (kind is None or kind.is_float) else _as_written(arm)
 
     def _compares_elsewhere(self, root: Term, kinds: Mapping[Term, DType]) -> bool:
         """Whether some choice in `root` compares in another type: then the spec's own term means something else."""
@@ -410,6 +447,13 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _as_written(term: Term) -> Term:
+    """A number as an operand that no law knows: it is compared or divided by in its own type, and must not wrap in another."""
+    if term.op != "constant" or (isinstance(term.data[0], float) and not isfinite(term.data[0])):
+        return term
+    return apply(f"number {Fraction(term.data[0])}")
 
 
 def _stays_within(term: Term, dtype: DType) -> bool:

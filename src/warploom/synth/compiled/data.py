@@ -445,4 +445,7 @@ def fits(term: Term, narrow: DType) -> bool:
     if term.op in _ORDERED:
         return all(fits(a, narrow) for a in (term.args[:1] if term.op == ">>" else term.args))
     source = _source(term)
-    return source is not None and not source.is_float and is_exact(source, narrow)
+    if source is None or source.is_float:
+        return False
+    target = BY_NAME[term.op.split(".")[2]]
+    return is_exact(source, narrow) and is_exact(source, target)  # a negative number as an unsigned word is a large one

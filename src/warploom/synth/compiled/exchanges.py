@@ -72,11 +72,14 @@ class Exchanges:
 
         def run(block: Block, lanes: Lanes) -> None:
             own = dict(zip(lanes, predicates(block, lanes), strict=True))
+            named = self._known(block, masks, lanes, index)
+            mask_of = dict(zip(lanes, named, strict=True))
             found: list[Value] = []
-            for t, mask in zip(lanes, self._known(block, masks, lanes, index), strict=True):
+            for t, mask in zip(lanes, named, strict=True):
                 self._check_named(block, t, mask, index)
                 first = t - t % WARP
                 members = [u for u in range(first, first + WARP) if mask >> (u - first) & 1 and u in own]
+                self._check_agreed(members, mask, mask_of, index)
                 votes = [truth(block, own[u], index, u) for u in members]
                 if mode == "ballot":
                     found.append(sum(1 << (u - first) for u, vote in zip(members, votes, strict=True) if vote))
@@ -103,11 +106,15 @@ class Exchanges:
             own = dict(zip(lanes, sources(block, lanes), strict=True))
             if not ADDRESSES.isdisjoint(map(type, own.values())):
                 raise self.launch.unsupported("expected redux.sync of data, got addresses or positions of blocks", index)
+            named = self._known(block, masks, lanes, index)
+            mask_of = dict(zip(lanes, named, strict=True))
             found: list[Value] = []
-            for t, mask in zip(lanes, self._known(block, masks, lanes, index), strict=True):
+            for t, mask in zip(lanes, named, strict=True):
                 self._check_named(block, t, mask, index)
                 first = t - t % WARP
-                found.append(reduce(fold, [own[u] for u in range(first, first + WARP) if mask >> (u - first) & 1 and u in own]))
+                members = [u for u in range(first, first + WARP) if mask >> (u - first) & 1 and u in own]
+                self._check_agreed(members, mask, mask_of, index)
+                found.append(reduce(fold, [own[u] for u in members]))
             write(block, lanes, found)
 
         return Step(action=run, meeting=self._members(masks, index), kind=self._kind(instruction))
@@ -132,8 +139,13 @@ class Exchanges:
 
         def run(block: Block, lanes: Lanes) -> None:
             groups: dict[tuple[int, int], Lanes] = {}
-            for t, mask in zip(lanes, self._known(block, masks, lanes, index), strict=True):
+            named = self._known(block, masks, lanes, index)
+            mask_of = dict(zip(lanes, named, strict=True))
+            for t, mask in zip(lanes, named, strict=True):
                 self._check_named(block, t, mask, index)
+                first = t - t % WARP
+                members = [u for u in range(first, first + WARP) if mask >> (u - first) & 1 and u in mask_of]
+                self._check_agreed(members, mask, mask_of, index)
                 groups.setdefault((t // WARP, mask), []).append(t)
             for group in groups.values():
                 block.synchronise(group) if len(group) > 1 else None
@@ -189,6 +201,13 @@ class Exchanges:
         if not mask >> thread % WARP & 1:
             message = f"expected a mask that names the thread itself, lane {thread % WARP} is not in {mask:#010x}"
             raise block.fault("shuffle", message, index, thread=thread, what="exchange")
+
+    def _check_agreed(self, members: Lanes, mask: int, mask_of: dict[int, int], index: int) -> None:
+        """Lanes that one mask names give the same mask (PTX ISA 9.7.13): what else they do is undefined."""
+        for u in members:
+            if mask_of[u] != mask:
+                message = f"expected one mask in all lanes that {mask:#010x} names, lane {u % WARP} has {mask_of[u]:#010x}"
+                raise self.launch.unsupported(message, index)
 
 
 def source_lane(mode: str, lane: int, selector: int, clamp: int) -> tuple[int, bool]:

@@ -60,14 +60,15 @@ class History:
 
     writers: list[Owner] = field(default_factory=list[Owner])
     """Threads of the last plain store: several where lanes of one instruction stored one value."""
-    updates: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
-    """Atomic operations since."""
-    update_kind: str = ""
-    """Operation and type of the updates."""
+    updates: dict[tuple[Triple, int, str], Owner] = field(default_factory=dict[tuple[Triple, int, str], Owner])
+    """Atomic operations since, by thread, operation and type. None of them hides what came before it: the next one may be
+    atomic to it without being ordered after it."""
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
+    before: list[Owner] = field(default_factory=list[Owner])
+    """Accesses before the last plain store: every lane that made it must come after them."""
 
     def copy(self) -> History:
-        return History(list(self.writers), dict(self.updates), self.update_kind, dict(self.readers))
+        return History(list(self.writers), dict(self.updates), dict(self.readers), list(self.before))
 
 
 @dataclass(slots=True)
@@ -85,6 +86,8 @@ class Region:
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
     history: dict[int, History] = field(default_factory=dict[int, History])
     is_written: bool = False
+    is_read_only: bool = False
+    """Whether ld.global.nc read it: nobody may write it in this launch."""
     is_constant: bool = False
     """Whether it lies in constant memory."""
     align: int = 0
@@ -175,9 +178,9 @@ class Region:
                 if not (is_same and _are_lanes_of_one_step(writer, who)):
                     return writer
                 together = True
-            for other_key, other in past.updates.items():
-                is_exempt = kind == "update" and past.update_kind == update and _is_in_scope(other, who)
-                if other_key != key and not is_exempt and not is_ordered(other):
+            for (other_block, other_thread, other_update), other in past.updates.items():
+                is_exempt = kind == "update" and other_update == update and _is_in_scope(other, who)
+                if (other_block, other_thread) != key and not is_exempt and not is_ordered(other):
                     return other
             if kind == "load":
                 past.readers[key] = who
@@ -185,14 +188,18 @@ class Region:
             for reader_key, reader in past.readers.items():
                 if reader_key != key and not is_ordered(reader):
                     return reader
-            past.readers.clear()
             if kind == "update":
-                if past.update_kind != update:
-                    past.updates.clear()
-                past.updates[key], past.update_kind = who, update
+                past.updates[(*key, update)] = who
+            elif together:
+                for earlier in past.before:
+                    if not is_ordered(earlier):
+                        return earlier
+                past.writers.append(who)
             else:
+                past.before = [*past.writers, *past.updates.values(), *past.readers.values()]
                 past.updates.clear()
-                past.writers = [*past.writers, who] if together else [who]
+                past.readers.clear()
+                past.writers = [who]
         return None
 
     def _refine(self, size: int) -> None:

@@ -49,6 +49,14 @@ def _applied(op: str, values: list[Number], kind: DType, sources: list[DType]) -
     if words[0] == "slice":
         word = int(values[0]) & ((1 << sources[0].bits) - 1)
         return word >> int(words[1]) & ((1 << int(words[2])) - 1)
+    if words[0] in ("div", "rem") or op.startswith("mul.hi."):
+        a, b = (int(v) for v in values)
+        if words[0] == "mul":
+            return wrapped(a * b >> kind.bits, kind)
+        if b == 0 or (b == -1 and kind.kind == "int" and a == -(1 << (kind.bits - 1))):
+            return None
+        whole = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        return whole if words[0] == "div" else a - whole * b
     if op.startswith("select "):
         a, b, x, y = values
         return x if COMPARISONS[op.removeprefix("select ")].holds(a, b) else y
@@ -59,6 +67,8 @@ def _applied(op: str, values: list[Number], kind: DType, sources: list[DType]) -
             return min(a, b) if op == "min" else max(a, b)
         case "neg", [a]:
             value = -a
+        case "abs", [a]:
+            value = abs(a)
         case "+", [a, b]:
             value = a + b
         case "-", [a, b]:

@@ -271,7 +271,7 @@ class _BlockRun:
             message = f"expected a thread that waits at barrier {number}, all that come only arrive"
             raise block.launch.unsupported(message, phase.arrivals[0][0])
         epoch = block.epoch
-        block.synchronise(waiting, [a for _, a in phase.arrivals])
+        block.synchronise(waiting, [a for _, a in phase.arrivals], with_exited=not phase.count)
         if block.epoch > epoch:
             self.passed.pop(number, None)
         else:

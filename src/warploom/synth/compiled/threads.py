@@ -144,10 +144,20 @@ class Block:
             for variables in self.local:
                 region = variables.add(variable.name, variable.size_bytes, is_tracked=False)
                 self._place(variable, region)
-        for variable in (*launch.module_shared, *launch.routine.variables.values()):
-            if variable.space == "shared":
-                size = variable.size_bytes or launch.dynamic_shared_bytes
-                self._place(variable, self.shared.add(variable.name, size, is_tracked=True))
+        shared = [v for v in (*launch.module_shared, *launch.routine.variables.values()) if v.space == "shared"]
+        for variable in shared:
+            if variable.size_bytes:
+                self._place(variable, self.shared.add(variable.name, variable.size_bytes, is_tracked=True))
+        self._declare_dynamic([v for v in shared if not v.size_bytes])
+
+    def _declare_dynamic(self, variables: list[Variable]) -> None:
+        """Arrays of unknown size (`.extern .shared`) all begin at one address, that of the launch's dynamic shared memory."""
+        if not variables:
+            return
+        widest = max(variables, key=lambda v: v.align)
+        self._place(widest, self.shared.add(widest.name, self.launch.dynamic_shared_bytes, is_tracked=True))
+        for variable in variables:
+            self.names[variable.name] = self.names[widest.name]
 
     def _place(self, variable: Variable, region: Region) -> None:
         region.align = variable.align
@@ -186,9 +196,12 @@ class Block:
             return True
         return self._seen is not None and bool(self._seen[thread, earlier.thread] >= earlier.time)
 
-    def synchronise(self, lanes: Sequence[int], arrivals: Sequence[Arrival] = ()) -> None:
-        """Orders what these threads did, and what others did before they arrived, before what these will do."""
-        if not arrivals and len(lanes) + len(self.exited) >= self.count:
+    def synchronise(self, lanes: Sequence[int], arrivals: Sequence[Arrival] = (), *, with_exited: bool = False) -> None:
+        """Orders what these threads did, and what others did before they arrived, before what these will do.
+
+        with_exited: what threads did that have ended comes before it, too, as at a barrier that waits for the whole block.
+        """
+        if not arrivals and len(lanes) + (len(self.exited) if with_exited else 0) >= self.count:
             self.epoch += 1
             return
         seen = self._seen_by_thread()

@@ -59,6 +59,7 @@ class Transfers:
                 if is_constant and region.is_written:
                     message = f"expected {region.name} not to be written, since ld.global.nc reads it in the same launch"
                     raise block.fault("read-only", message, index, thread=t, what="load", element=region.name)
+                region.is_read_only = region.is_read_only or is_constant
                 if region.is_tracked:
                     self.remember(block, t, region, offset, size * len(writers), "load", index)
                 step = self.step_of(address)
@@ -118,8 +119,8 @@ class Transfers:
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(readers), "store", index)
-                if region.is_constant:
-                    message = f"expected a store to memory that can be written, {region.name} is constant"
+                if (reason := _only_read(region)) is not None:
+                    message = f"expected a store to memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
                 if region.is_tracked:
                     whole = size * len(readers)
@@ -160,8 +161,8 @@ class Transfers:
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size, "reduction", index)
-                if region.is_constant:
-                    message = f"expected an update of memory that can be written, {region.name} is constant"
+                if (reason := _only_read(region)) is not None:
+                    message = f"expected an update of memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
                 self.remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
@@ -326,6 +327,13 @@ class Transfers:
         for modifier in instruction.modifiers:
             if modifier not in _PLAIN and modifier not in TYPE_BITS and not modifier.startswith("shared"):
                 raise self.launch.unsupported(f"expected a plain access, got .{modifier} in {instruction.name}", index)
+
+
+def _only_read(region: Region) -> str | None:
+    """The reason why nobody may write the region."""
+    if region.is_constant:
+        return f"{region.name} is constant"
+    return f"ld.global.nc reads {region.name} in the same launch" if region.is_read_only else None
 
 
 def _space(instruction: Instruction) -> str:

@@ -39,16 +39,24 @@ def run_chosen(
 
 
 def run_bench(
-    cases: Sequence[Case],
+    cases: Sequence[Case | Line],
     output: Output,
     columns: Callable[[Line], dict[str, str]],
     judged: Callable[[Line], Line],
     journal_path: Path | None,
+    seen: list[Line] | None = None,
 ) -> int:
     """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal.
 
-    What the journal holds is checked again (`kept_lines`).
+    A line among the cases says why there is nothing to run; it is shown in its place. Cases with the same arguments are run
+    once. What the journal holds is checked again (`kept_lines`). `seen` gets all lines that are shown.
     """
+    seen = [] if seen is None else seen
+
+    def show(line: Line) -> None:
+        output.row(line, columns(line))
+        seen.append(line)
+
     try:
         journal = Journal(journal_path) if journal_path is not None else None
     except UserError as error:
@@ -57,31 +65,43 @@ def run_bench(
         output.say(message)
     codes: list[int] = []
     late = 0
+    ran: dict[tuple[str, ...], Line] = {}
     for place, case in enumerate(cases):
+        if not isinstance(case, Case):
+            show(case)
+            continue
         kept = _kept(journal, case, judged, columns) if journal is not None else None
         try:
             with output.progress(case.name):
-                line = run_case(case) if kept is None else kept
+                line = (
+                    kept if kept is not None else _again(ran[case.arguments], case) if case.arguments in ran else run_case(case)
+                )
         except (InterruptedBenchmarkError, KeyboardInterrupt) as stopped:
             is_running = isinstance(stopped, InterruptedBenchmarkError)
             if is_running:
-                output.row(judged(stopped.line), columns(stopped.line))
+                show(judged(stopped.line))
             for undone in cases[place + is_running :]:
-                line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
-                line |= undone.labels
-                output.row(line, columns(line))
+                if isinstance(undone, Case):
+                    line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
+                    show({**line, **undone.labels})
+                else:
+                    show(undone)
             return INTERRUPTED
-        line = line if kept is not None else judged(line)
+        if kept is None:
+            ran[case.arguments] = line
+            line = judged(line)
         if journal is not None and kept is None and line["status"] != "error":
             try:
                 journal.add(_key(case), cast(Json, line))
             except UserError as error:  # a full disk costs the journal, not the benchmark
                 output.say("\n".join(rendered(error.diagnostics)))
-        output.row(line, columns(line))
+        show(line)
         # A case that is solved but misses its bar is short of what was asked: the code of "impossible".
         codes.append(SOLVED if line.get("as_expected") else EXIT_BY_STATUS[str(line["status"])] or IMPOSSIBLE)
         late += line.get("in_time") is False
-    output.say(f"{codes.count(SOLVED)} of {len(cases)} cases ended as they should" + (f", {late} late" if late else ""))
+    not_run = len(cases) - len(codes)
+    remarks = (f", {late} late" if late else "") + (f"; {not_run} cannot be run here" if not_run else "")
+    output.say(f"{codes.count(SOLVED)} of {len(codes)} cases ended as they should{remarks}")
     return combined_exit(codes)
 
 
@@ -100,6 +120,11 @@ def _kept(journal: Journal, case: Case, judged: Callable[[Line], Line], columns:
     except (AttributeError, KeyError, TypeError, ValueError, IndexError):
         return None
     return line
+
+
+def _again(line: Line, case: Case) -> Line:
+    """The line of a case with the same arguments, under this one's name."""
+    return line | {"case": case.name, **case.labels}
 
 
 def _key(case: Case) -> str:

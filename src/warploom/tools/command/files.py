@@ -36,15 +36,15 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any], *, mode: int | Non
     file, or what the system gives new ones.
     """
     try:
-        target = Path(os.path.realpath(path))
         try:
-            found = target.stat()
+            found = path.stat()
         except FileNotFoundError:
             found = None
         if found is not None and not stat.S_ISREG(found.st_mode):
-            with target.open("wb") as file:
+            with path.open("wb") as file:  # by the name given: /dev/stdout leads to a pipe that has no name of its own
                 write(file)
             return
+        target = Path(os.path.realpath(path))
         handle, name = tempfile.mkstemp(prefix=f".{_shortened(target.name)}-", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -20,6 +20,13 @@ Array: TypeAlias = NDArray[Any]
 EVALUATED = 3_000_000_000
 """Points of instructions that the reference evaluation is asked for at most; above it, only kernels with a NumPy reference are
 checked at their own size."""
+EVALUATED_PER_S = EVALUATED // 60
+"""The same for each wall second of a budget."""
+COMPUTED_PER_S = 10_000_000_000
+"""Points of instructions for each wall second of a budget that a NumPy reference is asked for at most."""
+HANDLED_PER_S = 20_000_000
+"""Elements of arrays that are filled, copied, and compared in a wall second, about; a budget that allows for fewer than there are
+is no use."""
 _COPIES = 3
 """Copies of each array: the reference's, the searching and the measuring process's."""
 
@@ -36,10 +43,26 @@ class Data:
     """`NumPy`, `evaluation` or nothing."""
 
 
-def reference_data(function: Function, program: Program, options: KernelOptions, progress: Progress) -> Data:
-    """Inputs and outputs where something is run on them at these sizes. UserError (SIZES) where memory does not hold them."""
+class TooManyElementsError(Exception):
+    """The arrays alone would take longer than the budget; the text says so."""
+
+
+def reference_data(
+    function: Function, program: Program, options: KernelOptions, progress: Progress, budget_s: float | None = None
+) -> Data:
+    """Inputs and outputs where something is run on them at these sizes, those outputs that the budget has time for.
+
+    UserError (SIZES) where memory does not hold them. TooManyElementsError, before any array is made, where they need more wall
+    seconds than the budget has.
+    """
     if not options.is_measured:
         return Data({}, {}, {}, "")
+    elements = sum(region.elements for region in program.arguments)
+    if budget_s is not None and elements > budget_s * HANDLED_PER_S:
+        raise TooManyElementsError(
+            f"budget: arrays of {elements:.3g} elements take about {elements / HANDLED_PER_S:.3g} s to fill and compare, got "
+            f"{budget_s:g} s; give more time or smaller sizes"
+        )
     needed = _COPIES * sum(region.elements * max(8, region.dtype.size_bytes) for region in program.arguments)
     if needed > (memory := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
         message = f"expected arrays that fit {memory / 1e9:.3g} GB of memory, got about {needed / 1e9:.3g} GB with their copies"
@@ -47,23 +70,24 @@ def reference_data(function: Function, program: Program, options: KernelOptions,
     progress("computing the reference")
     kernel = function if isinstance(function, TensorKernel) else None
     try:
-        return data_for(program, kernel, options.seed)
+        return data_for(program, kernel, options.seed, budget_s)
     except MemoryError as error:
         raise UserError(
             Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")
         ) from error
 
 
-def data_for(program: Program, kernel: TensorKernel | None, seed: int) -> Data:
-    """Random inputs of every array the program reads, and its outputs."""
+def data_for(program: Program, kernel: TensorKernel | None, seed: int, budget_s: float | None = None) -> Data:
+    """Random inputs of every array the program reads, and its outputs where they take no longer than the budget."""
     scalars = {p.name: 1.5 if kernel is None else dict(kernel.parameters).get(p.name, 1.5) for p in program.parameters}
     inputs = random_inputs(program.arguments, seed)
     points = points_of(program)
     outputs: dict[str, Array] = {}
     reference = ""
-    if kernel is not None:
+    if kernel is not None and (budget_s is None or points <= budget_s * COMPUTED_PER_S):
         outputs, reference = kernel.reference(inputs, scalars), "NumPy"
-    if points <= EVALUATED and (kernel is None or len(program.stages) > 1):
+    evaluated_points = EVALUATED if budget_s is None else min(EVALUATED, budget_s * EVALUATED_PER_S)
+    if points <= evaluated_points and (kernel is None or len(program.stages) > 1):
         evaluated = evaluate_program(program, inputs, scalars)
         outputs, reference = evaluated | outputs, reference or "evaluation"
     return Data(inputs, scalars, outputs, reference)

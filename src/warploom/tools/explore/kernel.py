@@ -19,7 +19,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.choices import list_choices
-from warploom.tools.explore.data import Data, reference_data
+from warploom.tools.explore.data import Data, TooManyElementsError, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
 from warploom.tools.explore.options import Function, KernelOptions, program_of
 from warploom.tools.explore.replay import replay_file
@@ -54,7 +54,10 @@ def _listed(case: str, function: Function, options: KernelOptions, stopwatch: St
 def _searched(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     budget = WallBudget(options.wall_budget_s)
     program = program_of(function, options)
-    data = reference_data(function, program, options, progress)
+    try:
+        data = reference_data(function, program, options, progress, options.wall_budget_s)
+    except TooManyElementsError as error:
+        return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None

@@ -1,0 +1,149 @@
+"""CuTe's text of layouts, `Swizzle<B,M,S> o Shape:Stride`, and Triton's bases of linear layouts: read and written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError
+from warploom.layout.accesses import Ints
+from warploom.layout.maps import Map
+from warploom.layout.tiles import Tile
+
+Nested: TypeAlias = "int | tuple[Nested, ...]"
+_SWIZZLE = re.compile(r"\s*Sw(?:izzle)?<(\d),(\d+),(-?\d+)>\s*o\s*((?:smem_ptr\[[^\]]*\]\([^)]*\)|_?0)\s*o\s*)?")
+_FIX = "Write (32,32):(32,1), or Swizzle<3,3,3> o (64,64):(64,1); the first mode is the row."
+
+
+def is_cute(text: str) -> bool:
+    return bool(re.match(r"\s*(Sw(izzle)?<|\()[^=]*\):", text))
+
+
+def read(text: str, tile: Tile) -> Map:
+    """The map of a CuTe layout of (rows, columns); UserError (CUTE)."""
+    compact = re.sub(r"\s+", " ", text.strip())
+    match = _SWIZZLE.match(compact)
+    swizzle = None
+    if match:
+        bits, base, shift = (int(n) for n in match.groups()[:3])
+        if match[4] and match[4].startswith("smem_ptr"):  # there the address is one of bytes
+            base -= (tile.bits // 8).bit_length() - 1
+        swizzle = bits, base, shift
+        compact = compact[match.end() :]
+    shape_text, colon, stride_text = compact.partition(":")
+    if not colon or (swizzle and (swizzle[1] < 0 or abs(swizzle[2]) < swizzle[0] or sum(map(abs, swizzle)) > 31)):
+        raise _wrong("expected a layout Shape:Stride, with Swizzle<B,M,S> of S at least B", text)
+    shape, stride = _nested(shape_text, text), _nested(stride_text, text)
+    modes = _modes(shape, stride, text)
+    sizes = [int(np.prod([extent for extent, _ in mode])) for mode in modes]
+    if sizes != [tile.rows, tile.columns]:
+        raise _wrong(f"expected two modes of {tile.rows} rows and {tile.columns} columns, got {sizes}", text)
+    row, column = (_offsets(mode) for mode in modes)
+    table = (row[:, None] + column[None, :]).ravel()
+    if swizzle:
+        table = swizzled(table, *swizzle)
+    return Map("given", None, table, 0, swizzle)
+
+
+def swizzled(places: Ints, bits: int, base: int, shift: int) -> Ints:
+    """CuTe's Swizzle<bits, base, shift>: the bits above move by `shift` onto those from `base` on, and are added (xor)."""
+    mask = ((1 << bits) - 1) << base
+    return places ^ ((places >> shift) & mask) if shift >= 0 else places ^ ((places & mask) << -shift)
+
+
+def _wrong(expected: str, got: str) -> UserError:
+    return UserError(Diagnostic("CUTE", f"{expected}; read {got!r}", fix=_FIX))
+
+
+def _nested(text: str, whole: str) -> Nested:
+    cleaned = re.sub(r"[_\s]", "", text)
+    if not re.fullmatch(r"[\d(),]+", cleaned):
+        raise _wrong("expected numbers in parentheses", whole)
+    try:
+        return _tuples(json.loads(cleaned.replace("(", "[").replace(")", "]")))
+    except (ValueError, RecursionError) as error:
+        raise _wrong("expected balanced parentheses", whole) from error
+
+
+def _tuples(value: object) -> Nested:
+    return value if isinstance(value, int) else tuple(_tuples(v) for v in cast("list[object]", value))
+
+
+def _modes(shape: Nested, stride: Nested, whole: str) -> list[list[tuple[int, int]]]:
+    """Of each outer mode its (extent, stride) pairs, the fastest first."""
+    if isinstance(shape, int) or isinstance(stride, int) or len(shape) != len(stride):
+        raise _wrong("expected as many strides as extents", whole)
+    return [_flat(s, d, whole) for s, d in zip(shape, stride, strict=True)]
+
+
+def _flat(shape: Nested, stride: Nested, whole: str) -> list[tuple[int, int]]:
+    if isinstance(shape, int) and isinstance(stride, int):
+        if not 0 < shape < 1 << 17 or stride > 1 << 20:
+            raise _wrong("expected positive extents of a tile", whole)
+        return [(shape, stride)]
+    if isinstance(shape, int) or isinstance(stride, int) or len(shape) != len(stride):
+        raise _wrong("expected strides nested as the extents are", whole)
+    return [pair for s, d in zip(shape, stride, strict=True) for pair in _flat(s, d, whole)]
+
+
+def _offsets(mode: Sequence[tuple[int, int]]) -> Ints:
+    found = np.zeros(1, dtype=np.int64)
+    for extent, stride in mode:
+        found = (np.arange(extent)[:, None] * stride + found[None, :]).ravel()
+    return found
+
+
+def write(found: Map, tile: Tile) -> str:
+    """The map in CuTe's text; UserError (EMIT) where CuTe has none."""
+    if found.kind in ("identity", "padding"):
+        pitch = int(found.table[tile.columns]) if tile.rows > 1 else tile.columns
+        return f"({tile.rows},{tile.columns}):({pitch},1)"
+    if found.swizzle is not None:
+        bits, base, shift = found.swizzle
+        text = f"Swizzle<{bits},{base},{shift}> o ({tile.rows},{tile.columns}):({tile.columns},1)"
+        if (read(text, tile).table == found.table).all():
+            return text
+    raise UserError(
+        Diagnostic("EMIT", f"expected a map that CuTe can say, got the {found.kind} map {found.text}", fix="Use --emit cuda.")
+    )
+
+
+def bases(found: Map, tile: Tile) -> list[list[int]]:
+    """Triton's bases: the (row, column) that lies at each power of two; UserError (EMIT) of a map that is not linear."""
+    bits = tile.elements.bit_length() - 1
+    place = {int(p): e for e, p in enumerate(found.table.tolist())}
+    linear = tile.elements == 1 << bits and tile.columns & (tile.columns - 1) == 0 and set(place) == set(range(tile.elements))
+    if linear:
+        whole = [0]
+        for bit in range(bits):
+            whole += [place[1 << bit] ^ e for e in whole]
+        linear = all(place[p] == e for p, e in enumerate(whole))
+    if not linear:
+        raise UserError(
+            Diagnostic("EMIT", f"expected a linear map of powers of two for Triton, got {found.text}", fix="Use --emit cuda.")
+        )
+    return [list(divmod(place[1 << bit], tile.columns)) for bit in range(bits)]
+
+
+def from_bases(text: str, tile: Tile) -> Map:
+    """The map of `{"offset": [[row, column], ...]}`, as Triton prints shared linear layouts; UserError (TRITON)."""
+    try:
+        given = json.loads(text.strip().replace("'", '"').replace("(", "[").replace(")", "]"))
+        pairs = [(int(r), int(c)) for r, c in given["offset"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(Diagnostic("TRITON", f'expected {{"offset": [[row, column], ...]}}, got {text[:80]!r}')) from error
+    elements = [0]
+    for row, column in pairs[:17]:
+        if not (0 <= row < tile.rows and 0 <= column < tile.columns):
+            raise UserError(Diagnostic("TRITON", f"expected bases inside {tile}, got [{row}, {column}]"))
+        elements += [((row ^ (e >> 20)) << 20) | (column ^ (e & 0xFFFFF)) for e in elements]
+    order = [(e >> 20) * tile.columns + (e & 0xFFFFF) for e in elements]
+    if sorted(order) != list(range(tile.elements)):
+        raise UserError(Diagnostic("TRITON", f"expected bases that reach each element of {tile} once, got {text[:80]!r}"))
+    table = np.empty(tile.elements, dtype=np.int64)
+    table[order] = np.arange(tile.elements)
+    return Map("given", None, table, 0)

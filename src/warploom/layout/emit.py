@@ -1,0 +1,36 @@
+"""Maps in the languages that kernels are written in."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, TypeAlias, get_args
+
+from warploom.core import Diagnostic, UserError
+from warploom.layout import cute, expressions
+from warploom.layout.maps import Map
+from warploom.layout.tiles import Tile
+
+Target: TypeAlias = Literal["cuda", "cute", "triton", "numba", "tilelang", "python"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+
+
+def emit(found: Map, tile: Tile, target: Target) -> str:
+    """A function from row and column to place, or the layout's text; UserError (EMIT) where the language has none."""
+    if target == "cute":
+        return cute.write(found, tile)
+    if target == "triton":
+        return json.dumps({"offset": cute.bases(found, tile)})
+    if found.expression is None or found.text is None:
+        raise UserError(Diagnostic("EMIT", "expected a map that is an expression, got one that is only given place by place"))
+    match target:
+        case "cuda":
+            body = expressions.as_text(found.expression, "cuda")
+            return f"__host__ __device__ __forceinline__ int place(int r, int c) {{ return {body}; }}\n".replace(
+                "__host__ __device__" if "__brev" in body else "\0", "__device__"
+            )
+        case "numba":
+            return f"@cuda.jit(device=True)\ndef place(r, c):\n    return {found.text}\n"
+        case "tilelang":
+            return f"T.Layout(({tile.rows}, {tile.columns}), lambda r, c: {found.text})\n"
+        case "python":
+            return f"def place(r, c):\n    return {found.text}\n"

@@ -1,0 +1,209 @@
+"""XOR maps: all F2-linear maps without a conflict, or the proof that there is none.
+
+The address of a chunk has g bits for its place among the banks and further bits above. A map adds (xor) to the low bits a linear
+function M of the high bits. Two chunks that some group of lanes takes together meet in a bank where the difference of their
+addresses, as bits, is in the kernel of the place: low(d) == M(high(d)). So a map is right if it avoids a set of differences.
+M is chosen one bit of the high part at a time; each M is met once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from warploom.layout.accesses import Access, Ints
+from warploom.layout.banks import BANK_BITS, BANKS, phases
+from warploom.layout.tiles import Tile
+
+NODES = 200_000
+"""Nodes of the tree after which the search gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the bits of an element's address are used: chunk, place among the banks, the rest."""
+
+    chunk: int
+    """Bits of the place inside a chunk, which stay."""
+    group: int
+    """Bits of the chunk's place among the banks."""
+    rest: int
+
+    @property
+    def low(self) -> int:
+        """Bits of an address that name a place among all banks."""
+        return self.chunk + self.group
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How a search ended: with M, with the proof that there is none, or neither."""
+
+    columns: tuple[int, ...] | None
+    """M's value for each bit of the high part."""
+    exhausted: bool
+    nodes: int
+
+
+def shape(tile: Tile, chunk: int, elements: int) -> Shape | None:
+    """None where a chunk is as wide as all banks together or an element is."""
+    per_word = max(1, BANK_BITS // tile.bits)
+    chunk = max(chunk, per_word.bit_length() - 1)
+    low = (BANKS * BANK_BITS // tile.bits).bit_length() - 1
+    if chunk >= low:
+        return None
+    return Shape(chunk, low - chunk, max(0, (elements - 1).bit_length() - low))
+
+
+def differences(
+    tile: Tile, accesses: Iterable[Access], form: Shape, address: Ints, *, end: int | None = None, strict: bool = False
+) -> Ints:
+    """Differences of chunk addresses that a map must keep out of one bank.
+
+    Groups that cannot do without conflict are cut in parts, each of which can; `strict`: they are left out, because a map may be
+    as good with other parts. Addresses from `end` on are not looked at.
+    """
+    seen: dict[int, set[bytes]] = {}
+    part_bits = form.chunk - (max(1, BANK_BITS // tile.bits).bit_length() - 1)
+    for access in accesses:
+        for group in phases(tile, access):
+            places = np.unique(address[group].ravel())
+            places = places if end is None else places[places < end]
+            if len(places) < 2:
+                continue
+            parts = list(_parts(places, form, part_bits))
+            if strict and len(parts) > len({int(p) for p in _inside(places, form, part_bits)}):
+                continue
+            for part in parts:
+                normal = np.sort(part ^ part[0])
+                seen.setdefault(len(normal), set()).add(normal.tobytes())
+    found: set[int] = set()
+    for size, keys in seen.items():
+        table = np.frombuffer(b"".join(sorted(keys)), dtype=np.int64).reshape(-1, size)
+        for lane in range(size):
+            found.update(np.unique(table ^ table[:, lane : lane + 1]).tolist())
+    return np.array(sorted(found - {0}), dtype=np.int64)
+
+
+def _parts(places: Ints, form: Shape, part_bits: int) -> Iterator[Ints]:
+    """Chunks whose same part is wanted, at most as many as find a bank each."""
+    chunks, inside = places >> form.chunk, _inside(places, form, part_bits)
+    for part in np.unique(inside).tolist():
+        same = np.unique(chunks[inside == part])
+        for start in range(0, len(same), 1 << form.group):
+            yield same[start : start + (1 << form.group)]
+
+
+def _inside(places: Ints, form: Shape, part_bits: int) -> Ints:
+    """Which word of its chunk each place is in."""
+    return (places & ((1 << form.chunk) - 1)) >> (form.chunk - part_bits)
+
+
+def search(forbidden: Ints, form: Shape, nodes: int = NODES) -> Found:
+    """M that keeps every forbidden difference out of one bank, sparse ones first."""
+    low_mask, size = (1 << form.group) - 1, 1 << form.group
+    high = forbidden >> form.group
+    lead = np.array([int(h).bit_length() - 1 for h in high.tolist()], dtype=np.int64)
+    levels = [((forbidden & low_mask)[lead == j], (high & ((1 << j) - 1))[lead == j]) for j in range(form.rest)]
+    order = sorted(range(size), key=lambda v: (v.bit_count(), v))
+    spent = 0
+
+    def extended(images: Ints, columns: tuple[int, ...]) -> tuple[int, ...] | None:
+        nonlocal spent
+        spent += 1
+        if len(columns) == form.rest or spent > nodes:
+            return columns if len(columns) == form.rest else None
+        lows, rest = levels[len(columns)]
+        blocked = np.zeros(size, dtype=np.bool_)
+        blocked[lows ^ images[rest]] = True
+        for value in order:
+            if not blocked[value]:
+                found = extended(np.concatenate([images, images ^ value]), (*columns, value))
+                if found is not None:
+                    return found
+        return None
+
+    columns = extended(np.zeros(1, dtype=np.int64), ())
+    return Found(columns, columns is None and spent <= nodes, spent)
+
+
+def avoids(columns: Sequence[int], forbidden: Ints, form: Shape) -> bool:
+    """Whether M keeps every forbidden difference out of one bank."""
+    image = np.zeros_like(forbidden)
+    for j, value in enumerate(columns):
+        image ^= np.where(forbidden >> (form.group + j) & 1, value, 0)
+    return not bool(((forbidden & ((1 << form.group) - 1)) == image).any())
+
+
+def swizzles(form: Shape) -> Iterator[tuple[tuple[int, int, int], tuple[int, ...]]]:
+    """(B, M, S) of CuTe's Swizzle as bits of elements, with M's columns; those that move chunks by bits above the banks."""
+    for bits in range(1, form.group + 1):
+        for base in range(form.group - bits + 1):
+            for start in range(form.rest - bits + 1):
+                columns = [0] * form.rest
+                for i in range(bits):
+                    columns[start + i] = 1 << (base + i)
+                yield (bits, form.chunk + base, form.group - base + start), tuple(columns)
+
+
+def reversals(form: Shape) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
+    """Reversed fields of the high part: (first bit, bits), with M's columns; one instruction of a GPU turns the bits around."""
+    bits = min(form.group, form.rest)
+    for start in range(form.rest - bits + 1):
+        columns = [0] * form.rest
+        for i in range(bits):
+            columns[start + i] = 1 << (form.group - 1 - i)
+        yield (start, bits), tuple(columns)
+
+
+def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape, address: Ints) -> tuple[int, ...] | None:
+    """A basis of g chunk addresses all of whose sums are forbidden, from what an access takes at once; None without one."""
+    known = set(forbidden.tolist())
+    tried: set[tuple[int, ...]] = set()
+    for access in accesses:
+        for group in phases(tile, access):
+            chunks = np.unique(address[group].ravel() >> form.chunk)
+            basis = _basis((chunks ^ chunks[0]).tolist())
+            key = tuple(sorted(basis))
+            if len(basis) == form.group and key not in tried:
+                tried.add(key)
+                if all(value in known for value in _sums(basis) if value):
+                    return key
+    return None
+
+
+def _basis(vectors: Iterable[int]) -> list[int]:
+    """Reduced: no basis vector has the leading bit of another."""
+    basis: list[int] = []
+    for vector in vectors:
+        for b in basis:
+            vector = min(vector, vector ^ b)
+        if vector:
+            basis = [min(b, b ^ vector) if b >> (vector.bit_length() - 1) & 1 else b for b in basis]
+            basis.append(vector)
+    return basis
+
+
+def _sums(basis: Sequence[int]) -> list[int]:
+    sums = [0]
+    for b in basis:
+        sums += [s ^ b for s in sums]
+    return sums
+
+
+def in_basis(space: Sequence[int], bits: int) -> list[int]:
+    """Images of the unit vectors under the change of basis that sends `space` to the low bits and unit vectors to the rest."""
+    pivots = {b.bit_length() - 1: b for b in space}
+    others = [j for j in range(bits) if j not in pivots]
+    place = {pivot: i for i, pivot in enumerate(sorted(pivots))}
+    above = {bit: len(space) + i for i, bit in enumerate(others)}
+    images: list[int] = []
+    for j in range(bits):
+        if j not in pivots:
+            images.append(1 << above[j])
+        else:  # e_j is the space's vector with this pivot plus unit vectors of others
+            rest = pivots[j] ^ (1 << j)
+            images.append((1 << place[j]) ^ sum(1 << above[i] for i in others if rest >> i & 1))
+    return images

@@ -1,0 +1,200 @@
+"""The checker of certificates: reads the map, makes the accesses, counts and exhausts by itself, and imports nothing of Warploom.
+
+A certificate says: the map gives each element a place of its own; the accesses take that many wavefronts, and with any map at
+least `least`; no F2-linear map is without conflict (`no_linear`). All is worked out again from the tile and the accesses' names.
+"""
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__, "Mod": int.__mod__,
+    "BitAnd": int.__and__, "BitOr": int.__or__, "BitXor": int.__xor__, "LShift": lambda x, y: x << (y if y < 32 else -1),
+    "RShift": int.__rshift__, "Lt": int.__lt__, "LtE": int.__le__, "Gt": int.__gt__, "GtE": int.__ge__, "Eq": int.__eq__,
+    "NotEq": int.__ne__}  # fmt: skip
+Request = list[list[int]]  # by lane the elements that it takes
+
+
+def faults(certificate: dict[str, Any]) -> list[str]:
+    try:
+        return _faults(certificate)
+    except Exception as error:
+        return [f"the certificate cannot be read: {type(error).__name__}: {error}"]
+
+
+def _faults(certificate: dict[str, Any]) -> list[str]:
+    rows, columns, bits = (int(certificate["tile"][name]) for name in ("rows", "columns", "bits"))
+    table = place_of_each(certificate["map"], rows, columns)
+    if len(set(table)) != len(table) or min(table) < 0 or bits not in (4, 8, 16, 32, 64, 128):
+        return ["two elements have one place, or the tile is none"]
+    found: list[str] = []
+    words = -((max(table) + 1) * bits // -32) - -(rows * columns * bits // -32)
+    found += [f"{words} extra words, not {certificate['extra_words']}"] if certificate["extra_words"] != words else []
+    accesses = [(entry, requests(entry, rows, columns, bits)) for entry in certificate["accesses"]]
+    chunk = forced_chunk([asked for _, asked in accesses], rows * columns)
+    for entry, asked in accesses:
+        if not all(together(lane, table) for request in asked for lane in request if lane):
+            found.append(f"{entry['name']}: the elements of a lane are not together")
+        count = sum(wavefronts(group, table, bits) for request in asked for group in groups(request, bits))
+        if count != entry["wavefronts"]:
+            found.append(f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}")
+        least = sum(bound(group, bits, chunk) for request in asked for group in groups(request, bits))
+        if least != entry["least"]:
+            found.append(f"{entry['name']}: at least {least} wavefronts by counting, not {entry['least']}")
+    if bool(certificate["optimal"]) != (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
+        found.append("the map is optimal" if is_least else "optimal is said of a map that does not reach the least")
+    if certificate.get("no_linear"):
+        found += no_linear(certificate["no_linear"], [r for _, asked in accesses for r in asked], rows, columns, bits)
+    return found
+
+
+def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
+    if isinstance(given, list):
+        return [int(place) for place in given if len(given) == rows * columns]  # pyright: ignore
+    tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval").body
+    return [value(tree, r, c) for r in range(rows) for c in range(columns)]
+
+
+def value(node: ast.expr, r: int, c: int) -> int:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id="r" | "c" as name):
+            return r if name == "r" else c
+        case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
+            return -value(operand, r, c) - isinstance(op, ast.Invert)
+        case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
+            return value(body if OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c)) else other, r, c)
+        case ast.BinOp(left=left, op=op, right=right):
+            return OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c))
+        case _:
+            raise ValueError(f"unexpected {type(node).__name__} in the map")
+
+
+def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
+    if "elements" in entry:
+        asked: list[Request] = entry["elements"]
+        if any(len(r) > 32 or any(type(e) is not int or not 0 <= e < rows * columns for lane in r for e in lane) for r in asked):
+            raise ValueError("expected requests of 32 lanes for elements of the tile")
+        return asked
+    match = re.fullmatch(r"([a-z.]+)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?", entry["name"])
+    if match is None:
+        raise ValueError(f"unknown access {entry['name']}")
+    kind, first, second, width, free = match[1], int(match[2] or 0), int(match[3] or 0), match[4], bool(match[5])
+    is_matrix = kind.startswith(("ldmatrix", "stmatrix"))
+    each = int(128 if is_matrix else width or bits) // bits
+    units = columns // each
+    boxes = {"rows": (1, units), "columns": (rows, 1), "blocks": (first, second)}
+    if is_matrix or kind in boxes:
+        box = (16 if rows >= 16 else 8, min(2, units)) if is_matrix else boxes[kind]
+        lines = windows(box, kind, rows, units, free)
+    elif kind == "diagonals":
+        high = min(32, rows)
+        tops = range(rows - high + 1) if free else range(0, rows, high)
+        lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
+    elif kind == "stride":
+        end = rows * units
+        starts = (
+            range(end - 31 * first) if free else [b + k for b in range(0, end, 32 * first) for k in range(first) if b + k < end]
+        )
+        lines = [[divmod(s + i * first, units) for i in range(32) if s + i * first < end] for s in starts]
+    else:
+        raise ValueError(f"unknown access {kind}")
+    return [[[r * columns + u * each + k for k in range(each)] for r, u in line] for line in lines]
+
+
+def windows(box: tuple[int, int], kind: str, rows: int, units: int, free: bool) -> list[list[tuple[int, int]]]:
+    """Boxes of lanes, at any origin or side by side; whole short lines are joined to fill a warp."""
+    high, wide = min(box[0], 32), min(box[1], 32)
+    if kind == "rows" and not free and 32 % units == 0:
+        high = min(32 // units, rows)
+    if kind == "columns" and not free and 32 % rows == 0:
+        wide = min(32 // rows, units)
+    if free:
+        high, wide = min(high, rows), min(wide, units)
+    tops = range(rows - high + 1) if free else range(0, rows, high)
+    lefts = range(units - wide + 1) if free else range(0, units, wide)
+    found = [
+        [(t + i, x + j) for i in range(high) for j in range(wide) if t + i < rows and x + j < units] for t in tops for x in lefts
+    ]
+    if kind.endswith(".trans"):  # of four matrices, two side by side come first
+        return [sorted(line, key=lambda place: ((place[0] - line[0][0]) // 8, place[::-1])) for line in found]
+    return found if kind in ("rows", "blocks") else [sorted(line, key=lambda place: place[::-1]) for line in found]
+
+
+def together(lane: list[int], table: list[int]) -> bool:
+    first = table[lane[0]]
+    return first % len(lane) == 0 and [table[e] for e in lane] == list(range(first, first + len(lane)))
+
+
+def groups(request: Request, bits: int) -> list[Request]:
+    """Lanes of 64 bits go by half warps, those of 128 by quarters; by twice as many where neighbours take the same."""
+    lanes, words = request + [[]] * (32 - len(request)), max(1, bits * max(map(len, request)) // 32)
+    alike = any(all(not (lanes[i] and lanes[i ^ s]) or lanes[i] == lanes[i ^ s] for i in range(32)) for s in (1, 2))
+    size = 32 // (words // 2 if alike and words > 1 else words)
+    return [group for i in range(0, 32, size) if (group := [lane for lane in lanes[i : i + size] if lane])]
+
+
+def wavefronts(group: Request, table: list[int], bits: int) -> int:
+    """Most different words in one bank of 32."""
+    each = max(1, bits // 32)
+    words = {table[e] * bits // 32 + k for lane in group for e in lane for k in range(each)}
+    banks = [word % 32 for word in words]
+    return max(banks.count(bank) for bank in set(banks))
+
+
+def forced_chunk(accesses: list[list[Request]], elements: int) -> int:
+    """Elements that every map must keep together: those of the lanes of the widest access, where they cover the tile."""
+    size, widest = max(((max(len(lane) for r in asked for lane in r), asked) for asked in accesses), key=lambda pair: pair[0])
+    firsts = {lane[0] for request in widest for lane in request if lane}
+    in_line = all(lane == list(range(lane[0], lane[0] + size)) and lane[0] % size == 0 for r in widest for lane in r if lane)
+    return size if in_line and len(firsts) * size == elements and size & (size - 1) == 0 else 1
+
+
+def bound(group: Request, bits: int, chunk: int) -> int:
+    """All banks give 1,024 bits; word k of a chunk lies in every (words of a chunk)-th bank."""
+    elements = {e for lane in group for e in lane}
+    least = max(1, -(len(elements) * bits // -1024))
+    if (words := bits * chunk // 32) > 1:
+        inside = [part for _, part in {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}]
+        least = max(least, max(-(inside.count(p) * words // -32) for p in set(inside)))
+    return least
+
+
+def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: int, bits: int) -> list[str]:
+    """Tries every complement of the subspace that some access takes at once, which any kernel without conflict must be."""
+    chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
+    per_word, group = max(1, 32 // bits), (1024 // bits).bit_length() - 1 - chunk
+    widest = max(per_word, *(len(lane) for request in asked for lane in request))
+    if size & (size - 1) or columns & (columns - 1) or 1 << chunk < widest:
+        return ["no_linear is said of no tile of powers of two with its chunks"]
+    clashes: set[int] = set()
+    for request in asked:
+        for lanes in groups(request, bits):
+            parts: dict[int, set[int]] = {}
+            for e in {e for lane in lanes for e in lane}:
+                parts.setdefault(e % (1 << chunk) // per_word, set()).add(e >> chunk)
+            if all(len(chunks) <= 1 << group for chunks in parts.values()):
+                clashes |= {x ^ y for chunks in parts.values() for x in chunks for y in chunks if x != y}
+    spans = [0]
+    for vector in space:
+        spans += [vector ^ s for s in spans]
+    if len(set(spans)) != 1 << group or len(space) != group or not set(spans) - {0} <= clashes:
+        return ["no_linear names a subspace that need not be without conflict"]
+    others, reached = list[int](), set(spans)
+    for unit in (1 << j for j in range((size >> chunk).bit_length() - 1)):
+        if unit not in reached:
+            others.append(unit)
+            reached |= {unit ^ s for s in reached}
+    stack: list[tuple[int, list[int]]] = [(0, [0])]
+    while stack:
+        level, kernel = stack.pop()
+        if level == len(others):
+            return ["there is a linear map without conflict"]
+        for s in spans:
+            vector = others[level] ^ s
+            if not any(vector ^ k in clashes for k in kernel):
+                stack.append((level + 1, kernel + [vector ^ k for k in kernel]))
+    return []

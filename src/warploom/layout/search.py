@@ -1,0 +1,282 @@
+"""The cheapest map of a tile for all accesses at once: class after class, from the one that costs nothing.
+
+Order: row-major; padding (if room is given); one Swizzle; any XOR map; rotation; body and rest; XOR and rotation with rows
+rounded up to whole banks (if room is given). The first map with the least wavefronts for every access is the answer, and no map
+of any class has fewer. Without such a map the answer is the one with the fewest wavefronts among those tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError
+from warploom.layout.accesses import Access, Ints
+from warploom.layout.banks import (
+    BANK_BITS,
+    Price,
+    chunk_bits,
+    forced_chunk,
+    is_wide_enough,
+    least,
+    prices,
+    wavefronts,
+)
+from warploom.layout.linear import Shape, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
+from warploom.layout.maps import Map, body_and_rest, full_linear, reversed_map, rotation, row_major, xor_map
+from warploom.layout.tiles import Tile
+
+Room: TypeAlias = int | Literal["any"]
+MOST_PADDING = 64
+STEPS = 200
+"""Maps tried while the best one is improved."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoLinear:
+    """The proof that no F2-linear map that keeps chunks is without conflict."""
+
+    chunk: int
+    group: int
+    space: tuple[int, ...]
+    """A basis of chunk addresses that an access takes at once, so that every map without conflict is given by its complement."""
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A map for a tile and what its accesses cost."""
+
+    tile: Tile
+    accesses: tuple[Access, ...]
+    map: Map
+    prices: tuple[Price, ...]
+    before: tuple[Price, ...]
+    """The same of row-major order."""
+    extra_words: int
+    tried: int
+    no_linear: NoLinear | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def optimal(self) -> bool:
+        """Every access has as few wavefronts as any map allows."""
+        return is_least(self.prices)
+
+
+def is_least(found: Sequence[Price]) -> bool:
+    return all(p.wavefronts <= p.least for p in found)
+
+
+def total(found: Sequence[Price]) -> int:
+    return sum(p.wavefronts for p in found)
+
+
+def extra_words(tile: Tile, table: Ints) -> int:
+    """Words beyond those that the tile fills."""
+    return -(-(int(table.max()) + 1) * tile.bits // BANK_BITS) - -(-tile.elements * tile.bits // BANK_BITS)
+
+
+class _Search:
+    def __init__(self, tile: Tile, accesses: Sequence[Access], room: Room) -> None:
+        self.tile, self.accesses, self.room = tile, tuple(accesses), room
+        self.chunk, self.forced = chunk_bits(tile, accesses), forced_chunk(tile, accesses)
+        self.bounds = [least(tile, a, self.forced) for a in self.accesses]
+        self.quickest = sorted(zip(self.accesses, self.bounds, strict=True), key=lambda pair: len(pair[0].elements))
+        self.best: tuple[int, int, Map] | None = None
+        self.tried = 0
+        self.no_linear: NoLinear | None = None
+
+    def is_good(self, found: Map | None) -> bool:
+        """Whether the map is least for all accesses; keeps the best one."""
+        if found is None or not self.is_allowed(found):
+            return False
+        self.tried += 1
+        room = extra_words(self.tile, found.table)
+        cost, open_bounds = 0, sum(self.bounds)
+        for access, bound in self.quickest:
+            open_bounds -= bound
+            cost += wavefronts(self.tile, access, found.table)
+            if self.best is not None and (cost + open_bounds, room) >= self.best[:2]:
+                return False
+        self.best = cost, room, found
+        return cost <= sum(self.bounds)
+
+    def is_allowed(self, found: Map) -> bool:
+        """Within the room, no place twice, and lanes find their elements together."""
+        if not isinstance(self.room, str) and extra_words(self.tile, found.table) > self.room:
+            return False
+        return is_bijection(found.table) and all(is_wide_enough(a, found.table) for a in self.accesses)
+
+    def run(self) -> Map:
+        tile = self.tile
+        for found in self.candidates():
+            if self.is_good(found):
+                return found
+        self.improve()
+        if self.best is None:
+            raise UserError(
+                Diagnostic(
+                    "LAYOUT_ACCESS", "expected lanes that take aligned neighbours of a row, got one that no map serves",
+                    fix=f"Take fewer bits a lane on the tile {tile}.",
+                )
+            )  # fmt: skip
+        return self.best[2]
+
+    def candidates(self) -> Iterator[Map]:
+        tile = self.tile
+        yield row_major(tile, tile.columns)
+        if self.room:
+            yield from self.padded()
+        yield from self.xors(tile.columns, is_last=True)
+        yield from self.rotations(tile.columns)
+        yield from self.bodies()
+        form = shape(tile, self.chunk, tile.elements)
+        if self.room and form is not None:
+            pitch = -(-tile.columns // (1 << form.low)) << form.low
+            if pitch != tile.columns:
+                yield from self.xors(pitch, is_last=False)
+                yield from self.rotations(pitch)
+
+    def padded(self) -> Iterator[Map]:
+        size = 1 << self.chunk
+        for padding in range(size, MOST_PADDING + 1, size):
+            yield row_major(self.tile, self.tile.columns + padding)
+
+    def xors(self, pitch: int, *, is_last: bool) -> Iterator[Map]:
+        tile = self.tile
+        form = shape(tile, self.chunk, tile.rows * pitch)
+        if form is None or not form.rest:
+            return
+        end = tile.rows * pitch >> form.low << form.low
+        element = np.arange(tile.elements, dtype=np.int64)
+        address = element // tile.columns * pitch + element % tile.columns
+        forbidden = differences(tile, self.accesses, form, address, end=end)
+        for named, columns in swizzles(form):
+            if avoids(columns, forbidden, form):
+                yield xor_map(tile, pitch, form.low, form.chunk, columns, "swizzle", named, end=end)
+        for (start, bits), columns in reversals(form):
+            if avoids(columns, forbidden, form):
+                found = reversed_map(tile, pitch, form.low, form.group, form.chunk, start, bits)
+                if found is not None:
+                    yield found
+        result = search(forbidden, form)
+        if result.columns is not None:
+            if any(result.columns):
+                yield xor_map(tile, pitch, form.low, form.chunk, result.columns, end=end)
+        elif result.exhausted and is_last:
+            strict = differences(tile, self.accesses, form, address, strict=True)
+            if len(strict) < len(forbidden):
+                result = search(strict, form)
+            if result.columns is not None and any(result.columns):
+                yield xor_map(tile, pitch, form.low, form.chunk, result.columns, end=end)
+            elif result.exhausted:
+                yield from self.any_linear(form, strict, address, result.nodes)
+
+    def any_linear(self, form: Shape, forbidden: Ints, address: Ints, nodes: int) -> Iterator[Map]:
+        """All linear maps, by the complement of a pattern that must be without conflict; or the proof that there is none."""
+        tile, bits = self.tile, form.group + form.rest
+        if tile.elements != 1 << (bits + form.chunk) or tile.columns & (tile.columns - 1):
+            return
+        low = tuple(1 << i for i in range(form.group))
+        if all(value in set(forbidden.tolist()) for value in range(1, 1 << form.group)):
+            self.no_linear = NoLinear(form.chunk, form.group, low, nodes)
+            return
+        space = spanned(forbidden, tile, self.accesses, form, address)
+        if space is None:
+            return
+        images = in_basis(space, bits)
+        moved = np.zeros_like(forbidden)
+        for j, image in enumerate(images):
+            moved ^= np.where(forbidden >> j & 1, image, 0)
+        result = search(moved, form)
+        if result.columns is None:
+            if result.exhausted:
+                self.no_linear = NoLinear(form.chunk, form.group, space, nodes + result.nodes)
+            return
+        whole: list[int] = [1 << j for j in range(form.chunk)]
+        for image in images:
+            turned = image
+            for j, value in enumerate(result.columns):
+                if image >> (form.group + j) & 1:
+                    turned ^= value
+            whole.append(turned << form.chunk)
+        yield full_linear(tile, whole)
+
+    def rotations(self, pitch: int) -> Iterator[Map]:
+        size = 1 << self.chunk
+        if pitch % size:
+            return
+        for step in range(1, min(pitch // size, 64)):
+            yield rotation(self.tile, pitch, step, self.chunk)
+
+    def bodies(self) -> Iterator[Map]:
+        """Where rows are no whole number of banks: the bulk as S(c) ^ M(r), with bits exchanged or turned, and the rest below."""
+        form = shape(self.tile, self.chunk, self.tile.elements)
+        if form is None or form.chunk:
+            return
+        low = form.low
+        body = self.tile.columns >> low << low
+        if not body or body == self.tile.columns:
+            return
+        straight = tuple(range(low))
+        swapped = [tuple({i: j, j: i}.get(k, k) for k in straight) for i, j in itertools.combinations(straight, 2)]
+        turned = [tuple((k + by) % n if k < n else k for k in straight) for n in range(2, low + 1) for by in range(1, n)]
+        tail = self.tile.rows % (1 << low)
+        for roomy in (False, True) if self.room else (False,):
+            for of_columns in (straight, *swapped):
+                for of_rows in dict.fromkeys((straight, *turned, *swapped)):
+                    if roomy or (self.tile.columns - body == 1 and _keeps(of_rows, tail)):
+                        yield body_and_rest(self.tile, body, low, of_columns, of_rows)
+
+    def improve(self) -> None:
+        """One column of an XOR map changed at a time, as long as that helps."""
+        tile = self.tile
+        form = shape(tile, self.chunk, tile.elements)
+        if form is None or not form.rest or tile.elements % (1 << form.low):
+            return
+        columns = [0] * form.rest
+        best = self.price(form, columns)
+        changes = itertools.product(sorted(range(1, 1 << form.group), key=int.bit_count), range(form.rest))
+        for value, j in itertools.islice(changes, STEPS):
+            changed = [*columns[:j], value, *columns[j + 1 :]]
+            cost = self.price(form, changed)
+            if cost < best:
+                best, columns = cost, changed
+
+    def price(self, form: Shape, columns: Sequence[int]) -> int:
+        if not any(columns):
+            found = row_major(self.tile, self.tile.columns)
+        else:
+            found = xor_map(self.tile, self.tile.columns, form.low, form.chunk, columns)
+        cost = sum(wavefronts(self.tile, a, found.table) for a in self.accesses)
+        if self.best is None or cost < self.best[0]:
+            self.is_good(found)
+        return cost
+
+
+def _keeps(turned: Sequence[int], tail: int) -> bool:
+    """Whether numbers below `tail` stay below it when their bits are moved."""
+    return all(sum(1 << to for j, to in enumerate(turned) if n >> j & 1) < tail for n in range(tail))
+
+
+def is_bijection(table: Ints) -> bool:
+    """No two elements in one place, and none before the first."""
+    return len(np.unique(table)) == len(table) and int(table.min()) >= 0
+
+
+def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0) -> Answer:
+    """The cheapest map of the tile for the accesses; `room`: words that may stay unused. UserError (LAYOUT_ACCESS)."""
+    if not accesses:
+        raise UserError(Diagnostic("ACCESS", "expected at least one access, got none"))
+    work = _Search(tile, accesses, room)
+    found = work.run()
+    before = row_major(tile, tile.columns).table
+    return Answer(
+        tile, tuple(accesses), found, prices(tile, accesses, found.table), prices(tile, accesses, before),
+        extra_words(tile, found.table), work.tried, work.no_linear,
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""Maps and accesses as they are given: expressions, CuTe's text, Triton's bases, functions of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError
+from warploom.layout import cute, expressions
+from warploom.layout.accesses import LANES, Access, wrong
+from warploom.layout.maps import Map
+from warploom.layout.search import is_bijection
+from warploom.layout.tiles import Tile
+
+MOST_REQUESTS = 4096
+
+
+def map_of_text(text: str, tile: Tile) -> Map:
+    """The map of an expression in r and c, of CuTe's text or of Triton's bases; UserError.
+
+    An expression gives a place. One that stays within a row, and gives no place of its own to each element, gives a column.
+    """
+    if cute.is_cute(text):
+        return cute.read(text, tile)
+    if text.lstrip().startswith("{"):
+        return cute.from_bases(text, tile)
+    node = expressions.parse(text)
+    table = expressions.places(node, tile)
+    if not is_bijection(table) and table.min() >= 0 and table.max() < tile.columns and tile.rows > 1:
+        node = expressions.parse(f"r * {tile.columns} + ({text.strip()})")
+        table = expressions.places(node, tile)
+    return Map("given", node, table, 0)
+
+
+def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
+    """The map that `function(r, c)` gives; UserError (MAP)."""
+    table = np.empty(tile.elements, dtype=np.int64)
+    for element in range(tile.elements):
+        row, column = divmod(element, tile.columns)
+        place = _called(function, row, column)
+        if not hasattr(place, "__index__") or abs(number := index(cast(SupportsIndex, place))) >= expressions.LARGEST:
+            raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {place!r}"))
+        table[element] = number
+    return Map("given", None, table, 0)
+
+
+def map_of_array(places: NDArray[np.integer[Any]], tile: Tile) -> Map:
+    """The map whose places are listed [rows, columns]; UserError (MAP)."""
+    if places.shape != (tile.rows, tile.columns) or not np.issubdtype(places.dtype, np.integer):
+        raise UserError(
+            Diagnostic("MAP", f"expected integers [{tile.rows}, {tile.columns}], got {places.dtype} {list(places.shape)}")
+        )
+    if int(places.max()) >= expressions.LARGEST or int(places.min()) <= -expressions.LARGEST:
+        raise UserError(Diagnostic("MAP", "expected places below 2^40, got one beyond"))
+    return Map("given", None, places.astype(np.int64).ravel(), 0)
+
+
+def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> Access:
+    """The access that `function(warp, lane, step)` says: (row, column) of that lane, a list of them, or None.
+
+    Steps, and then warps, are asked for from 0 on until no lane takes part or the first request comes again. UserError (ACCESS).
+    """
+    requests: list[list[list[int]]] = []
+    for warp in range(MOST_REQUESTS):
+        first_of_warp = len(requests)
+        for step in range(MOST_REQUESTS):
+            request = [_taken(_called(function, warp, lane, step), tile, name) for lane in range(LANES)]
+            if not any(request) or (len(requests) > first_of_warp and request == requests[first_of_warp]):
+                break
+            requests.append(request)
+            if len(requests) > MOST_REQUESTS:
+                raise wrong(f"expected at most {MOST_REQUESTS} requests", name, "Return None after the last step.")
+        added = requests[first_of_warp:]
+        if not added or (warp and added == requests[: len(added)]):
+            del requests[first_of_warp:]
+            break
+    widths = {len(lane) for request in requests for lane in request if lane}
+    if len(widths) != 1:
+        raise wrong(f"expected lanes that take equally many elements, got {sorted(widths) or 'none'}", name)
+    (width,) = widths
+    if width * tile.bits > 128:
+        raise wrong(f"expected at most 128 bits a lane, got {width * tile.bits}", name)
+    empty = [-1] * width
+    return Access(name, np.array([[lane or empty for lane in request] for request in requests], dtype=np.int64), is_listed=True)
+
+
+def _called(function: Callable[..., Any], *given: int) -> object:
+    try:
+        return function(*given)
+    except Exception as error:
+        text = f"expected a value for {given}, got {type(error).__name__}: {error}"
+        raise UserError(Diagnostic("FUNCTION_FAILED", text)) from error
+
+
+def _taken(value: object, tile: Tile, name: str) -> list[int]:
+    match value:
+        case None:
+            return []
+        case int() | (int(), int()):
+            if isinstance(value, list):
+                return [_element(place, tile, name) for place in cast("list[object]", value)]
+            return [_element(cast(object, value), tile, name)]
+        case list():
+            return [_element(place, tile, name) for place in cast("list[object]", value)]
+        case _:
+            raise wrong(f"expected (row, column), a list of them or None of {name}", repr(value))
+
+
+def _element(place: object, tile: Tile, name: str) -> int:
+    match place:
+        case (int(row), int(column)) if 0 <= row < tile.rows and 0 <= column < tile.columns:
+            return row * tile.columns + column
+        case int(element) if 0 <= element < tile.elements:
+            return element
+        case _:
+            raise wrong(f"expected elements of the tile {tile} from {name}", repr(place))

@@ -1,0 +1,219 @@
+"""What the commands on layouts do: read the question, ask `warploom.layout`, have the certificate checked, report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError, require_file
+from warploom.layout import (
+    Access,
+    Answer,
+    Certificate,
+    Map,
+    Price,
+    Room,
+    Target,
+    Tile,
+    access,
+    access_of_function,
+    certificate,
+    check,
+    emit,
+    equal,
+    faults,
+    layout,
+    map_of_array,
+    map_of_function,
+    map_of_text,
+    tile,
+)
+from warploom.machines import architecture
+from warploom.sketch import load_variables
+from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
+from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.usage import Stopwatch
+
+Taken: TypeAlias = str | Callable[..., Any]
+Given: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
+DOMAIN = "every element of the tile; 32 banks of 4 bytes"
+_BUG = "the checker of certificates does not confirm the answer, a bug of Warploom"
+
+
+def answered(
+    tile_text: str, names: Sequence[Taken], room: Room, target: Target | None, arch: str, stopwatch: Stopwatch
+) -> Outcome:
+    """The cheapest map, its counts and its certificate."""
+    given, on = tile(tile_text), architecture(arch).name
+    accesses = read_accesses(names, given)
+    found = layout(given, accesses, room)
+    document = certificate(given, found.accesses, found.map, found.prices, found.no_linear)
+    wrong = faults(document)
+    if wrong:
+        return _contradicted(tile_text, wrong, stopwatch)
+    code = emit(found.map, given, target) if target else None
+    fields: dict[str, Any] = {**_answer(found), "arch": on, "certificate": document} | (
+        {"emit": target, "code": code} if code is not None else {}
+    )
+    line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **fields)
+    details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
+    if found.no_linear:
+        details += ("no F2-linear map is without conflict: all were tried",)
+    return Outcome(line, SOLVED, details=details + ((code,) if code else ()))
+
+
+def checked(
+    tile_text: str, map_given: Given, names: Sequence[Taken], other: Given | None, arch: str, stopwatch: Stopwatch
+) -> Outcome:
+    """Whether a map is right and as good as any, and whether it equals `other`."""
+    given, on = tile(tile_text), architecture(arch).name
+    found = read_map(map_given, given)
+    result = check(given, found, read_accesses(names, given))
+    case = f"{_name(map_given)} on {tile_text}"
+    better: dict[str, Any] = {} if result.better is None else {"better": _answer(result.better)}
+    if result.fault:
+        line = plain_line(case, "refused", stopwatch.read(), verdict="refuted", reason=result.fault, optimal=None, **better)
+        hint = () if result.better is None else (f"a map that works: {result.better.map.text}",)
+        return Outcome(line, IMPOSSIBLE, details=hint)
+    if other is not None:
+        difference = equal(given, found, read_map(other, given))
+        if difference is not None:
+            row, column, one, two = difference
+            reason = f"the maps differ: element ({row}, {column}) gets the places {one} and {two}"
+            line = plain_line(
+                case, "refused", stopwatch.read(), verdict="refuted", reason=reason, equal=False, element=[row, column]
+            )
+            return Outcome(line, IMPOSSIBLE)
+    document = certificate(given, result.accesses, found, result.prices) if names else None
+    wrong = [] if document is None else faults(document)
+    if wrong:
+        return _contradicted(case, wrong, stopwatch)
+    fields: dict[str, Any] = {"arch": on, "map": _said(found), **_counts(result.prices), "extra_words": result.extra_words}
+    if names:
+        fields |= {"optimal": result.optimal or None, "certificate": document, **better}
+        fields |= {"objective": ["wavefronts"]} if result.optimal else {}
+    if other is not None:
+        fields["equal"] = True
+    line = plain_line(case, "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **fields)
+    details = [*_told(found, result.prices, None, result.extra_words, is_optimal=result.optimal)] if names else []
+    if other is not None:
+        details.append("equal: every element gets the same place")
+    if result.better is not None:
+        details.append(f"better: {result.better.map.text}")
+        details += _told(
+            result.better.map, result.better.prices, result.prices, result.better.extra_words, is_optimal=result.better.optimal
+        )
+    return Outcome(line, SOLVED, details=tuple(details))
+
+
+def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
+    """What the small checker says of a certificate, or of a report line that holds one."""
+    require_file(path)
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+        given: object = json.loads(text.splitlines()[0] if text.startswith('{"v"') else text)
+    except (ValueError, IndexError, RecursionError) as error:
+        raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate in JSON in {path}, got: {error}")) from error
+    if isinstance(given, dict) and "certificate" in given:
+        given = cast(Line, given)["certificate"]
+    if not isinstance(given, dict) or "accesses" not in given:
+        raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate or a line that has one in {path}, got none"))
+    document = cast(Certificate, given)
+    wrong = faults(document)
+    if wrong:
+        line = plain_line(str(path), "refused", stopwatch.read(), verdict="refuted", reason="; ".join(wrong))
+        return Outcome(line, IMPOSSIBLE)
+    claims: dict[str, Any] = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
+    claims["no_linear"] = bool(document.get("no_linear"))
+    return Outcome(plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **claims), SOLVED)
+
+
+def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:
+    """Each access once; UserError."""
+    return tuple(_access(name, given) for name in dict.fromkeys(n.strip() if isinstance(n, str) else n for n in names))
+
+
+def _access(taken: Taken, given: Tile) -> Access:
+    if not isinstance(taken, str):
+        return access_of_function(_name(taken), taken, given)
+    return access_of_function(taken, _function(taken), given) if _is_function(taken) else access(taken, given)
+
+
+def read_map(found: Given, given: Tile) -> Map:
+    """An expression, CuTe's text, Triton's bases, `FILE.py:function`, a function or an array; UserError."""
+    if isinstance(found, str):
+        return map_of_function(_function(found), given) if _is_function(found) else map_of_text(found, given)
+    if isinstance(found, np.ndarray):
+        return map_of_array(cast("NDArray[np.integer[Any]]", found), given)
+    return map_of_function(found, given)
+
+
+def _name(given: Given | Taken) -> str:
+    return given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
+
+
+def _is_function(text: str) -> bool:
+    return re.fullmatch(r".+\.py:\w+", text.strip()) is not None
+
+
+def _function(text: str) -> Callable[..., Any]:
+    path, _, name = text.strip().rpartition(":")
+    variables = load_variables(path)
+    found = variables.get(name)
+    if not callable(found):
+        known = ", ".join(n for n, v in variables.items() if callable(v) and not n.startswith("_")) or "none"
+        raise UserError(Diagnostic("UNKNOWN_FUNCTION", f"expected a function {name} in {path}, which has: {known}"))
+    return found
+
+
+def _contradicted(case: str, wrong: Sequence[str], stopwatch: Stopwatch) -> Outcome:
+    line = plain_line(case, "error", stopwatch.read(), reason=f"{_BUG}: {'; '.join(wrong)}")
+    return Outcome(line, GAVE_UP)
+
+
+def _answer(found: Answer) -> Line:
+    fields: Line = {"map": _said(found.map), "class": found.map.kind, **_counts(found.prices)}
+    fields |= {"before": {p.access: p.wavefronts for p in found.before}, "extra_words": found.extra_words}
+    fields |= {
+        "index_instructions": found.map.instructions,
+        "optimal": found.optimal or None,
+        "no_linear": found.no_linear is not None,
+    }
+    if found.map.swizzle is not None:
+        fields["cute"] = emit(found.map, found.tile, "cute")
+    return fields | ({"objective": ["wavefronts"]} if found.optimal else {})
+
+
+def _counts(prices: Sequence[Price]) -> Line:
+    if not prices:
+        return {}
+    return {
+        "wavefronts": {p.access: p.wavefronts for p in prices},
+        "least": {p.access: p.least for p in prices},
+        "ways": {p.access: p.ways for p in prices},
+        "worst": {p.access: [list(place) for place in p.worst] for p in prices if p.worst},
+        "counted": "model",
+    }
+
+
+def _said(found: Map) -> object:
+    return found.table.tolist() if found.text is None else found.text
+
+
+def _told(found: Map, prices: Sequence[Price], before: Sequence[Price] | None, room: int, *, is_optimal: bool) -> Iterator[str]:
+    """The map and the table of wavefronts, for people."""
+    if found.text is not None:
+        kind = "" if found.kind == "given" else f"{found.kind}, {found.instructions} index instructions: "
+        yield f"  {kind}{found.text}"
+    width = max(len(p.access) for p in prices)
+    for i, price in enumerate(prices):
+        old = "" if before is None else f" (was {before[i].wavefronts})"
+        meeting = f"; {price.ways} ways, such as elements {price.worst[0]} and {price.worst[1]}" if price.worst else ""
+        yield f"  {price.access:<{width}}  {price.wavefronts} wavefronts{old}, at least {price.least}{meeting}"
+    yield f"  {room} extra words; " + ("optimal, proved by counting banks" if is_optimal else "not proved optimal")

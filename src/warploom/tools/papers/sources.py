@@ -1,0 +1,337 @@
+"""Where the rows of each paper come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from warploom.kernels import PUBLISHED
+from warploom.kernels.kernelgen import GPUS, LATENCIES, SUMMARIES, SYNTHESIS
+from warploom.synth.transposes import table_cost
+from warploom.tools.bench.ablations import BUDGET_S, FULL, SPACES, ablation_case
+from warploom.tools.bench.case import Case
+from warploom.tools.bench.kernels import kernel_case
+from warploom.tools.bench.programs import MEASURABLE_S, program_case
+from warploom.tools.bench.ptx import ptx_case
+from warploom.tools.bench.scan import NAMES as SCAN_NAMES
+from warploom.tools.bench.scan import scan_case
+from warploom.tools.bench.schedule import schedule_case
+from warploom.tools.bench.schedule_tables import ORDERS
+from warploom.tools.bench.schedule_tables import PUBLISHED as SPACES_PUBLISHED
+from warploom.tools.bench.synth import LIMIT_S
+from warploom.tools.bench.wall_transposes import LANES, transpose_case
+from warploom.tools.papers.rows import Row, Run, items, lines_of
+
+GAVE_UP_S = 1800.0
+"""Swizzle Inventor's limit for a dash in its tables."""
+TABLE_S = {"table2": 30.0, "table3": 240.0, "table3/order": 60.0}
+"""Limits in CPU seconds of the cases of Telamon's tables; counting level 10 of a tree takes 110 to 230, walks take what they are
+given. All five papers have to fit into half an hour.
+"""
+_NOISE_S = 0.1
+"""CPU seconds; where theirs and ours are shorter, two runs of one case differ by more than they do."""
+_WRONG = "sf/hvx-gaussian-blocks"
+"""The case of which the authors' tool finds none of the solutions."""
+
+
+def swizzle_inventor() -> Iterator[Row]:
+    for line in lines_of("swizzle-inventor"):
+        match line["item"]:
+            case "table-1":
+                yield from _spaces(line)
+            case "table-2":
+                yield from _without(line)
+            case "table-3":
+                yield _transpose(line["m"], line.get("quick", False))
+            case _:
+                yield _figure(line)
+
+
+def _spaces(line: Mapping[str, Any]) -> Iterator[Row]:
+    """A row of Table 1: the three spaces, then the time to the first optimal solution."""
+    measured = [*line["authors_tool"], None]
+    for number, configuration in enumerate((*SPACES, FULL), 1):
+        expected = "unsat" if number in line.get("unsat", ()) else "solved"
+        theirs = line["theirs"][number - 1]
+        yield Row(
+            paper="swizzle-inventor",
+            item="table-1",
+            name=f"{line['row']}, {'TTS' if configuration == FULL else f'space {number}'}",
+            unit="s",
+            theirs=GAVE_UP_S if theirs is None else theirs,
+            is_limit=theirs is None,
+            authors_tool=measured[number - 1],
+            run=Run(_ablation(line["case"], configuration), expected=expected),
+            is_quick=bool(line.get("quick")),
+            note="; ".join(
+                part for part in ("no solution in this space" if expected == "unsat" else "", line.get("note", "")) if part
+            ),
+        )
+
+
+def _without(line: Mapping[str, Any]) -> Iterator[Row]:
+    """A row of Table 2."""
+    for theirs, configuration in zip(line["theirs"], (FULL, "naive-1", "naive-2", "no-accumulators"), strict=True):
+        expected = "unsat" if configuration in line.get("unsat", ()) else "solved"
+        yield Row(
+            paper="swizzle-inventor",
+            item="table-2",
+            name=f"{line['row']}, {configuration}",
+            unit="s",
+            theirs=GAVE_UP_S if theirs is None else theirs,
+            is_limit=theirs is None,
+            run=Run(_ablation(line["case"], configuration), expected=expected),
+            better="less" if configuration == FULL else "",
+            is_quick=bool(line.get("quick")) and configuration != "no-accumulators",
+            note="no solution within this depth" if expected == "unsat" else "",
+        )
+
+
+def _ablation(name: str, configuration: str) -> Case:
+    return ablation_case(name, configuration, BUDGET_S, 0)
+
+
+def _transpose(m: int, is_quick: bool) -> Row:
+    if m == LANES:
+        kind = "m = n"
+    elif m % LANES == 0:
+        kind = "n divides m"
+    elif LANES % m == 0:
+        kind = "m divides n"
+    else:
+        kind = "coprime" if m % 2 else "1 < gcd < m, n"
+    theirs = table_cost(m, LANES)
+    return Row(
+        paper="swizzle-inventor",
+        item="table-3",
+        name=f"{m} x {LANES}, {kind}",
+        unit="operations",
+        theirs=theirs,
+        run=Run(transpose_case(f"wall/crc-{m}", LIMIT_S), "cost"),
+        is_quick=is_quick,
+        note=""
+        if theirs is not None
+        else "the steps printed for this class give no transpose of this size, so they have no price",
+    )
+
+
+def _figure(line: Mapping[str, Any]) -> Row:
+    """Where the line has no field, a kernel of `bench kernels` beside its shared-memory baseline."""
+    if "reason" in line:
+        run = None
+    elif "field" in line:
+        run = Run(_ablation(line["case"], line["configuration"]), line["field"])
+    else:
+        run = Run(kernel_case(line["case"]), "exchange_ratio", on_gpu="speedup")
+    return Row(
+        paper="swizzle-inventor",
+        item=line["item"],
+        name=line["row"],
+        unit=line.get("unit", "exchanges over the baseline's"),
+        theirs=line.get("theirs"),
+        run=run,
+        better="less" if "field" in line else "",
+        is_quick=bool(line.get("quick")),
+        reason=line.get("reason", ""),
+    )
+
+
+def swizzleflow() -> Iterator[Row]:
+    for line in lines_of("swizzleflow"):
+        name, alone_s = line["case"], PUBLISHED[line["case"]]
+        case = program_case(name, "all", {}, LIMIT_S)
+        expected = "unsat" if alone_s.solutions == 0 and name != _WRONG else "solved"
+        shared: dict[str, Any] = {"paper": "swizzleflow", "name": name, "is_quick": bool(line.get("quick"))}
+        yield Row(
+            **shared,
+            item="figure-9" if "hvx" in name else "figure-10",
+            unit="s",
+            theirs=line["figure_10_s"],
+            authors_tool=alone_s.cpu_s,
+            run=Run(case, expected=expected),
+            better="" if name == _WRONG else "less",
+            floor=_NOISE_S,
+            note="the authors' tool misses the four solutions" if name == _WRONG else "",
+        )
+        if line["ineffectiveness"] is not None:
+            yield Row(
+                **shared,
+                item="figure-11",
+                unit="tested / oracle",
+                authors_tool=line["ineffectiveness"],
+                run=Run(case, "ineffectiveness", expected=expected),
+            )
+        if alone_s.cpu_s >= MEASURABLE_S:
+            yield Row(
+                **shared,
+                item="figure-12",
+                unit="s",
+                authors_tool=line["search_s"],
+                run=Run(case, "phases.search", expected=expected),
+                better="",
+            )
+        if "swizzle_inventor_s" in line:
+            inventor_s = line["swizzle_inventor_s"]
+            yield Row(
+                **shared,
+                item="figure-13",
+                unit="times faster",
+                authors_tool=round(inventor_s / alone_s.cpu_s, 2) if alone_s.cpu_s else None,
+                run=Run(case, over=inventor_s, expected=expected),
+                better="more" if alone_s.cpu_s >= _NOISE_S else "",
+            )
+
+
+def ptxasw() -> Iterator[Row]:
+    for board, latency in LATENCIES.items():
+        for what, theirs in (
+            ("shuffle", latency.shuffle_up),
+            ("shared memory", latency.shared_read),
+            ("hit in the first cache", latency.l1_hit),
+        ):
+            reason = "measured on that board, which is not here; the model of profit takes this number"
+            yield Row(paper="ptxasw", item="table-1", name=f"{board}, {what}", unit="cycles", theirs=theirs, reason=reason)
+    for line in lines_of("ptxasw"):
+        if line["item"] == "table-2":
+            yield from _kernelgen(line)
+        else:
+            yield from _application(line)
+    for board, summary in SUMMARIES.items():
+        reason = f"needs a {GPUS[board].board}"
+        for what, theirs in (("best", summary.best_percent), ("mean", summary.mean_percent)):
+            yield Row(paper="ptxasw", item="figure-2", name=f"{board}, {what}", unit="% faster", theirs=theirs, reason=reason)
+        yield Row(paper="ptxasw", item="figure-3", name=board, unit="%", reason=f"{reason} and its profiler; not modelled")
+
+
+def _kernelgen(line: Mapping[str, Any]) -> Iterator[Row]:
+    name = line["kernel"]
+    theirs = SYNTHESIS[name]
+    case = ptx_case(f"kernelgen/{name}")
+    shared: dict[str, Any] = {"paper": "ptxasw", "item": "table-2", "is_quick": bool(line.get("quick"))}
+    found = line.get("authors_tool_shuffles")
+    note = "" if found is None else "of NVRTC's PTX the authors' tool finds as many as ours; NVRTC keeps one load itself"
+    yield Row(
+        **shared,
+        name=f"{name}, shuffles",
+        unit="shuffles",
+        theirs=theirs.shuffles,
+        authors_tool=theirs.shuffles if found is None else found,
+        run=Run(case, "candidates"),
+        better="more" if found is None else "",
+        note=note,
+    )
+    yield Row(**shared, name=f"{name}, loads", unit="loads", theirs=theirs.loads, run=Run(case, "loads"), better="")
+    if theirs.mean_delta is not None:
+        yield Row(
+            **shared,
+            name=f"{name}, mean distance",
+            unit="lanes",
+            theirs=theirs.mean_delta,
+            run=Run(case, "mean_delta"),
+            better="",
+        )
+    yield Row(
+        **shared,
+        name=f"{name}, analysis",
+        unit="s",
+        theirs=theirs.analysis_s,
+        authors_tool=line["authors_tool_s"],
+        run=Run(case, "analysis_s"),
+    )
+
+
+def _application(line: Mapping[str, Any]) -> Iterator[Row]:
+    case = ptx_case(line["case"], ("--max-delta", "1"))
+    shared: dict[str, Any] = {"paper": "ptxasw", "item": "section-8.5", "is_quick": bool(line.get("quick"))}
+    for what, field in (("shuffles", "candidates"), ("loads", "loads")):
+        # The paper's own sources are not at hand: ours have other loads, so that neither count has a bar.
+        yield Row(
+            **shared,
+            name=f"{line['row']}, {what}",
+            unit=what,
+            theirs=line[what],
+            authors_tool=line[what],
+            run=Run(case, field),
+            better="",
+            note=f"ours is {line['case']}",
+        )
+
+
+def scans() -> Iterator[Row]:
+    for line in lines_of("scans"):
+        yield Row(
+            paper="scans",
+            item="table-1",
+            name=line["row"],
+            unit="s",
+            theirs=line["theirs"],
+            run=Run(scan_case(line["case"])),
+            is_quick=bool(line.get("quick")),
+            note=f"N = {line['N']}, {line['S']:.0e} candidates in the paper",
+        )
+    for name in SCAN_NAMES:
+        if name.startswith("network/"):
+            called = name.removeprefix("network/")
+            quick = called in ("sklansky", "knowles-1112")
+            yield Row(paper="scans", item="section-4", name=called, unit="s", run=Run(scan_case(name)), better="", is_quick=quick)
+
+
+def telamon() -> Iterator[Row]:
+    reason = "an example of a kernel: no number"
+    yield Row(paper="telamon", item="table-1", name="outer product of two vectors", unit="-", reason=reason)
+    references = {line["space"]: line for line in lines_of("telamon")}
+    for name, published in SPACES_PUBLISHED.items():
+        size, levels = _schedule(f"table2/{name}"), _schedule(f"table3/{name}")
+        is_quick = name == "matmul-1024"
+        table2: dict[str, Any] = {"paper": "telamon", "item": "table-2", "is_quick": is_quick}
+        table3: dict[str, Any] = {"paper": "telamon", "item": "table-3"}
+        yield Row(**table2, name=f"{name}, space", unit="kernels", theirs=published.size, run=Run(size, "space_size"), better="")
+        yield Row(**table2, name=f"{name}, dead ends", unit="share", theirs=published.dead_ends, run=Run(size, "dead_end_share"))
+        yield Row(
+            **table2,
+            name=f"{name}, time",
+            unit="ms",
+            theirs=published.time_ms,
+            run=Run(size, "root_bound_ms"),
+            better="",
+            note="ours: the model's lower bound of the whole space, not a time",
+        )
+        yield Row(
+            **table3, name=f"{name}, nodes at depth 10", unit="nodes", theirs=published.nodes, run=Run(levels, "nodes"), better=""
+        )
+        yield Row(**table3, name=f"{name}, kept", unit="nodes", theirs=published.kept, run=Run(levels, "kept"), better="")
+        reference = references[name]
+        reason = f"needs a Quadro K4000 and its libraries, where the reference took {reference['reference_ms']} ms"
+        yield Row(**table2, name=f"{name}, speed over the reference", unit="times", theirs=reference["speedup"], reason=reason)
+        share = round(published.kept / published.nodes, 6)
+        yield Row(**table3, name=f"{name}, share kept", unit="share", theirs=share, run=Run(levels, "kept_share"))
+        cut = Run(levels, "space_size_cut")
+        yield Row(**table3, name=f"{name}, space after the cut", unit="kernels", theirs=published.size_cut, run=cut, better="")
+    order = _schedule("table3/order")
+    for name, (_, factor) in ORDERS.items():
+        run = Run(order, f"{name}.factor")
+        better = "more" if name == "direct" else ""
+        yield Row(
+            paper="telamon", item="section-5.5", name=f"{name} order", unit="times fewer", theirs=factor, run=run, better=better
+        )
+
+
+def _schedule(name: str) -> Case:
+    return schedule_case(name, TABLE_S.get(name) or TABLE_S[name.partition("/")[0]], 1, 0)
+
+
+SOURCES: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "swizzle-inventor": swizzle_inventor,
+    "swizzleflow": swizzleflow,
+    "ptxasw": ptxasw,
+    "scans": scans,
+    "telamon": telamon,
+}
+
+
+@cache
+def rows_of(paper: str) -> tuple[Row, ...]:
+    """All rows of a paper, in the order of its items."""
+    order = [item.name for item in items() if item.paper == paper]
+    return tuple(sorted(SOURCES[paper](), key=lambda row: order.index(row.item)))

@@ -1,0 +1,152 @@
+"""Given maps: right or not, as good as any or not, one map or two, in every form."""
+
+import numpy as np
+import pytest
+
+from warploom.core import UserError
+from warploom.layout import Map, access, check, emit, equal, layout, map_of_array, map_of_function, map_of_text, tile
+from warploom.layout.expressions import as_text, parse, places
+from warploom.layout.sources import access_of_function
+
+SQUARE = tile("32x32:f32")
+
+
+def test_swizzle_of_the_thread_is_optimal() -> None:
+    """NVIDIA/cutlass#3172: Swizzle<3,3,4> of 128 x 8 halves, M-major, is as good as any; <3,3,3> and <2,3,4> are not."""
+    given = tile("8x128:f16")
+    taken = [access("ldmatrix.trans", given)]
+    outcomes = {}
+    for name in ("3,3,4", "3,3,3", "2,3,4"):
+        found = check(given, map_of_text(f"Swizzle<{name}> o (8,128):(128,1)", given), taken)
+        outcomes[name] = found.optimal, found.prices[0].wavefronts, found.better is not None
+    assert outcomes == {"3,3,4": (True, 16, False), "3,3,3": (False, 32, True), "2,3,4": (False, 32, True)}
+
+
+def test_a_map_with_a_collision_is_none() -> None:
+    found = check(SQUARE, map_of_text("r * 32 + (c & r)", SQUARE), [access("rows", SQUARE)])
+    assert "elements (0, 0) and (0, 1) both get the place 0" in found.fault and not found.optimal
+
+
+def test_a_map_before_the_first_place_is_none() -> None:
+    found = check(SQUARE, map_of_text("r * 32 + c - 1", SQUARE), [access("rows", SQUARE)])
+    assert "before the first" in found.fault
+
+
+def test_width_is_part_of_the_answer() -> None:
+    given = tile("64x64:f16")
+    found = check(given, map_of_text("c ^ (r & 7)", given), [access("ldmatrix", given)])
+    assert "takes 8 elements from (1, 0)" in found.fault
+    assert found.better is not None and found.better.map.swizzle == (3, 3, 3) and found.better.optimal
+
+
+def test_first_lanes_that_meet_are_told() -> None:
+    found = check(SQUARE, map_of_text("r * 32 + c", SQUARE), [access("rows", SQUARE), access("columns", SQUARE)])
+    rows, columns = found.prices
+    assert (rows.ways, rows.worst) == (1, ())
+    assert (columns.ways, columns.worst) == (32, ((0, 0), (1, 0)))
+
+
+def test_a_column_is_a_map_in_its_row() -> None:
+    assert equal(SQUARE, map_of_text("c ^ r", SQUARE), map_of_text("r*32 + (c ^ r)", SQUARE)) is None
+    assert equal(SQUARE, map_of_text("c ^ r", SQUARE), map_of_text("r*32 + c", SQUARE)) == (1, 0, 33, 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("(32,32):(32,1)", "r*32 + c"),
+        ("(32,32):(1,32)", "c*32 + r"),
+        ("(_32,_32):(_33,_1)", "r*33 + c"),
+        ("((8,4),(2,16)):((2,256),(1,16))", "r % 8 * 2 + r // 8 * 256 + c % 2 + c // 2 * 16"),
+        ("Sw<5,0,5> o (32,32):(32,1)", "r*32 + (c ^ r)"),
+        ("Swizzle<2,0,-3> o (32,32):(32,1)", "(r*32 + c) ^ ((c & 3) << 3)"),
+        ("Sw<3,4,3> o smem_ptr[32b](unset) o (32,32):(32,1)", "r*32 + (c ^ ((r & 7) << 2))"),
+        ('{"offset": [[0,1],[0,2],[0,4],[0,8],[0,16],[1,1],[2,2],[4,4],[8,8],[16,16]]}', "r*32 + (c ^ r)"),
+    ],
+)
+def test_other_texts_say_the_same_map(text: str, same: str) -> None:
+    assert equal(SQUARE, map_of_text(text, SQUARE), map_of_text(same, SQUARE)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(32,32):(32", "(32,16):(32,1)", "(32,32):(32,1,1)", "((8,4),32):(32,1)", "Swizzle<3,3,2> o (32,32):(32,1)", "r*32 +",
+        "x + c", "r ** 2", "c if r else 1", "c // r", "c << (r - 1)", "c.real", '{"offset": [[0,1]]}', '{"offset": [[0,99]]}',
+        "{", "r and c", "True + c", "r * 2147483647 * 512", "(c << 31) << 31", "brev(r, 0)", "brev(r)",
+        "(" * 500 + "r" + ")" * 500,
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_map(text: str) -> None:
+    with pytest.raises(UserError, match="expected"):
+        map_of_text(text, SQUARE)
+
+
+def test_expressions_print_what_they_are() -> None:
+    values = {}
+    for text in (
+        "r * 32 + (c ^ brev(r, 5))",
+        "(c if r < c else r * 2) + 1",
+        "-(c - r) % 7 // 2",
+        "~c & 31 | r << 5",
+        "(r * 3) % 4 * 8",
+    ):
+        node = parse(text)
+        values[text] = places(node, SQUARE).tolist()
+        printed = as_text(node)
+        assert [eval(printed, {"r": r, "c": c}) for r in range(32) for c in range(32)] == values[text]
+    assert values["r * 32 + (c ^ brev(r, 5))"][32] == 32 + 16
+
+
+def test_answers_in_the_languages_of_kernels() -> None:
+    found = layout(SQUARE, [access("rows", SQUARE), access("columns", SQUARE)])
+    assert emit(found.map, SQUARE, "cute") == "Swizzle<5,0,5> o (32,32):(32,1)"
+    assert equal(SQUARE, map_of_text(emit(found.map, SQUARE, "cute"), SQUARE), found.map) is None
+    assert equal(SQUARE, map_of_text(emit(found.map, SQUARE, "triton"), SQUARE), found.map) is None
+    assert "return r * 32 + (c ^ r);" in emit(found.map, SQUARE, "cuda")
+    scope: dict[str, object] = {}
+    exec(emit(found.map, SQUARE, "python"), scope)
+    assert equal(SQUARE, map_of_function(scope["place"], SQUARE), found.map) is None  # type: ignore[arg-type]
+    assert emit(found.map, SQUARE, "tilelang") == "T.Layout((32, 32), lambda r, c: r * 32 + (c ^ r))\n"
+    assert emit(found.map, SQUARE, "numba").startswith("@cuda.jit(device=True)\ndef place(r, c):")
+
+
+@pytest.mark.parametrize(
+    ("text", "target"), [("r*32 + (c + r) % 32", "cute"), ("r*32 + (c + r) % 32", "triton"), ("(32,32):(1,32)", "cuda")]
+)
+def test_languages_without_the_map_refuse(text: str, target: str) -> None:
+    with pytest.raises(UserError, match="expected"):
+        emit(map_of_text(text, SQUARE), SQUARE, target)  # type: ignore[arg-type]
+
+
+def test_accesses_of_a_function() -> None:
+    taken = access_of_function("f", lambda warp, lane, step: (lane, step + 16 * warp) if step < 16 and warp < 2 else None, SQUARE)
+    assert np.array_equal(np.sort(taken.elements.reshape(32, 32)), np.sort(access("columns", SQUARE).elements.reshape(32, 32)))
+    one = access_of_function("g", lambda warp, lane, step: [(lane, 4 * k + j) for k in (0,) for j in range(4)], SQUARE)
+    assert one.elements.shape == (1, 32, 4)
+
+
+@pytest.mark.parametrize("value", [(32, 0), (0, -1), 1024, "x", [(0, 0), (0, 40)], [0] * 8])
+def test_functions_that_leave_the_tile(value: object) -> None:
+    with pytest.raises(UserError, match="expected"):
+        access_of_function("f", lambda warp, lane, step: value, SQUARE)
+
+
+def test_places_that_are_too_far() -> None:
+    with pytest.raises(UserError, match="below 2"):
+        map_of_array(np.arange(1024).reshape(32, 32) + (1 << 40), SQUARE)
+    with pytest.raises(UserError, match="integer place"):
+        map_of_function(lambda r, c: (1 << 40) + c, SQUARE)
+
+
+def test_functions_that_fail_or_give_no_place() -> None:
+    with pytest.raises(UserError, match="ZeroDivisionError"):
+        map_of_function(lambda r, c: r // c, SQUARE)
+    with pytest.raises(UserError, match="integer place"):
+        map_of_function(lambda r, c: 0.5, SQUARE)
+    with pytest.raises(UserError, match="equally many"):
+        access_of_function("f", lambda warp, lane, step: [(lane, 0)] * (1 + lane % 2), SQUARE)
+
+
+def test_given_tables_have_no_text() -> None:
+    assert Map("given", None, np.arange(4), 0).text is None

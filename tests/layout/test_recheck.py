@@ -1,0 +1,109 @@
+"""The checker of certificates refuses each claim that is changed, and makes the accesses as the search does."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from warploom.layout import access, certificate, faults, layout, tile
+from warploom.layout.recheck import requests
+
+SIX = ("rows", "columns", "blocks:4x8", "blocks:8x4", "blocks:16x2", "blocks:2x16")
+
+
+def made(text: str, *names: str) -> dict[str, Any]:
+    given = tile(text)
+    found = layout(given, [access(name, given) for name in names])
+    return certificate(given, found.accesses, found.map, found.prices, found.no_linear)
+
+
+GOOD = made("32x32:f32", "rows", "columns")
+NONE = made("32x32:f32", *SIX, "diagonals")
+
+
+def test_good_certificates_hold() -> None:
+    assert faults(GOOD) == [] == faults(NONE)
+    assert GOOD["optimal"] is True and "no_linear" in NONE
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (("map",), "r * 32 + c", "columns: 1024 wavefronts"),
+        (("map",), "r * 32 + (c & r)", "one place"),
+        (("map",), "r * 32 + (c ^ r) - 1", "one place"),
+        (("map",), "r * 33 + (c ^ r)", "extra words"),
+        (("map",), "__import__('os')", "cannot be read"),
+        (("map",), "r.real", "cannot be read"),
+        (("map",), "1 << (1 << 30)", "cannot be read"),
+        (("map",), [0, 1], "cannot be read"),
+        (("extra_words",), 1, "extra words"),
+        (("accesses", 1, "wavefronts"), 31, "32 wavefronts, not 31"),
+        (("accesses", 1, "least"), 33, "at least 32"),
+        (("accesses", 1, "name"), "rows", "cannot be read|^$"),
+        (("accesses", 1, "name"), "sideways", "cannot be read"),
+        (("accesses",), [], "cannot be read"),
+        (("optimal",), False, "the map is optimal"),
+        (("tile", "bits"), 7, "the tile is none"),
+        (("tile", "rows"), 1 << 20, "cannot be read"),
+        (("no_linear",), {"chunk": 0, "space": [1, 2, 4, 8, 16]}, "there is a linear map"),
+    ],
+)  # fmt: skip
+def test_a_changed_claim_is_refused(path: tuple[Any, ...], value: object, expected: str) -> None:
+    changed = copy.deepcopy(GOOD)
+    at: Any = changed
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    found = "; ".join(faults(changed))
+    if expected.endswith("^$"):
+        assert found == ""  # rows twice is another question, with a true answer
+    else:
+        assert expected in found
+
+
+def test_optimal_is_not_said_of_what_misses_the_least() -> None:
+    assert any("does not reach" in fault for fault in faults(NONE | {"optimal": True}))
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ({"chunk": 0, "space": [1, 2, 4, 8]}, "need not be without conflict"),
+        ({"chunk": 0, "space": [1, 2, 4, 8, 15]}, "need not be without conflict"),
+        ({"chunk": 1, "space": [1, 2, 4, 8]}, "need not be without conflict|there is a linear map"),
+    ],
+)
+def test_a_subspace_that_proves_nothing(claim: dict[str, Any], expected: str) -> None:
+    found = "; ".join(faults(NONE | {"no_linear": claim}))
+    assert any(text in found for text in expected.split("|"))
+
+
+def test_no_linear_of_a_tile_that_has_no_bits() -> None:
+    given = made("24x24:f32", "rows", "columns")
+    assert any("powers of two" in f for f in faults(given | {"no_linear": {"chunk": 0, "space": [1, 2, 4, 8, 16]}}))
+
+
+def test_lanes_that_are_torn_apart_are_seen() -> None:
+    changed = made("32x32:f32", "rows:128bit", "columns") | {"map": "r * 32 + (c ^ r)"}
+    assert any("not together" in fault for fault in faults(changed))
+
+
+@pytest.mark.parametrize("text", ["32x32:f32", "48x33:f32", "64x16:f16", "16x128:e4m3", "8x32:f64", "40x28:f32", "4x256:e2m1"])
+@pytest.mark.parametrize(
+    "name",
+    ["rows", "columns", "blocks:4x8", "blocks:8x2", "diagonals", "stride:3", "rows@any", "columns@any", "blocks:4x8@any",
+     "stride:5@any", "diagonals@any", "rows:128bit", "columns:128bit", "blocks:2x4:64bit", "ldmatrix", "ldmatrix.trans",
+     "stmatrix", "ldmatrix@any", "ldmatrix.trans@any"],
+)  # fmt: skip
+def test_both_make_the_same_accesses(text: str, name: str) -> None:
+    """The package and the checker, which share no code, agree on what a name means."""
+    from warploom.core import UserError
+
+    given = tile(text)
+    try:
+        mine = access(name, given).elements.tolist()
+    except UserError:
+        return
+    theirs = requests({"name": name}, given.rows, given.columns, given.bits)
+    assert [[lane for lane in request if lane[0] >= 0] for request in mine] == theirs

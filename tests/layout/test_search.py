@@ -1,0 +1,181 @@
+"""Maps of every class: right, as good as said, and proved to be so."""
+
+import ast
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from tests.layout import brute
+
+from warploom.core import UserError
+from warploom.layout import Access, Answer, access, certificate, faults, layout, tile
+from warploom.layout.linear import Shape, search
+
+SIX = ("rows", "columns", "blocks:4x8", "blocks:8x4", "blocks:16x2", "blocks:2x16")
+ANY = ("rows@any", "columns@any", "blocks:4x8")
+
+
+def solved(text: str, names: Sequence[str], room: int | str = 0) -> Answer:
+    given = tile(text)
+    found = layout(given, [access(name, given) for name in names], "any" if room == "any" else int(room))
+    confirmed(found)
+    return found
+
+
+def confirmed(found: Answer) -> None:
+    """The map's text is the map, the slow count is the count, the checker says yes."""
+    given = found.tile
+    text = found.map.text
+    assert text is not None
+    place = function(text)
+    table = [place(r, c) for r in range(given.rows) for c in range(given.columns)]
+    assert table == found.map.table.tolist() and len(set(table)) == given.elements and min(table) >= 0
+    for taken, price in zip(found.accesses, found.prices, strict=True):
+        requests = [
+            [[divmod(e, given.columns) for e in lane if e >= 0] for lane in request] for request in taken.elements.tolist()
+        ]
+        assert price.wavefronts == sum(brute.wavefronts(request, place, given.bits) for request in requests)
+        assert price.wavefronts >= price.least
+    assert faults(certificate(given, found.accesses, found.map, found.prices, found.no_linear)) == []
+
+
+def function(text: str) -> Callable[[int, int], int]:
+    return eval(f"lambda r, c: {text}", {})  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "kind", "total"),
+    [
+        ("32x32:f32", ("rows",), "identity", 32),
+        ("32x32:f32", ("rows", "columns"), "swizzle", 64),
+        ("32x32:f32", SIX, "linear", 192),
+        ("16x16:f64", ("rows", "columns"), "swizzle", 32),
+        ("64x64:f16", ("ldmatrix", "ldmatrix.trans", "rows:128bit"), "swizzle", 192),
+        ("64x64:f16", ("ldmatrix", "ldmatrix.trans", "rows:128bit", "blocks:4x2:128bit", "blocks:2x4:128bit"), "linear", 320),
+        ("8x128:f16", ("ldmatrix.trans",), "swizzle", 16),
+        ("32x32:f32", ("rows:128bit", "columns"), "swizzle", 160),
+        ("30x30:f32", ("rows", "columns"), "body", 60),
+        ("20x12:f32", ("rows", "columns"), "rotation", 32),
+        ("100x7:f32", ("rows", "columns", "blocks:4x8"), "identity", 153),
+        ("48x33:f32", ANY, "body", 717),
+        ("64x64:e4m3", ("rows:128bit", "columns:32bit"), "swizzle", 160),
+    ],
+)  # fmt: skip
+def test_every_access_has_the_least_wavefronts_without_room(text: str, names: Sequence[str], kind: str, total: int) -> None:
+    found = solved(text, names)
+    assert (found.optimal, found.extra_words, found.map.kind) == (True, 0, kind)
+    assert sum(p.wavefronts for p in found.prices) == total
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "kind", "most", "before", "after"),
+    [
+        ("32x32:f32", "any", "padding", 31, None, None),
+        ("48x33:f32", "any", "body", 0, 861, 717),
+        ("40x28:f32", 160, "linear", 160, 1118, 332),
+        ("33x20:f32", "any", "linear", 396, 236, 100),
+    ],
+)  # fmt: skip
+def test_room_is_used_where_it_helps(
+    text: str, room: int | str, kind: str, most: int, before: int | None, after: int | None
+) -> None:
+    found = solved(text, ANY if before else ("rows", "columns"), room)
+    assert found.optimal
+    assert found.map.kind == kind and found.extra_words <= most
+    if before:
+        assert (sum(p.wavefronts for p in found.before), sum(p.wavefronts for p in found.prices)) == (before, after)
+
+
+def test_room_that_is_not_given_is_not_used() -> None:
+    found = solved("40x28:f32", ANY, 159)
+    assert not found.optimal
+    assert found.extra_words <= 159
+
+
+def test_six_patterns_take_three_index_instructions() -> None:
+    found = solved("32x32:f32", SIX)
+    assert found.map.instructions <= 3
+    assert found.map.expression is not None and "brev" in ast.unparse(found.map.expression)
+
+
+def test_a_diagonal_rules_out_linear_maps() -> None:
+    found = solved("32x32:f32", (*SIX, "diagonals"))
+    assert found.no_linear is not None and not found.optimal
+
+
+def patterns(count: int, seed: int, bits: int, dimension: int) -> list[list[list[int]]]:
+    """Of random subspaces all translates."""
+    chance, found = random.Random(seed), []
+    while len(found) < count:
+        sums = [0]
+        for vector in chance.sample(range(1, 1 << bits), dimension):
+            sums += [vector ^ s for s in sums]
+        if len(set(sums)) == 1 << dimension:
+            found.append([list(t) for t in {tuple(sorted(x ^ s for s in sums)) for x in range(1 << bits)}])
+    return found
+
+
+@pytest.mark.parametrize(("count", "seed", "is_found"), [(8, 0, True), (12, 1, True), (16, 0, True), (16, 1, False)])
+def test_random_patterns_are_served_or_ruled_out(count: int, seed: int, is_found: bool) -> None:
+    given = tile("32x32:f32")
+    accesses = [
+        Access(f"p{i}", np.array(requests)[..., None], is_listed=True) for i, requests in enumerate(patterns(count, seed, 10, 5))
+    ]
+    found = layout(given, accesses)
+    assert (found.optimal, found.no_linear is not None) == (is_found, not is_found)
+    assert faults(certificate(given, accesses, found.map, found.prices, found.no_linear)) == []
+
+
+def test_the_tree_of_xor_maps_agrees_with_all_subspaces() -> None:
+    """Four address bits, two of them banks: M exists where a kernel does that the row's complement contains."""
+    chance = random.Random(3)
+    form = Shape(0, 2, 2)
+    outcomes = set()
+    for _ in range(60):
+        groups = [[0, 1, 2, 3], *([0, *chance.sample(range(1, 16), 2)] for _ in range(chance.randint(1, 4)))]
+        differences = np.array(sorted({x ^ y for g in groups for x in g for y in g if x != y}), dtype=np.int64)
+        found = search(differences, form)
+        assert found.exhausted != brute.has_linear_map(groups, 4, 2)
+        assert (found.columns is None) == found.exhausted
+        outcomes.add(found.exhausted)
+    assert outcomes == {True, False}
+
+
+def test_a_search_that_stops_early_claims_nothing() -> None:
+    differences = np.arange(1, 16, dtype=np.int64)
+    assert search(differences, Shape(0, 2, 2)).exhausted
+    assert not search(differences, Shape(0, 2, 2), nodes=0).exhausted
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("blocks:4", "sizes"), ("blocks:8x8", "2 to 32 lanes"), ("rows:24bit", "bits a lane"), ("ldmatrix:64bit", "128 bits"),
+        ("across", "expected rows"), ("stride:0", "at least 1"), ("rows:3", "sizes"), ("rows@some", "expected rows"),
+    ],
+)  # fmt: skip
+def test_accesses_that_are_none(text: str, expected: str) -> None:
+    with pytest.raises(UserError, match=expected):
+        access(text, tile("32x32:f16"))
+
+
+@pytest.mark.parametrize("text", ["32:f32", "32x32", "0x4:f32", "32x32:f33", "512x512:f32", "-4x4:f32"])
+def test_tiles_that_are_none(text: str) -> None:
+    with pytest.raises(UserError, match="expected"):
+        tile(text)
+
+
+def test_wide_lanes_across_rows_are_refused() -> None:
+    given = tile("32x32:f32")
+    down = np.array([[[r * 32, (r + 1) * 32] for r in range(0, 32, 2)] + [[-1, -1]] * 16])
+    with pytest.raises(UserError, match="aligned neighbours"):
+        layout(given, [Access("down", down, is_listed=True)])
+
+
+def test_neighbours_that_take_the_same_are_served_together() -> None:
+    given = tile("32x32:f32")
+    pairs = np.array([[[r * 32 + (lane // 2) * 4 % 32 + k for k in range(4)] for lane in range(32)] for r in range(0, 32, 2)])
+    found = layout(given, [Access("pairs", pairs, is_listed=True)])
+    assert (found.prices[0].wavefronts, found.prices[0].least, found.optimal) == (32, 32, True)
+    confirmed(found)

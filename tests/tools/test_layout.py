@@ -1,0 +1,140 @@
+"""The commands on layouts as a script sees them: fields, exit codes, files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.tools.contract import lines_of
+
+from warploom.tools.cli import cli
+
+FUNCTIONS = """
+def place(r, c):
+    return r * 32 + (c ^ r)
+
+
+def taken(warp, lane, step):
+    return (lane, step) if step < 32 else None
+"""
+SQUARE = ("layout", "32x32:f32", "--access", "rows", "--access", "columns")
+
+
+def call(*arguments: object) -> tuple[int, dict[str, Any]]:
+    result = CliRunner().invoke(cli, [*map(str, arguments), "--json"])
+    (line,) = lines_of(result.stdout)
+    return result.exit_code, line
+
+
+def test_layout_of_a_square() -> None:
+    code, line = call(*SQUARE, "--emit", "cuda")
+    assert (code, line["status"], line["verdict"], line["optimal"]) == (0, "solved", "proved", True)
+    assert (line["map"], line["class"], line["extra_words"]) == ("r * 32 + (c ^ r)", "swizzle", 0)
+    assert line["wavefronts"] == line["least"] == {"rows": 32, "columns": 32}
+    assert line["before"] == {"rows": 32, "columns": 1024}
+    assert line["cute"] == "Swizzle<5,0,5> o (32,32):(32,1)"
+    assert "return r * 32 + (c ^ r);" in line["code"]
+
+
+def test_certificates_are_verified_from_a_line_or_alone(tmp_path: Path) -> None:
+    _, line = call(*SQUARE)
+    for name, content in (("line", line), ("alone", line["certificate"])):
+        path = tmp_path / name
+        path.write_text(json.dumps(content))
+        code, checked = call("verify-certificate", path)
+        assert (code, checked["verdict"], checked["optimal"]) == (0, "proved", True)
+    line["certificate"]["accesses"][1]["wavefronts"] = 31
+    path = tmp_path / "wrong"
+    path.write_text(json.dumps(line))
+    code, checked = call("verify-certificate", path)
+    assert (code, checked["status"], checked["verdict"]) == (1, "refused", "refuted")
+    assert "32 wavefronts, not 31" in checked["reason"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"certificate": 3}', "3"])
+def test_files_that_hold_no_certificate(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    code, line = call("verify-certificate", path)
+    assert (code, line["status"]) == (2, "error")
+    assert "expected a certificate" in line["reason"]
+
+
+def test_a_map_that_is_right_and_optimal() -> None:
+    code, line = call(
+        "check-layout", "c ^ r", "--tile", "32x32:f32", "--access", "rows", "--access", "columns", "--equal", "r*32 + (r ^ c)"
+    )
+    assert (code, line["verdict"], line["optimal"], line["equal"]) == (0, "proved", True, True)
+    assert line["map"] == "r * 32 + (c ^ r)"
+
+
+def test_a_map_that_can_be_bettered() -> None:
+    code, line = call("check-layout", "r*32 + c", "--tile", "32x32:f32", "--access", "columns")
+    assert (code, line["optimal"], line["wavefronts"], line["ways"]) == (0, None, {"columns": 1024}, {"columns": 32})
+    assert line["worst"] == {"columns": [[0, 0], [1, 0]]}
+    assert (line["better"]["wavefronts"], line["better"]["optimal"]) == ({"columns": 32}, True)
+
+
+def test_maps_that_differ_are_refuted_with_an_element() -> None:
+    code, line = call("check-layout", "c ^ r", "--tile", "32x32:f32", "--equal", "(32,32):(32,1)")
+    assert (code, line["status"], line["verdict"], line["element"]) == (1, "refused", "refuted", [1, 0])
+
+
+def test_a_map_that_tears_lanes_apart_is_refuted() -> None:
+    code, line = call("check-layout", "c ^ (r & 7)", "--tile", "64x64:f16", "--access", "ldmatrix")
+    assert (code, line["verdict"]) == (1, "refuted")
+    assert "expected aligned neighbours" in line["reason"]
+    assert line["better"]["map"] == "r * 64 + (c ^ ((r << 3) & 56))"
+
+
+def test_functions_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(FUNCTIONS)
+    code, line = call("check-layout", f"{path}:place", "--tile", "32x32:f32", "--access", f"{path}:taken")
+    assert (code, line["optimal"]) == (0, True)
+    assert list(line["wavefronts"].values()) == [32]
+    saved = tmp_path / "line.json"
+    saved.write_text(json.dumps(line))
+    assert call("verify-certificate", saved)[0] == 0
+    code, line = call("layout", "32x32:f32", "--access", f"{path}:other")
+    assert (code, line["status"]) == (2, "error")
+    assert "which has: place, taken" in line["reason"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("layout", "32x32", "--access", "rows"),
+        ("layout", "32x32:f32", "--access", "across"),
+        ("layout", "32x32:f32", "--access", "columns", "--access", "blocks:4x8", "--access", "rows", "--emit", "cute"),
+        ("layout", "32x32:f32", "--access", "rows", "--arch", "sm_1"),
+        ("check-layout", "c", "--tile", "32x32:f32", "--access", "rows", "--arch", "gfx950"),
+        ("check-layout", "c ^ q", "--tile", "32x32:f32", "--access", "rows"),
+        ("verify-certificate", "nowhere.json"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_an_error_line(arguments: tuple[str, ...]) -> None:
+    code, line = call(*arguments)
+    assert (code, line["status"]) == (2, "error")
+    assert line["reason"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("layout", "32x32:f32"),
+        ("layout", "32x32:f32", "--access", "rows", "--room", "-1"),
+        ("check-layout", "c", "--tile", "32x32:f32"),
+    ],
+)
+def test_wrong_options(arguments: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(cli, arguments).exit_code == 2
+
+
+def test_people_read_a_table() -> None:
+    shown = CliRunner().invoke(cli, [*SQUARE, "--access", "diagonals", "--emit", "python"]).stdout
+    assert "columns    32 wavefronts (was 1024), at least 32" in shown
+    assert "def place(r, c):" in shown
+    shown = CliRunner().invoke(cli, ["check-layout", "r*32 + c", "--tile", "32x32:f32", "--access", "columns"]).stdout
+    assert "32 ways, such as elements (0, 0) and (1, 0)" in shown and "better: " in shown

@@ -149,6 +149,24 @@ def test_as_many_blocks_as_a_grid_has_are_proved() -> None:
     assert found.verdict == "refuted" and "race" in found.reason
 
 
+def test_copies_that_later_blocks_misalign_are_refuted() -> None:
+    """4 bytes are read of 16, at a place that every fourth block has at a multiple of 16."""
+    body = """
+    extern "C" __global__ void doubled(const float* x, float* z)
+    {
+        __shared__ __align__(16) float s[4];
+        const unsigned to = __cvta_generic_to_shared(s);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, 4;" :: "r"(to), "l"(x + blockIdx.x) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        z[blockIdx.x] = s[0] + s[0];
+    }
+    """
+    made = by_hand(doubled, {"n": 8}, body, (8, 1, 1), (1, 1, 1))
+    assert proof(made).verdict == "proved"
+    found = proof(made, "4, 4", "16, 4")
+    assert found.verdict == "refuted" and "multiple of 16" in found.reason
+
+
 def test_sums_of_integers_run_whole() -> None:
     body = """
     extern "C" __global__ void counted(const int* x, int* z)
@@ -217,6 +235,9 @@ BUGS = {
     "tiles that move too slowly": (long_matmul, "B_thread + k * 64", "B_thread + k * 48", ""),
     "tiles that stand still": (long_matmul, "B_thread + k * 64", "B_thread", ""),
     "tiles whose offset wraps late": (long_matmul, "A_thread + k * 4", "A_thread + (unsigned char)(k * 32) / 8", ""),
+    "a part of a tile kept from early rounds": (
+        lambda: long_matmul(64, is_async=False), "b_copy[1] = lanes.y;", "if (k < 2) b_copy[1] = lanes.y;", ""
+    ),
     "a sum that is squared at the end": (long_matmul, "] = c[u][u_2];", "] = c[u][u_2] * c[u][u_2];", "unchecked"),
     "an edge past the row": (row_sums, "index_step < 10", "index_step < 11", "refuted"),
     "an edge before the row's end": (row_sums, "index_step < 10", "index_step < 8", "refuted"),

@@ -354,7 +354,7 @@ def _is_same_place(a: Copy, b: Copy) -> bool:
 def _grow_alike(a: _State, b: _State) -> bool:
     """Whether all numbers of two general states grow by the same."""
     for name, column in a.registers.items():
-        for v, w in zip(column, b.registers[name], strict=True):
+        for v, w in zip(column, b.registers.get(name, column), strict=True):
             if isinstance(v, Placed) and (not isinstance(w, Placed) or v.of != w.of):
                 return False
     return True

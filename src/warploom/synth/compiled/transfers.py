@@ -284,6 +284,11 @@ class Transfers:
         if at <= moving.last[ROUND]:
             raise SplitError(ROUND, at)
 
+    def moves_off(self, address: int, size: int) -> bool:
+        """Whether a multiple of `size` is none in another block or in a later step of a loop."""
+        last = self.launch.places.moving.last
+        return isinstance(address, Placed) and any(last.get(name) and by % size for name, by in address.of)
+
     def step_of(self, address: Value) -> int:
         """Bytes by which an address moves from step to step of a loop."""
         if self.launch.rounds is None or not isinstance(address, Placed):

@@ -268,7 +268,7 @@ def _check_tensor(text: ReaderText, rng: random.Random, case: int) -> tuple[str,
     function = tensor(variables["f"])
     sizes = {"m": rng.randint(1, 3), "n": rng.randint(1, 4)}
     program = function.program(sizes)
-    shapes = {a.name: tuple(s.at(sizes) for s in a.shape) for a in function.arrays}
+    shapes = {a.name: tuple(s.whole_at(sizes) for s in a.shape) for a in function.arrays}
     places = {name: list(np.ndindex(shapes[name])) for name in ("X", "Z")}
     number = {"f64": float, "i64": Exact}[text.dtype]
     models: list[Mapping[str, int]] = [{}, {}]

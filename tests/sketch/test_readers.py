@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from benchmarks.fuzz.readers import check, given
 
-from warploom.schedule.frontend import expressions
+from warploom.core.linear import Linear
 from warploom.sketch import Written, written
 from warploom.sketch.parser import specs, statements
 from warploom.synth.proof import symbolic
@@ -54,7 +54,8 @@ def test_constants_taken_from_the_text_are_found(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_sign_that_is_lost_in_an_index_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expressions, "_scaled", lambda affine, factor: affine)
+    plus = Linear.plus
+    monkeypatch.setattr(Linear, "plus", lambda self, other, factor=1: plus(self, other, abs(factor)))  # pyright: ignore
     assert "Y[" in _first_found(WIDE[2::3])
 
 

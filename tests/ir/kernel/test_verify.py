@@ -107,6 +107,12 @@ def test_rules(old, new, code, message):
     assert any(d.message.startswith(message) for d in found)
 
 
+def test_a_hole_has_the_arguments_of_its_kind():
+    kernel = ir.parse_kernel(GOOD.replace("'lane', 'k'", "'lane',").replace("thread_id, 1)", "thread_id)"))
+    with pytest.raises(UserError, match="expected 2 arguments of hole h of kind xform, got 1"):
+        ir.verify(kernel)
+
+
 def test_a_condition_hidden_in_a_variable_still_diverges():
     text = GOOD.replace("    if block_id == 0:", "    side = 0\n    if thread_id < 3:\n        side = 1\n    if side == 0:")
     with pytest.raises(UserError, match="DIVERGENT_SYNC"):

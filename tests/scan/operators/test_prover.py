@@ -115,6 +115,11 @@ def test_what_has_no_form_is_said(expr: Expr) -> None:
         Translator().number(expr)
 
 
+def test_operands_of_another_sort_have_no_form() -> None:
+    with pytest.raises(UntranslatableError, match="a whole number or a word"):
+        Translator().number(ex.remainder(R, 3))
+
+
 def test_products_of_cases_have_a_form() -> None:
     """A choice of two finite numbers is one."""
     chosen = ex.select(P, X, ex.negate(X))

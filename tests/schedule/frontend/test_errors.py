@@ -27,7 +27,7 @@ def unknown_name(A: f32["m"], y: out[f32["m"]]):
 
 
 def unknown_function(A: f32["m"], y: out[f32["m"]]):
-    y[i] = sinh(A[i])
+    y[i] = gamma(A[i])
 
 
 def other_function(A: f32["m"], y: out[f32["m"]]):
@@ -285,7 +285,7 @@ def empty_array(A: f32["m"], y: out[f32["m - 4"]]):
 
 EXPECTED = [
     (unknown_name, "UNKNOWN_NAME", "unknown name 'AA'; did you mean 'A'\\?", "Write A.", "AA"),
-    (unknown_function, "UNKNOWN_NAME", "unknown function 'sinh'", "Use one of exp, log, sqrt, .*", "sinh"),
+    (unknown_function, "UNKNOWN_NAME", "unknown function 'gamma'", "Use one of exp, log, sqrt, .*", "gamma"),
     (other_function, "CALL", "expected one of exp, .*, got len", "Write the arithmetic out.", "len"),
     (rank, "RANK", r"expected 2 indices of A\[m, n\], got 1", "Give one index per axis.", "A[i]"),
     (rank_of_target, "RANK", r"expected 1 indices of y\[m\], got 2", "Give one index per axis.", "y[i, j]"),

@@ -12,7 +12,7 @@ import pytest
 from warploom.core import DType, f32, i32, u32, u64
 from warploom.synth.compiled.linear import NotLinearError, expanded
 from warploom.synth.compiled.moving import Moving, PlacementError, SplitError
-from warploom.synth.compiled.placed import Places, placed
+from warploom.synth.compiled.placed import Places, Variable, placed
 from warploom.terms import apply, atom
 
 TESTS: dict[str, Callable[[int, int], bool]] = {
@@ -94,6 +94,9 @@ REFUSED: dict[str, Callable[[], object]] = {
     "a sum of joined bits": lambda: moving_places().linear(
         (1, 1), (moving_places().bitwise("or", placed(8, (("x", 2),)), 3, 32), 1), 0, 32
     ),
+    "low bits of joined bits": lambda: moving_places().bitwise(
+        "xor", moving_places().bitwise("or", placed(8, (("x", 2),)), 3, 32), 1, 32
+    ),
     "a comparison of joined bits": lambda: moving_places().compare(
         "<", moving_places().bitwise("or", placed(8, (("x", 2),)), 3, 32), 1, u32
     ),
@@ -109,6 +112,21 @@ REFUSED: dict[str, Callable[[], object]] = {
 def test_what_is_not_linear_is_refused(name: str) -> None:
     with pytest.raises(PlacementError):
         REFUSED[name]()
+
+
+def test_a_box_whose_numbers_step_over_another_is_not_split() -> None:
+    assert not Moving({"x": 5}).compare("==", (1, (("x", 2),)), (4, ()), u32)
+    assert Moving({"x": 5}).compare("!=", (1, (("x", 2),)), (4, ()), u32)
+    with pytest.raises(SplitError):
+        Moving({"x": 5}).compare("==", (0, (("x", 2),)), (4, ()), u32)
+
+
+def test_an_address_is_compared_with_no_number_but_zero() -> None:
+    places = Places()
+    address = places.address("a", Variable(64, 4, is_small=False, is_allocated=True, base=1 << 48))
+    assert places.compare(">", address, 0, u64)
+    with pytest.raises(PlacementError, match="an address beside a number"):
+        places.compare(">", address, 5, u64)
 
 
 def test_shifts_of_what_moves_by_multiples() -> None:

@@ -18,6 +18,7 @@ from warploom.synth.compiled.comparison import Comparison, Element, _stays_withi
 from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.numbers import value_of
+from warploom.synth.compiled.placed import placed
 from warploom.synth.compiled.transfers import Transfers
 from warploom.terms import FormTooLargeError, Term, algebra_for, apply, atom, constant
 
@@ -68,6 +69,12 @@ def test_bits_that_are_no_machine_word() -> None:
         data.extract(element(data, "y", i8), 0, 16, 32)
 
 
+def test_an_address_beside_other_bits_is_no_word() -> None:
+    data = Data()
+    with pytest.raises(NoBitsError, match="parts of an address"):
+        data.join([(placed(64, (("tile", 1),)), 32), (element(data, "x", u32), 32)])
+
+
 # ------------------------------------------------------------ infinities, and values for given numbers
 
 
@@ -90,6 +97,9 @@ def test_terms_without_a_value() -> None:
     assert value_of(shifted, {x: i32, y: i32, shifted: i32}, numbers.__getitem__) is None
     assert value_of(cut, {x: i32, cut: i32}, numbers.__getitem__) is None
     assert value_of(apply("+", x, y), {x: i32, y: i32}, numbers.__getitem__) is None
+    ratio = apply("div.i32", x, y)
+    for a, b, found in ((7, -2, -3), (7, 0, None), (-(1 << 31), -1, None)):
+        assert value_of(ratio, {x: i32, y: i32, ratio: i32}, {x: a, y: b}.__getitem__) == found
 
 
 # ------------------------------------------------------------ what is told apart

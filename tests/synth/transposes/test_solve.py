@@ -10,9 +10,11 @@ import pytest
 from tests.synth.transposes.judge import is_transposed, moved
 from tests.synth.transposes.test_recover import all_primitives
 
+from warploom.core import UserError
 from warploom.ir.swizzle import Cm2Linear, Composition, check_domains, parse_composition
 from warploom.synth.transposes import KINDS, Kind, replay, solve_transpose, table_cost
 from warploom.synth.transposes.candidates import candidates
+from warploom.synth.transposes.table import table_steps
 
 SIZES = sorted({(random.Random(seed).randint(1, 24), random.Random(-seed - 1).randint(1, 24)) for seed in range(14)})
 
@@ -120,12 +122,34 @@ def test_cheapest_first_and_found_again() -> None:
 
 @pytest.mark.parametrize(
     ("m", "n", "cheaper"),
-    [(31, 32, True), (5, 32, True), (1, 7, False), (32, 16, True), (18, 12, False), (4, 32, None), (8, 8, None)],
+    [(31, 32, True), (5, 32, True), (1, 7, False), (32, 16, None), (18, 12, False), (6, 9, False), (4, 32, None), (8, 8, None)],
 )
 def test_table(m: int, n: int, cheaper: bool | None) -> None:
     cost, table = solve_transpose("crc", m, n).cost, table_cost(m, n)
     assert cost is not None
     assert (None if table is None else cost < table) == cheaper
+
+
+def test_the_table_with_its_constants_is_a_transpose_and_never_cheaper() -> None:
+    for m, n in ((4, 6), (6, 4), (6, 9), (9, 6), (12, 9), (12, 8), (8, 12), (5, 7), (1, 6)):
+        steps = table_steps(m, n)
+        assert steps is not None and is_transposed("crc", m, n, [str(step) for step in steps])
+        cost, theirs = solve_transpose("crc", m, n).cost, table_cost(m, n)
+        assert cost is not None and theirs is not None and cost <= theirs
+
+
+def test_a_negative_period_takes_the_quotient_away() -> None:
+    text = "rot(6)(k=j, cr=1, dr=-3)(i)"
+    step = parse_composition(text)
+    i, j = np.meshgrid(np.arange(6), np.arange(9), indexing="ij")
+    assert str(step) == text
+    assert (step.apply(i, j) == (i + j - j // 3) % 6).all()
+    steps = ("(fan(6)(cf=2) o rot(6)(k=j, cr=5))(i)", "(cm2linear(6, 9)(k=j) o rot(6)(k=j, dr={}))(i)", "rot(6)(k=j, dr=3)(i)")
+    assert replay("crc", 6, 9, [step.format(-3) for step in steps]) == ""
+    assert replay("crc", 6, 9, [step.format(3) for step in steps]) != ""
+    for wrong in ("rot(6)(k=j, cr=-1)(i)", "xor(8)(k=j, dr=-2)(i)", "fan(6)(cf=-1)(i)"):
+        with pytest.raises(UserError):
+            parse_composition(wrong)
 
 
 def test_third_step_of_the_table_fails_at_common_divisors() -> None:

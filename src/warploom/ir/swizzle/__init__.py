@@ -26,6 +26,7 @@ from warploom.ir.swizzle.primitives import (
     Window,
     Xor,
     core_cost,
+    digit,
     divide_cost,
     faults,
     image,
@@ -51,7 +52,7 @@ def function_set(hole: Hole, points: IntArray, space: int) -> FunctionSet:
 __all__ = [
     "SPACES", "AlternativeSet", "BoolArray", "Cm2Linear", "Composition", "Core", "Fan", "FunctionSet", "Functions", "Group",
     "HoleKind", "IntArray", "ListedSet", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables", "Unit",
-    "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "divide_cost",
-    "faults", "function_set", "image", "kind_of", "mask_range", "parse_composition", "scale_cost", "shared_cost",
+    "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "digit",
+    "divide_cost", "faults", "function_set", "image", "kind_of", "mask_range", "parse_composition", "scale_cost", "shared_cost",
     "window_cost", "windowed",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.ir.swizzle.compositions import Composition
 from warploom.ir.swizzle.primitives import Cm2Linear, Fan, Group, Primitive, Rot, Unit, Xor, faults
 
-_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z]\w*)|([(),=]))")
+_TOKEN = re.compile(r"\s*(?:(-?\d+)|([A-Za-z]\w*)|([(),=]))")
 
 
 def parse_composition(text: str) -> Composition:
@@ -109,7 +109,7 @@ class _Reader:
                 place = self._place()
                 self._parameters.append((self._name(("i", "j")), place))
             else:
-                values[name] = self._number()
+                values[name] = self._number(signed=name == "dr")
             if self._peek() != ",":
                 break
             self._take(",")
@@ -134,9 +134,9 @@ class _Reader:
         self._next += 1
         return found
 
-    def _number(self) -> int:
+    def _number(self, *, signed: bool = False) -> int:
         found = self._peek()
-        if not found.isdigit():
+        if not (found.removeprefix("-") if signed else found).isdigit():
             raise self._error(f"expected a number, got `{found}`", self._place())
         self._next += 1
         return int(found)

@@ -7,7 +7,8 @@
     unit(n, u, p)(i)        = p(floor(i / u)) * u + (i mod u)                                             (eq. 9)
     xor(n)(k, dr)(i)        = i xor (floor(k / dr) mod b),   xor(n)(c)(i) = i xor c,   c < b
 
-where `floor(i / df)` of a coprime fan, and every term that is not written, are absent; b is the greatest power of two dividing
+where dr of a rot may be negative: floor(k / -d) stands for -floor(k / d) (the authors' tool divides towards zero);
+`floor(i / df)` of a coprime fan, and every term that is not written, are absent; b is the greatest power of two dividing
 n, so that xor stays within 0..n-1 for any n and k.
 Only cm2linear leaves 0..n-1: it takes an index of n values to one of m.
 Source: Swizzle Inventor, sections 5.3 and 8.
@@ -25,7 +26,7 @@ from warploom.ir.swizzle.functions import IntArray
 
 @dataclass(frozen=True, slots=True)
 class Rot:
-    """Rotation by `k * scale + floor(k / period) + constant`; period 0 = no such term."""
+    """Rotation by `k * scale + floor(k / period) + constant`; period 0 = no such term, -d = minus floor(k / d)."""
 
     n: int
     scale: int = 0
@@ -94,7 +95,9 @@ def image(primitive: Primitive, index: IntArray, parameter: IntArray) -> IntArra
     match primitive:
         case Rot(n, scale, period, constant):
             turned = index + parameter * scale + constant
-            return (turned + parameter // period if period else turned) % n
+            if period:
+                turned = turned + parameter // abs(period) * (1 if period > 0 else -1)
+            return turned % n
         case Fan(n, scale):
             shared = math.gcd(scale, n)
             return (index * scale + (index // (n // shared) if shared > 1 else 0)) % n
@@ -115,8 +118,8 @@ def faults(primitive: Primitive) -> str:
     """Why the primitive is ill-defined; empty for a good one."""
     match primitive:
         case Rot(n, scale, period, constant):
-            good = n > 0 and 0 <= scale < n and period >= 0 and 0 <= constant < n
-            return "" if good else f"expected 0 <= cr, c < {n} and dr >= 0"
+            good = n > 0 and 0 <= scale < n and 0 <= constant < n
+            return "" if good else f"expected 0 <= cr, c < {n}"
         case Fan(n, scale):
             return "" if 0 < scale < n or n == scale == 1 else f"expected 0 < cf < {n}"
         case Xor(n, period, constant):
@@ -205,7 +208,7 @@ def core_cost(core: Core, window: Window, parameters: int) -> int:
     """Cost of a primitive on that digit when its parameter is below `parameters`."""
     match core:
         case Rot(n, scale, period, constant):
-            floor = 1 + divide_cost(period) if period else 0
+            floor = 1 + divide_cost(abs(period)) if period else 0
             return scale_cost(scale, n, first=False) + floor + (constant != 0) + divide_cost(n) + window_cost(window)
         case Fan(n, scale):
             shared = math.gcd(scale, n)

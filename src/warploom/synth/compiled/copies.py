@@ -94,9 +94,7 @@ class Copies:
                     (place,) = sources(block, [t])
                     assert isinstance(place, int)
                     source, start = self.transfers.place(block, t, place, "global", amount, "load", index)
-                    if place % size or self.transfers.moves_off(place, size):
-                        message = f"expected an address that is a multiple of {size}, got byte {start} of {source.name}"
-                        raise block.fault("misaligned", message, index, thread=t, what="load", element=source.name)
+                    self.transfers.check_aligned(block, t, source, place, size, index)
                     self.transfers.remember(block, t, source, start, amount, "load", index)
                     values = self._words(source, start, amount)
                     if step := self.transfers.step_of(place):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from warploom.ptx import TYPE_BITS, flow_graph, liveness
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.faults import FaultError, unsupported
 from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import ROUND, SplitError
@@ -128,6 +129,10 @@ class Rounds:
     def failed(self, block: Block, error: Exception) -> int | None:
         """What ended a run: the header to go on from if it was a general step, which is run again with fewer steps or dropped."""
         general = self._general
+        if general is None and self.repeats and isinstance(error, FaultError) and error.fault.kind == "undefined value":
+            # a register that was taken for dead may be the cause, which holds a value where each round is run
+            message = f"expected values that do not come from rounds left out; {error.fault.message}"
+            raise unsupported(message, error.fault.span)
         if general is None or (isinstance(error, SplitError) and error.name != ROUND):
             return None
         general.restarts += 1
@@ -158,11 +163,10 @@ class Rounds:
         start = guess.state(now, before, self._live[header])
         if start is None:
             return False
-        if period == 1 and (other := _Guess(self.launch).state(before, states[-3], self._live[header])) is not None:
-            if not _grow_alike(start, other):
+        if period == 1:
+            other = _Guess(self.launch).state(before, states[-3], self._live[header])
+            if other is None or not _grow_alike(start, other):
                 return False
-        elif period == 1:
-            return False
         self._last[ROUND] = _LAST
         self._general = _General(header, period, now, start, period, self._live[header], _open_accesses(block))
         _restore(block, start)
@@ -274,11 +278,9 @@ class _Guess:
         return _State(registers, cells, now.history, copies, now.epoch, now.times)
 
     def _copies(self, now: dict[int, Queue], before: dict[int, Queue]) -> dict[int, Queue] | None:
-        if now.keys() != before.keys():
-            return None
         found: dict[int, Queue] = {}
-        for thread, queue in now.items():
-            groups, old = [queue.open, *queue.groups], [before[thread].open, *before[thread].groups]
+        for thread in now:
+            groups, old = _groups(now, thread), _groups(before, thread)
             if [len(g) for g in groups] != [len(g) for g in old]:
                 return None
             made: list[list[Copy]] = []
@@ -347,6 +349,12 @@ class _Guess:
         return self._general[key]
 
 
+def _groups(queues: dict[int, Queue], thread: int) -> list[list[Copy]]:
+    """Copies of a thread: those of no group yet, then each group's. A thread without a queue has none."""
+    queue = queues.get(thread, Queue())
+    return [queue.open, *queue.groups]
+
+
 def _is_same_place(a: Copy, b: Copy) -> bool:
     return (a.target, a.target_offset, a.size_bytes, len(a.values)) == (b.target, b.target_offset, b.size_bytes, len(b.values))
 
@@ -413,12 +421,9 @@ class _Check:
                 other = others[offset]
                 if cell.size_bytes != other.size_bytes or not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
                     return False
-        if start.copies.keys() != end.copies.keys():
-            return False
-        return all(self._are_next(queue, end.copies[thread]) for thread, queue in start.copies.items())
+        return all(self._are_next(_groups(start.copies, thread), _groups(end.copies, thread)) for thread in end.copies)
 
-    def _are_next(self, queue: Queue, other: Queue) -> bool:
-        groups, others = [queue.open, *queue.groups], [other.open, *other.groups]
+    def _are_next(self, groups: list[list[Copy]], others: list[list[Copy]]) -> bool:
         if [len(g) for g in groups] != [len(g) for g in others]:
             return False
         pairs = [(c, d) for g, h in zip(groups, others, strict=True) for c, d in zip(g, h, strict=True)]
@@ -433,7 +438,7 @@ class _Check:
         if isinstance(start, bool) or isinstance(end, bool):
             return start is end
         if isinstance(start, Undefined):
-            return isinstance(end, Undefined)
+            return isinstance(end, Undefined) and (start.reason, start.line) == (end.reason, end.line)
         if isinstance(start, int) and isinstance(end, int):
             of = start.of if isinstance(start, Placed) else ()
             slope = next((s for name, s in of if name == ROUND), 0)

@@ -200,7 +200,6 @@ class Transfers:
             where = f"byte {offset} of {region.name}, which has {region.size_bytes}" if region else f"address {address:#x}"
             message = f"expected a {what} inside an array, got one of {size} bytes at {where}"
             raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name if region else "")
-        self._check_variable(block, thread, address, region, what, index)
         if place % size:
             message = f"expected an address that is a multiple of {size}, got byte {offset} of {region.name}"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
@@ -208,6 +207,7 @@ class Transfers:
             self._need(region, size, index)
         if self.launch.places.moving.last:
             self._follow(block, thread, region, address, offset, size, what, index)
+        self._check_variable(block, thread, address, region, what, index)
         return region, offset
 
     def _check_variable(self, block: Block, thread: int, address: int, region: Region, what: str, index: int) -> None:
@@ -223,6 +223,17 @@ class Transfers:
             f"expected an address in one variable, got a {what} whose address depends on where variables lie in memory", index
         )
 
+    def check_aligned(self, block: Block, thread: int, region: Region, address: int, size: int, index: int) -> None:
+        """FaultError for a load whose address is no multiple of `size` in some block, though it reads fewer bytes."""
+        last = self.launch.places.moving.last
+        slopes = [c for n, c in address.of if last.get(n)] if isinstance(address, Placed) else []
+        if any(number % size for number in (address, *slopes)):
+            message = f"expected an address that is a multiple of {size}, got byte {address - region.base} of {region.name}"
+            message += ", or of a later block" if slopes else ""
+            raise block.fault("misaligned", message, index, thread=thread, what="load", element=region.name)
+        if size > region.align:
+            self._need(region, size, index)
+
     def _follow(
         self, block: Block, thread: int, region: Region, address: int, offset: int, size: int, what: str, index: int
     ) -> None:
@@ -235,6 +246,8 @@ class Transfers:
             raise launch.unsupported(f"expected an address that moves evenly from block to block, got {error}", index) from error
         step = slopes.pop(ROUND, 0)
         is_global = launch.memory.at(region.base) is region
+        if slopes and not is_global:  # their words have 32 bits: a number that falls is no slope of 64
+            raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
         if launch.rounds is not None and launch.rounds.is_general:
             if is_global and what != "load":
                 raise SplitError(ROUND, 0)
@@ -250,8 +263,6 @@ class Transfers:
             message = f"expected an address that is a multiple of {size} in every block, got one in {region.name} that is not"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if not is_global:
-            if slopes:
-                raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
             return
         known = launch.moves.setdefault(region.name, slopes)
         if known != slopes:
@@ -284,11 +295,6 @@ class Transfers:
         if at <= moving.last[ROUND]:
             raise SplitError(ROUND, at)
 
-    def moves_off(self, address: int, size: int) -> bool:
-        """Whether a multiple of `size` is none in another block or in a later step of a loop."""
-        last = self.launch.places.moving.last
-        return isinstance(address, Placed) and any(last.get(name) and by % size for name, by in address.of)
-
     def step_of(self, address: Value) -> int:
         """Bytes by which an address moves from step to step of a loop."""
         if self.launch.rounds is None or not isinstance(address, Placed):
@@ -297,15 +303,12 @@ class Transfers:
         return slope - (1 << 64) if slope >> 63 else slope
 
     def moved(self, value: Value, step: int, index: int) -> Value:
-        """An element of an input as one that moves by so many bytes from step to step."""
+        """An element of an input as one that moves by so many bytes from step to step, a multiple of the access and so of it."""
         if not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
             raise self.launch.unsupported("expected whole elements of inputs where an address moves with the rounds", index)
         kind = self.launch.data.kinds[value]
-        size = kind.bits // 8
-        if step % size:
-            raise self.launch.unsupported("expected addresses that move by whole elements", index)
         name, (place,), _ = value.data
-        return self.launch.data.made(atom(name, (place, step // size)), kind)
+        return self.launch.data.made(atom(name, (place, step // (kind.bits // 8))), kind)
 
     def _need(self, region: Region, size: int, index: int) -> None:
         """An access wider than what the region's begin is known to be a multiple of."""

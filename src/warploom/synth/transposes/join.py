@@ -16,6 +16,7 @@ import numpy as np
 from warploom.ir.swizzle import Cm2Linear, Composition, IntArray
 from warploom.synth.transposes.candidates import candidates
 from warploom.synth.transposes.demands import Source, demands, fulfilling
+from warploom.synth.transposes.orders import cheapest_order
 from warploom.synth.transposes.peel import peel
 from warploom.synth.transposes.pivots import pivots
 from warploom.synth.transposes.problem import Tables, Transpose, permutes
@@ -185,12 +186,14 @@ class Join:
         number = source.find(table)
         if number is not None:
             return source.composition(number, name)
-        found = list(peel(table, name))
+        m, n = self._problem.m, self._problem.n
+        found = [cheapest_order(composition, m, n) for composition in peel(table, name)]
         other = "j" if name == "i" else "i"
         rest = self._before_switch(table, tables)
         if rest is not None:
             switch = Cm2Linear(parameters, size)
-            found += [Composition(other, (switch, *inner.primitives)) for inner in peel(rest, other)]
+            inners = (cheapest_order(inner, m, n) for inner in peel(rest, other))
+            found += [Composition(other, (switch, *inner.primitives)) for inner in inners]
         return min(found, key=self.cost, default=None)
 
     def _before_switch(self, table: IntArray, tables: Tables | None) -> IntArray | None:

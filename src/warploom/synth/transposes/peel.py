@@ -1,9 +1,9 @@
 """Compositions of a given table by peeling: static permutations outside and inside of rotations by the parameter.
 
-    table = A o D o B      A of up to two, B of up to one static primitive (or the other way round), D of up to two digits'
-                           rotations (or one exclusive or), whose settings are solved from the table instead of being tried
+    table = A o D o B      A of up to two, B of up to one static primitive (or the other way round), D of up to two digits, each
+                           rotated or masked by exclusive or, with settings solved from the table instead of being tried
 
-Between two values of the parameter only D changes, so conj(B) of that change must be a rotation of digits: one look-up of all B.
+Between two values of the parameter only D changes, so conj(B) of that change must move digits alone: one look-up of all B.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.ir.kernel.cost import is_power_of_two
 from warploom.ir.swizzle import (
     Composition,
     Core,
@@ -24,6 +25,7 @@ from warploom.ir.swizzle import (
     Rot,
     Window,
     Xor,
+    core_cost,
     divide_cost,
     mask_range,
     scale_cost,
@@ -90,13 +92,14 @@ def _digits(values: IntArray, base: int) -> IntArray:
 
 
 @lru_cache(maxsize=512)
-def _rotations(n: int, parameters: int) -> dict[bytes, tuple[int, int]]:
+def rotations(n: int, parameters: int) -> dict[bytes, tuple[int, int]]:
     """(scale, period) of the cheapest rotation without constant that turns by the given amounts."""
-    settings = [(s, p) for s in range(n) for p in (0, *range(2, min(parameters, PARAMETERS))) if s or p]
-    cost = [scale_cost(s, n, first=False) + (1 + divide_cost(p) if p else 0) for s, p in settings]
+    periods = range(2, min(parameters, PARAMETERS))
+    settings = [(s, p) for s in range(n) for p in (0, *periods, *(-p for p in periods)) if s or p]
+    cost = [scale_cost(s, n, first=False) + (1 + divide_cost(abs(p)) if p else 0) for s, p in settings]
     scale, period = np.array(settings, np.int64).reshape(-1, 2).T
     k = np.arange(parameters)
-    amounts = (k * scale[:, None] + np.where(period[:, None] > 0, k // np.maximum(period, 1)[:, None], 0)) % n
+    amounts = (k * scale[:, None] + k // np.maximum(abs(period), 1)[:, None] * np.sign(period)[:, None]) % n
     dearest_first = np.argsort(-np.array(cost), kind="stable")
     return {amounts[row].astype(np.uint8).tobytes(): settings[row] for row in dearest_first}
 
@@ -168,23 +171,14 @@ def _moving(known: Statics, change: IntArray, probes: IntArray, *, inside: bool)
             if cores:
                 alone = True
                 yield int(row), cores
-    masks = _masks(size, change.shape[1])
-    points = np.arange(size)
-    seen: IntArray = np.take_along_axis(forth, change[:, probes[0]][back], axis=1)
-    for row in np.flatnonzero(np.all(seen == (points ^ seen[:, :1]), axis=1)):
-        conjugate = forth[row][change[back[row]]]
-        period = masks.get(conjugate[0].astype(np.uint8).tobytes())
-        key = conjugate.astype(np.uint8).tobytes() + b"xor"
-        if period is not None and key not in tried and np.array_equal(conjugate.T, points ^ conjugate[:1].T):
-            tried.add(key)
-            yield int(row), ((Window(size, 1, size), Xor(size, period)),)
 
 
 @lru_cache(maxsize=512)
-def _masks(size: int, parameters: int) -> dict[bytes, int]:
-    """Period of the xor with the given masks."""
+def _masks(n: int, parameters: int) -> dict[bytes, int]:
+    """Period of the cheapest xor with the given masks."""
     k = np.arange(parameters)
-    return {(k // p % mask_range(size)).astype(np.uint8).tobytes(): p for p in range(parameters, 0, -1)}
+    cheapest_last = sorted(range(1, parameters + 1), key=divide_cost, reverse=True)
+    return {(k // p % mask_range(n)).astype(np.uint8).tobytes(): p for p in cheapest_last}
 
 
 @lru_cache(maxsize=128)
@@ -197,12 +191,12 @@ def _digit_sets(size: int) -> tuple[tuple[Window, ...], ...]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Turns:
-    """All rotations of one digit, or of two that do not overlap."""
+    """All moves, rotations and masks, of one digit or of two that do not overlap."""
 
     occurs: NDArray[np.bool_]
     """The digits that occur, as in `Statics`."""
     digits: dict[bytes, list[tuple[Window, ...]]]
-    """By effect, the digits that may have been turned; one alone where that is enough."""
+    """By effect, the digits that may have been moved; one alone where that is enough."""
 
 
 @lru_cache(maxsize=128)
@@ -216,7 +210,10 @@ def _turns(size: int) -> _Turns:
         for window in moved:
             digit = tables // window.unit % window.count
             amounts = np.arange(0 if len(moved) == 1 else 1, window.count)[:, None, None]
-            tables = (tables + ((digit + amounts) % window.count - digit) * window.unit).reshape(-1, size)
+            moves = (digit + amounts) % window.count
+            if _masked(window):
+                moves = np.concatenate([moves, digit ^ amounts])
+            tables = (tables + (moves - digit) * window.unit).reshape(-1, size)
         occurs[_digits(tables[:, probes], size)] = True
         for table in tables.astype(np.uint8):
             digits.setdefault(table.tobytes(), []).append(moved)
@@ -224,7 +221,7 @@ def _turns(size: int) -> _Turns:
 
 
 def _moved(turns: _Turns, changes: IntArray) -> Iterator[tuple[Window, ...]]:
-    """Windows that may have been turned to give all of [size, some parameters], one digit first."""
+    """Windows that may have been moved to give all of [size, some parameters], one digit first."""
     sets = [turns.digits.get(change.tobytes(), ()) for change in changes.T.astype(np.uint8)]
     found = dict.fromkeys(moved for some in sets for moved in some)
     single = dict.fromkeys(window for moved in found for window in moved)
@@ -235,21 +232,36 @@ def _moved(turns: _Turns, changes: IntArray) -> Iterator[tuple[Window, ...]]:
             yield moved
 
 
+def _masked(window: Window) -> bool:
+    """Whether a mask does to the digit what no rotation does."""
+    return window.count > 2 and is_power_of_two(window.count)
+
+
 def _cores(change: IntArray, moved: tuple[Window, ...]) -> _Moves:
-    """The rotations whose values at all parameters are `change`; none where one does nothing or is not in the grammar."""
+    """The moves whose values at all parameters are `change`; none where one does nothing or is not in the grammar."""
     size, parameters = (int(n) for n in change.shape)
-    cores: list[tuple[Window, Core]] = []
     x: IntArray = np.arange(size)[:, None]
-    expected: IntArray = np.repeat(x, parameters, axis=1)
+    left = change
+    cores: list[tuple[Window, Core]] = []
     for window in moved:
-        amount = change[0] // window.unit % window.count
-        setting = _rotations(window.count, parameters).get(amount.astype(np.uint8).tobytes())
-        if setting is None:
+        digit, after = x // window.unit % window.count, change // window.unit % window.count
+        amount = after[0]
+        key = amount.astype(np.uint8).tobytes()
+        found: list[tuple[Window, Core]] = []
+        setting, period = rotations(window.count, parameters).get(key), None
+        if is_power_of_two(window.count):
+            period = _masks(window.count, parameters).get(key)
+        if period is not None and np.array_equal(after, digit ^ amount):
+            # The low bits of the index are masked as they stand.
+            whole = Window(size, 1, size) if window.unit == 1 and window.count == mask_range(size) else window
+            found.append((whole, Xor(whole.count, period)))
+        if setting is not None and np.array_equal(after, (digit + amount) % window.count):
+            found.append((window, Rot(window.count, *setting)))
+        if not found:
             return ()
-        cores.append((window, Rot(window.count, *setting)))
-        digit: IntArray = x // window.unit % window.count
-        expected += ((digit + amount) % window.count - digit) * window.unit
-    return tuple(cores) if np.array_equal(expected, change) else ()
+        cores.append(min(found, key=lambda move: core_cost(move[1], move[0], parameters)))
+        left = left - (after - digit) * window.unit
+    return tuple(cores) if np.array_equal(left, np.broadcast_to(x, left.shape)) else ()
 
 
 def _counts(cores: _Moves) -> list[int]:

@@ -87,7 +87,10 @@ def _primitive(text: str) -> _Map:
     match name:
         case "rot":
             turn, period, constant = number.get("cr", 0), number.get("dr"), number.get("c", 0)
-            return lambda x, k: (x + turn * k + (k // period if period else 0) + constant) % count
+            # A negative period takes the quotient away.
+            return lambda x, k: (
+                (x + turn * k + ((-1 if period < 0 else 1) * (k // abs(period)) if period else 0) + constant) % count
+            )
         case "fan":
             scale = number["cf"]
             run = count // math.gcd(scale, count)

@@ -6,7 +6,7 @@ interpreter, and for each hole the set of functions that may fill it. Open `kern
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.intervals import Ranges, index_range
-from warploom.ir.kernel.cost import index_cost
+from warploom.ir.kernel.cost import index_cost, is_power_of_two
 from warploom.ir.kernel.counts import Counts, by_warps
 from warploom.ir.kernel.interp import RunResult, run
 from warploom.ir.kernel.nodes import (
@@ -120,6 +120,7 @@ __all__ = [
     "instantiate",
     "is_boolean",
     "is_hole_name",
+    "is_power_of_two",
     "kernel_text",
     "leaves",
     "linear",

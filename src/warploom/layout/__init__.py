@@ -1,6 +1,6 @@
 """Layouts of tiles in shared memory: which place each element gets, what accesses cost then, and whether that can be bettered.
 
-Takes tiles and the accesses of warps; gives maps as expressions, counts of wavefronts with the least that is possible, and
+Takes tiles and the accesses of warps. Gives maps as expressions, counts of wavefronts with the least that is possible, and
 certificates that `recheck` follows without the search. Open `search.py` first, then `banks.py`.
 """
 

@@ -37,7 +37,7 @@ from warploom.scan.operators.lifting import STYLES, Lifting, call, lift, operato
 from warploom.scan.operators.machine_numbers import Differing, InWords, in_floats, operator_in_words
 from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.printing import python
-from warploom.scan.operators.template import Completed, complete_template
+from warploom.scan.operators.template import Completed, complete_assertion, complete_template
 from warploom.scan.operators.transition import Loop, State
 from warploom.scan.reading.binary import Binary, read_binary
 from warploom.scan.reading.loop import read_loop
@@ -69,6 +69,7 @@ __all__ = [
     "Witness",
     "call",
     "check",
+    "complete_assertion",
     "complete_template",
     "in_floats",
     "lift",

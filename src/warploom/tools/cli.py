@@ -51,6 +51,10 @@ _SCAN = {
     "network": Later(
         "warploom.tools.scan.network:network_command", "Turn a drawn scan network into a SIMD loop for every size, and prove it."
     ),
+    "template": Later(
+        "warploom.tools.scan.template:template_command",
+        "Fill the constants `??` and the choices of a template so that it equals a specification for all inputs.",
+    ),
     "tune": Later(
         "warploom.tools.scan.tune:tune_command",
         "Rank combinations of operator, network, layout and variant by their modelled cost, and on a GPU by time.",

@@ -12,6 +12,10 @@ goal s3 == [[x0, x4, x8, x12], [x1, x5, x9, x13], [x2, x6, x10, x14], [x3, x7, x
 """
 """As printed but for parentheses (`j - i % 4` leaves the row) and the goal of listing 6, without its dots."""
 
+LISTING_2_PRINTED = LISTING_2.replace("(j - i)", "j - i").replace("(3i + j)", "3i + j").replace("(j + i)", "j + i")
+LISTING_2_PRINTED = LISTING_2_PRINTED.split("goal")[0] + "goal s3 == [[x0, x4, x8, x12], ...]\n"
+"""As printed, with the goal of listing 6."""
+
 LISTING_4 = r"""
 x: [34] = [x0, ..., x33]
 loaded: [32, 2] = load_trunc(x)

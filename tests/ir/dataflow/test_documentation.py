@@ -26,7 +26,7 @@ def test_programs(text: str) -> None:
 def test_every_goal_and_lambda_call_is_documented() -> None:
     for name in (*GOALS, *LAMBDA_CALLS):
         assert re.search(rf"`{name}[`({{]", TEXT), name
-    assert not set(LAMBDA_CALLS) & set(SET_NAMES), "a set hides behind a call with an index lambda"
+    assert set(LAMBDA_CALLS) & set(SET_NAMES) == {"select"}, "a set hides behind a call with an index lambda"
 
 
 def test_every_error_code_is_documented() -> None:

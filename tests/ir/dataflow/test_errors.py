@@ -76,7 +76,7 @@ CASES: list[tuple[str, str, int, int, str]] = [
     ("@prun\n" + X + GOAL, "UNKNOWN_ANNOTATION", 1, 1, "expected @prune or @noprune, got @prun"),
     (X + "y: [2] = fold(+) x\nz: [2] = fold{fold_len=2} x\ngoal: [2] = [1, 2]", "MIXED_FOLDS", 3, 10, "note: this fold names +"),
     (X + "y: [2] = fold(+) x\ngoal: [2] = fold [[0, 1], [2, 3]]", "MIXED_FOLDS", 3, 13, "fix: write fold(+)"),
-    (X + "y: [2, 2] = swizzle_row(\\i, j. j - i % 2)(x)" + GOAL, "INDEX_RANGE", 2, 32, "got -1 at i = 1, j = 0"),
+    (X + "y: [2, 2] = swizzle_row(\\i, j. j - i % 3)(x)" + GOAL, "INDEX_RANGE", 2, 32, "got -1 at i = 1, j = 0"),
     (X + "y: [2, 2] = swizzle_row(\\i, j. j % i)(x)" + GOAL, "INDEX_RANGE", 2, 36, "expected a divisor that is not 0"),
     (X + "y: [2, 2] = swizzle_row(\\i, j. j << -1)(x)" + GOAL, "INDEX_RANGE", 2, 37, "expected a shift by 0 to 40, got -1"),
     (X + "y: [2, 2] = gather(\\i, j. (1, [i, j]))(x)" + GOAL, "INDEX_RANGE", 2, 27, "expected an argument number below 1, got 1"),
@@ -115,10 +115,10 @@ def test_located_errors(text: str, code: str, line: int, column: int, words: str
 
 def test_a_rendered_error() -> None:
     with pytest.raises(UserError) as caught:
-        parse_program(X + "y: [2, 2] = swizzle_row(\\i, j. j - i % 2)(x)" + GOAL, "t.swflow")
+        parse_program(X + "y: [2, 2] = swizzle_row(\\i, j. j - i % 3)(x)" + GOAL, "t.swflow")
     assert str(caught.value) == "\n".join((
         "t.swflow:2:32: error[INDEX_RANGE]: expected an index below 2 on axis 1 of [2, 2], got -1 at i = 1, j = 0",
-        "  y: [2, 2] = swizzle_row(\\i, j. j - i % 2)(x)",
+        "  y: [2, 2] = swizzle_row(\\i, j. j - i % 3)(x)",
         "                                 ^^^^^^^^^",
         "  fix: `%` binds tighter than + and -: write (i + j) % n",
     ))  # fmt: skip

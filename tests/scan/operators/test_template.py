@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import complete_template, parse_module
+from warploom.scan import complete_assertion, complete_template, parse_module
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators import template
 from warploom.scan.operators.prover import Open
@@ -105,3 +105,64 @@ def test_the_last_choice_is_one() -> None:
     text = "def spec(a, b): return b\ndef template(a, b): return choose(a, b)\n"
     found = complete_template(parse_module(text), "spec", "template")
     assert (found.status, found.verdict) == ("solved", "proved") and "return b" in found.source
+
+
+def test_a_hole_of_a_helper_has_one_value() -> None:
+    text = "def g(x): return x * ??\ndef spec(x): return {} * x * x + 3 * x\ndef template(x): return x * g(x) + g(x)\n"
+    one, two = (complete_template(parse_module(text.format(n)), "spec", "template") for n in (3, 2))
+    assert (one.status, one.holes, two.status) == ("solved", {"1:22": 3}, "unsat")
+    assert one.source == "def g(x):\n    return x * 3\n\n\ndef template(x):\n    return x * g(x) + g(x)"
+
+
+def test_a_choice_of_a_helper_is_one_choice() -> None:
+    text = "def f(x, y): return choose(x, y)\ndef spec(x, y): return x\ndef template(x, y): return f({})\n"
+    same, other = (
+        complete_template(parse_module(text.format(a)), "spec", "template") for a in ("f(x, y), f(y, x)", "x, f(x, y)")
+    )
+    assert (same.status, other.status) == ("solved", "solved")
+    assert "return x\n" in other.source and "choose" not in same.source
+    crossed = text.format("x, y) - f(y, x")
+    assert complete_template(parse_module(crossed), "spec", "template").status == "unsat"
+
+
+def test_a_completion_that_may_divide_by_zero_is_not_proved() -> None:
+    for body in ("x - 0 * (1.0 / (x * ??))", "x - 0 * (1.0 / x) + ??"):
+        text = f"def spec(x: float): return x\ndef template(x): return {body}\n"
+        found = complete_template(parse_module(text), "spec", "template")
+        assert (found.status, found.verdict) == ("unknown", "unchecked") and "divide by zero" in found.reason
+
+
+def test_an_assertion_in_a_template_is_refused() -> None:
+    text = "def spec(x): return x\ndef template(x):\n    assert x > 5\n    return x + ??\n"
+    with pytest.raises(UserError, match="expected a template without assertions"):
+        complete_template(parse_module(text), "spec", "template")
+    helper = "def g(x):\n    assert x > 5\n    return x + ??\ndef main(x): assert x == g(x)\n"
+    with pytest.raises(UserError, match="expected helpers without assertions"):
+        complete_assertion(parse_module(helper), "main")
+
+
+ASSERTION = "def g(x): return (x - ??) * (x - ??)\ndef main(x):\n    {}\n"
+
+
+def test_an_assertion_is_specification_and_template() -> None:
+    found = complete_assertion(parse_module(ASSERTION.format("assert x * x - 2 * x - 3 == g(x)")), "main")
+    assert (found.status, found.verdict, found.domain) == ("solved", "proved", "integers")
+    assert sorted(map(int, found.holes.values())) == [-1, 3]  # type: ignore[arg-type]
+    assert found.source.startswith("def g(x):") and "main" not in found.source
+    real = complete_assertion(parse_module("def main(x: float): assert x + x == x * ??\n"), "main")
+    assert (real.domain, real.source) == ("reals", "def main(x: float):\n    assert x + x == x * 2")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return g(x)", "expected `assert specification == template` alone in main"),
+        ("assert x >= g(x)", "expected `assert specification == template` alone in main"),
+        ("y = x; assert y == g(x)", "expected `assert specification == template` alone in main"),
+        ("'text'", "expected `assert specification == template` alone in main"),
+        ("assert (x, x) == g(x)", "expected 2 values, got 1"),
+    ],
+)
+def test_what_is_no_such_assertion(body: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        complete_assertion(parse_module(ASSERTION.format(body)), "main")

@@ -37,7 +37,7 @@ def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.C
 
 LIMITED = {
     "synth", "solve", "bench transposes", "ptx check", "ptx fmt", "ptx run", "ptx prove", "ptx trace", "ptx shuffle", "scan lift",
-    "scan check", "scan network", "scan tune", "scan emit", "explore",
+    "scan check", "scan network", "scan template", "scan tune", "scan emit", "explore",
 }  # fmt: skip
 
 

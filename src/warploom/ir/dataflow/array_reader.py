@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import TypeVar
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Span, UserError
 from warploom.ir.dataflow.gather_set import Shape
 from warploom.ir.dataflow.lambda_syntax import Lambda, read_lambda
 from warploom.ir.dataflow.program import MISSING, NOUGHT, Value
@@ -37,10 +37,13 @@ _MAX_FOLDS = 16
 class ArrayReader:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
+        self.dots: Span | None = None
+        """Of the literal read last."""
 
     # ------------------------------------------------------------ literals and gathers
 
-    def literal(self, folds: tuple[FoldSyntax, ...], start: int | None = None) -> LiteralSyntax:
+    def literal(self, folds: tuple[FoldSyntax, ...], start: int | None = None, *, may_go_on: bool = False) -> LiteralSyntax:
+        """With `may_go_on`, `...` may follow the last of several lists."""
         cursor = self.cursor
         start = cursor.peek().start if start is None else start
         inner: list[FoldSyntax] = []
@@ -55,8 +58,9 @@ class ArrayReader:
                 raise UserError(Diagnostic("SHAPE_MISMATCH", message, cursor.span_from(start), "high is not part of the range"))
             body = RangeSyntax(low, high)
         else:
-            shape, values = self.array(lambda: self.element(inner), between=_progression)
-            body = ArraySyntax(shape, values)
+            self.dots = None
+            shape, values = self.array(lambda: self.element(inner), between=_progression, may_go_on=may_go_on)
+            body = ArraySyntax(shape, values, self.dots)
         return LiteralSyntax(folds, body, tuple(inner), cursor.span_from(start))
 
     def element(self, folds: list[FoldSyntax], depth: int = 0) -> Value:
@@ -114,7 +118,11 @@ class ArrayReader:
         return tuple(items)
 
     def array(
-        self, item: Callable[[], Element], between: Callable[[Cursor, list[Element]], list[Element]] | None = None
+        self,
+        item: Callable[[], Element],
+        between: Callable[[Cursor, list[Element]], list[Element]] | None = None,
+        *,
+        may_go_on: bool = False,
     ) -> tuple[Shape, tuple[Element, ...]]:
         """A rectangular nested list: its shape and its elements, row-major; `between` reads what `...` leaves out."""
         cursor = self.cursor
@@ -130,6 +138,9 @@ class ArrayReader:
             first = len(elements)
             count = 0
             while not cursor.sees("]"):
+                if may_go_on and axis == 0 and not is_inner and count and cursor.sees("..."):
+                    self.dots = cursor.span_of(cursor.next())
+                    break
                 if not is_inner:
                     level(axis + 1)
                 elif between is not None and cursor.sees("..."):

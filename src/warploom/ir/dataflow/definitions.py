@@ -6,6 +6,7 @@ Source: Swizzleflow, listings 2 and 4 (lambdas in calls), section 2 (function de
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import assert_never
@@ -14,7 +15,7 @@ import numpy as np
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ir.dataflow.gather_set import UNDEFINED, ZERO, GatherSet, Shape
-from warploom.ir.dataflow.lambda_syntax import Lambda, NoSource, lambda_text
+from warploom.ir.dataflow.lambda_syntax import Binary, Lambda, NoSource, Number, lambda_text
 from warploom.ir.dataflow.lambda_values import LambdaValue, Place, index_text, lambda_value
 from warploom.ir.dataflow.sets import tabulated
 from warploom.ir.dataflow.syntax import DefineSyntax, GatherArraySyntax, PlaceSyntax, Word
@@ -69,6 +70,28 @@ def lambda_set(callee: Word, index: Lambda, arguments: tuple[Shape, ...], out: S
         return Place(0, (*at[:axis], int(value), *at[axis + 1 :]))
 
     return tabulated(arguments, out, [(lambda_text(index), _gathered(index, arguments, out, along_axis))])
+
+
+def lambda_as_read(callee: Word, index: Lambda, arguments: tuple[Shape, ...], out: Shape) -> Lambda:
+    r"""The lambda as Swizzleflow's Listing 2 means it: in `swizzle_row(\i, j. j - i % 4)` the whole sum is taken modulo 4.
+
+    Only for a sum that ends in `% n`, n the length of the axis that is read, and leaves that axis by Python's precedence.
+    There is nothing to guess: the whole sum modulo n and the index wrapped round the axis are the same element.
+    """
+    body = index.body
+    if callee.text not in ("swizzle_row", "swizzle_col") or len(arguments) != 1 or len(arguments[0]) != len(out):
+        return index
+    length = arguments[0][0 if callee.text == "swizzle_col" else -1]
+    match body:
+        case Binary("+" | "-" as op, lhs, Binary("%", rhs, Number(n) as divisor)) if n == length:
+            whole = Binary("%", Binary(op, lhs, rhs, body.span), divisor, body.span)
+        case _:
+            return index
+    if len(index.parameters) != len(out):
+        return index
+    values = (lambda_value(index, at) for at in product(*(range(n) for n in out)))
+    leaves = any(not isinstance(value, int) or not 0 <= value < length for value in values)
+    return replace(index, body=whole) if leaves else index
 
 
 def _identity(value: LambdaValue, at: tuple[int, ...]) -> LambdaValue:

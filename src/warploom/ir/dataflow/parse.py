@@ -10,12 +10,13 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ir.dataflow.array_reader import MAX_ELEMENTS
-from warploom.ir.dataflow.definitions import LAMBDA_CALLS, defined_set, lambda_set
+from warploom.ir.dataflow.definitions import LAMBDA_CALLS, defined_set, lambda_as_read, lambda_set
 from warploom.ir.dataflow.gather_set import GatherSet, Shape
 from warploom.ir.dataflow.goals import builtin_goal
 from warploom.ir.dataflow.lambda_syntax import lambda_text
 from warploom.ir.dataflow.program import Block, FoldOver, Gathered, Goal, Literal, Program, Statement
 from warploom.ir.dataflow.reader import read_program
+from warploom.ir.dataflow.rows import with_all_rows
 from warploom.ir.dataflow.sets import NAMES, gather_set
 from warploom.ir.dataflow.shapes import folded_shapes, literal_shape, literal_values, mismatch, presumed_shape, shape_text
 from warploom.ir.dataflow.syntax import (
@@ -223,8 +224,9 @@ class _Resolver:
         printed = name
         given = {key: option.value for key, option in options.items()}
         fitting = next((d for d in scope.defined(name) if _fits(d.choices, shapes, full)), None)
-        if call.index is not None:
-            choices = lambda_set(call.callee, call.index, tuple(shapes), full)
+        lambda_ = call.index and lambda_as_read(call.callee, call.index, tuple(shapes), full)
+        if lambda_ is not None:
+            choices = lambda_set(call.callee, lambda_, tuple(shapes), full)
         elif fitting is not None:
             choices, printed = fitting.choices, fitting.printed
         elif scope.defined(name) and name not in NAMES:
@@ -241,7 +243,7 @@ class _Resolver:
             first = next(iter(options.values()))
             raise UserError(Diagnostic("BAD_OPTION", f"expected no options on `{name}`, which has none", first.key.span))
         self.taken.add(self.key(printed, choices))
-        index = f"({lambda_text(call.index)})" if call.index else ""
+        index = f"({lambda_text(lambda_)})" if lambda_ else ""
         source = f"{printed}{_options_text(given)}{index}({', '.join(w.text for w in arguments)})"
         return Gathered(tuple(w.text for w in arguments), choices, source)
 
@@ -324,6 +326,7 @@ class _Resolver:
             raise UserError(Diagnostic("GOAL_NOT_LAST", message, goal.target.span, "move that statement to the end", notes))
         match goal.value:
             case LiteralSyntax() as literal:
+                literal = with_all_rows(literal, (goal.type.shape if goal.type else last.shape)[0])
                 shape = literal_shape(literal, goal.type)
                 values, source = literal_values(literal, goal.type), "literal"
             case BuiltinSyntax(word, options):

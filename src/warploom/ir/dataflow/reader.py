@@ -189,7 +189,7 @@ class _Reader(ArrayReader):
         if is_builtin:
             value = BuiltinSyntax(self.word("the name of a goal"), self.options())
         elif has_sign:
-            value = self.literal(self.folds())
+            value = self.literal(self.folds(), may_go_on=True)
         else:
             raise cursor.wrong("`=` and a literal, or the name of a built-in goal")
         return GoalSyntax(target, type_, value, cursor.span_from(start))

@@ -50,7 +50,9 @@ def literal_shape(literal: LiteralSyntax, type_: TypeSyntax | None) -> Shape:
         full = literal.body.shape
         if written is not None and written not in (full, full[: len(full) - folds]):
             expected = shape_text(written) + (f" before or after {folds} folds" if folds else "")
-            raise mismatch(f"expected {expected}, got a literal of the shape {shape_text(full)}", literal.span)
+            raise mismatch(
+                f"expected {expected}, got a literal of the shape {shape_text(full)}", literal.span, _end(literal, written)
+            )
     if len(full) <= folds:
         message = f"expected more axes than folds, got {folds} folds of {shape_text(full)}"
         raise mismatch(message, literal.span, "put brackets around the literal: [[..]] has a first axis of length 1")
@@ -67,6 +69,16 @@ def literal_values(literal: LiteralSyntax, type_: TypeSyntax | None) -> tuple[Va
     for fold, length in zip(reversed(literal.folds), reversed(full), strict=False):
         values = tuple(folded(fold.op, values[i : i + length]) for i in range(0, len(values), length))
     return values
+
+
+def _end(literal: LiteralSyntax, written: Shape) -> str:
+    """Where a list of consecutive symbols of another length would end."""
+    if isinstance(literal.body, RangeSyntax) or len(literal.body.shape) > 1 or len(written) > 1:
+        return ""
+    values = [v for v in literal.body.values if isinstance(v, int)]
+    if not values or values != list(range(values[0], values[0] + len(literal.body.values))):
+        return ""
+    return f"{prod(written)} symbols from x{values[0]} on end at x{values[0] + prod(written) - 1}"
 
 
 def mismatch(message: str, span: Span, fix: str = "", notes: tuple[tuple[str, Span], ...] = ()) -> UserError:

@@ -4,7 +4,7 @@
     annotation := "@" ("prune" | "noprune")
     statement  := NAME ":" type "=" (literal | block | call)
     type       := "[" INT { "," INT } [","] "]"
-    literal    := fold* ("range" "(" INT "," INT ")" | array of element)
+    literal    := fold* ("range" "(" INT "," INT ")" | array of element)        a goal's last list may be followed by "..."
     element    := INT | "x" INT | "_" | "zero" | fold "{" element { "," element } "}" | "..." between two integers
     block      := "{" { annotation* (define | statement) } "}"
     call       := [fold] ["("] ["?"] NAME [options] ["(" lambda ")"] ["(" NAME { "," NAME } ")"] [")"]
@@ -70,6 +70,8 @@ class ArraySyntax:
     shape: Shape
     values: tuple[Value, ...]
     """Row-major."""
+    dots: Span | None = None
+    """The `...` after the last list of a goal: lists go on up to the goal's shape (`rows.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,11 @@
     def spec(x): return x * x - 2 * x - 3
     def template(x): return (x + ??) * (x + ??)
 
+or, as the paper writes it, an assertion: def main(x): assert x * x - 2 * x - 3 == template(x)
+
 `??` is a constant, `choose(e, ...)` one of its arguments. Candidates that are right on all inputs so far are tried on all inputs;
-where one fails, that input joins the others (counterexample-guided inductive synthesis).
+where one fails, that input joins the others (counterexample-guided inductive synthesis). A hole of a helper function has one
+value, however often the helper is called.
 """
 
 from __future__ import annotations
@@ -12,15 +15,16 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.prover import Fails, Holds, Open, Translator, UntranslatableError, decide
 from warploom.scan.reading.binary import template_inputs
-from warploom.scan.reading.interpret import Interpreter
-from warploom.scan.reading.source import HOLE, Module
+from warploom.scan.reading.divisions import divides_by_zero
+from warploom.scan.reading.interpret import Division, Interpreter
+from warploom.scan.reading.source import HOLE, Function, Module
 from warploom.scan.reading.values import Value as Shaped
 from warploom.scan.reading.values import bare, flat
 
@@ -42,7 +46,9 @@ class Completed:
     is_only: bool = False
     """Whether there is no other one, with constants up to `LARGEST`."""
     source: str = ""
-    """The template, completed."""
+    """The template, completed, after the helper functions that have holes; of an assertion only functions that have some."""
+    domain: str = ""
+    """What the inputs are, for which it is proved."""
     counterexamples: int = 0
     reason: str = ""
 
@@ -53,19 +59,65 @@ class _Hole:
     node: ast.Name | ast.Call
     options: int | None
     """Number of options of a choice; None: a constant."""
+    function: Function
+    """The one in whose text it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """`wanted` and `got` are to be equal for all values of `inputs`."""
+
+    module: Module
+    holes: list[_Hole]
+    wanted: list[Expr]
+    got: list[Expr]
+    inputs: list[Shaped]
+    printed: list[Function]
+    """Functions to print even if they have no hole."""
+    divisions: list[Division]
+    """Of both sides."""
 
 
 def complete_template(module: Module, spec: str, template: str, *, unique: bool = False) -> Completed:
     """Raises UserError if the functions cannot be read; with `unique`, also looks for a second completion."""
     inputs = template_inputs(module.function(spec))
-    wanted = _run(module, spec, inputs, None)
     holes: list[_Hole] = []
-    got = _run(module, template, inputs, holes)
+    divisions: list[Division] = []
+    wanted = _run(module, spec, inputs, None, divisions)
+    got = _run(module, template, inputs, holes, divisions)
     if len(wanted) != len(got):
         module.wrong(
             module.function(template).node, "SHAPE", f"expected {len(wanted)} results, got {len(got)}", "Match the specification."
         )
-    fields = [v for value in inputs for v in flat(value)]
+    return _completed(_Task(module, holes, wanted, got, inputs, [module.function(template)], divisions), unique=unique)
+
+
+def complete_assertion(module: Module, name: str, *, unique: bool = False) -> Completed:
+    """The same for a function that only says `assert specification == template`, as in section 2."""
+    function = module.function(name)
+    body = [s for s in function.node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    match body:
+        case [ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]))]:
+            pass
+        case _:
+            at = body[0] if body else function.node
+            fix = "Write the assertion, or name the specification: --spec NAME."
+            module.wrong(at, "NO_SPECIFICATION", f"expected `assert specification == template` alone in {name}", fix)
+    inputs = template_inputs(function)
+    holes: list[_Hole] = []
+    reader = _reader(function, holes)
+    bindings = dict(zip(function.parameters, inputs, strict=True))
+    wanted, got = (flat(reader.value(side, bindings)) for side in (left, right))
+    if reader.assumed:
+        module.unsupported(function.node, "expected helpers without assertions, got one", "Take it out of the helper.")
+    if len(wanted) != len(got):
+        module.wrong(right, "SHAPE", f"expected {len(wanted)} values, got {len(got)}", "Match the specification.")
+    return _completed(_Task(module, holes, wanted, got, inputs, [], reader.divisions), unique=unique)
+
+
+def _completed(task: _Task, *, unique: bool) -> Completed:
+    holes, wanted, got = task.holes, task.wanted, task.got
+    fields = [v for value in task.inputs for v in flat(value)]
     examples: list[dict[Expr, Expr]] = []
     excluded: list[Expr] = []
     first: dict[Expr, Value] | None = None
@@ -80,11 +132,14 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
             verdict = _same(wanted, [ex.substituted(g, values) for g in got], fields)
             match verdict:
                 case Holds():
+                    if divides_by_zero(_substituted(d, values) for d in task.divisions):
+                        reason = "a completion that fits may divide by zero"
+                        return Completed("unknown", "unchecked", {}, counterexamples=len(examples), reason=reason)
                     if first is not None:
-                        return _answer(module, template, holes, first, len(examples), 2, False)
+                        return _answer(task, first, len(examples), 2, False)
                     first = candidate
                     if not unique:
-                        return _answer(module, template, holes, first, len(examples), 1, False)
+                        return _answer(task, first, len(examples), 1, False)
                     excluded.append(ex.negation(ex.both(*(ex.equal(h, v) for h, v in values.items()))))
                 case Fails(found):
                     examples.append({f: ex.constant(found.get(str(f.value), 0)) for f in fields})
@@ -92,35 +147,21 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
                     return Completed("unknown", "unchecked", {}, counterexamples=len(examples), reason=reason)
         else:
             if first is not None:
-                return _answer(module, template, holes, first, len(examples), 1, False)
+                return _answer(task, first, len(examples), 1, False)
             reason = f"given up after {ROUNDS} candidates, each of them wrong on some input"
             return Completed("unknown", "unchecked", {}, counterexamples=len(examples), reason=reason)
         if all(h.options is not None for h in holes):
             break
     if first is None:
         reason = f"no choices, and no constants between {-LARGEST} and {LARGEST}, make them equal"
-        return Completed("unsat", "proved", {}, counterexamples=len(examples), reason=reason)
-    return _answer(module, template, holes, first, len(examples), 1, True)
+        return Completed("unsat", "proved", {}, counterexamples=len(examples), reason=reason, domain=_domain(fields))
+    return _answer(task, first, len(examples), 1, True)
 
 
-def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole] | None) -> list[Expr]:
+def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole] | None, divisions: list[Division]) -> list[Expr]:
     function = module.function(name)
     node = function.node
-
-    def filled(call: ast.Name | ast.Call, arguments: Sequence[Shaped]) -> Shaped:
-        assert holes is not None
-        number = len(holes)
-        if not arguments:
-            holes.append(_Hole(ex.variable(f"hole {number}", ex.INT), call, None))
-            return holes[-1].variable
-        variable = ex.variable(f"hole {number}", ex.Sort("int", values=tuple(range(len(arguments)))))
-        holes.append(_Hole(variable, call, len(arguments)))
-        result = arguments[0]
-        for position, option in enumerate(arguments[1:], 1):
-            result = _chosen(ex.at_least(variable, ex.constant(position)), option, result)
-        return result
-
-    reader = Interpreter(function, holes=filled if holes is not None else None)
+    reader = _reader(function, holes)
     parameters = list(function.parameters)
     if len(parameters) != len(inputs):
         module.wrong(
@@ -129,7 +170,36 @@ def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole]
     ended = reader.block(node.body, dict(zip(parameters, inputs, strict=True)))
     if ended.result is None:
         module.wrong(node, "NO_RESULT", f"expected {name} to return a value", "Add a return.")
+    if holes is not None and reader.assumed:
+        module.unsupported(node, "expected a template without assertions, got one", "Assert in the specification.")
+    divisions += reader.divisions
     return flat(ended.result)
+
+
+def _reader(function: Function, holes: list[_Hole] | None) -> Interpreter:
+    """Reads a function; appends the holes that it meets to `holes`, each once (None: there are none)."""
+    if holes is None:
+        return Interpreter(function)
+
+    def hole(node: ast.Name | ast.Call, options: int | None) -> Expr:
+        known = next((h for h in holes if h.node is node), None)
+        if known is None:
+            sort = ex.INT if options is None else ex.Sort("int", values=tuple(range(options)))
+            known = _Hole(ex.variable(f"hole {len(holes)}", sort), node, options, reader.function)
+            holes.append(known)
+        return known.variable
+
+    def filled(call: ast.Name | ast.Call, arguments: Sequence[Shaped]) -> Shaped:
+        if not arguments:
+            return hole(call, None)
+        variable = hole(call, len(arguments))
+        result = arguments[0]
+        for position, option in enumerate(arguments[1:], 1):
+            result = _chosen(ex.at_least(variable, ex.constant(position)), option, result)
+        return result
+
+    reader = Interpreter(function, holes=filled)
+    return reader
 
 
 def _chosen(condition: Expr, then: Shaped, otherwise: Shaped) -> Shaped:
@@ -192,25 +262,35 @@ def _same(wanted: Sequence[Expr], got: Sequence[Expr], fields: Sequence[Expr]) -
         return Open(str(error))
 
 
-def _answer(
-    module: Module, template: str, holes: Sequence[_Hole], values: dict[Expr, Value], examples: int, solutions: int, is_only: bool
-) -> Completed:
+def _answer(task: _Task, values: dict[Expr, Value], examples: int, solutions: int, is_only: bool) -> Completed:
     places: dict[str, Value] = {}
     written: dict[tuple[int, int], ast.expr] = {}
-    for hole in holes:
-        span = module.span(hole.node)
+    for hole in task.holes:
+        span = task.module.span(hole.node)
         value = values[hole.variable]
+        assert isinstance(value, int)
         places[f"{span.line}:{span.column}"] = value
         if hole.options is None:
-            assert isinstance(value, int)
             written[hole.node.lineno, hole.node.col_offset] = ast.Constant(value)
         else:
-            assert isinstance(value, int)
             assert isinstance(hole.node, ast.Call)
             written[hole.node.lineno, hole.node.col_offset] = hole.node.args[value]
-    node = _Filler(written).visit(copy.deepcopy(module.function(template).node))
-    source = ast.unparse(ast.fix_missing_locations(node))
-    return Completed("solved", "proved", places, solutions, is_only, source, examples)
+    nodes = {f.node.lineno: f.node for f in (*(h.function for h in task.holes), *task.printed)}
+    helpers = [nodes[line] for line in sorted(nodes) if nodes[line] not in [f.node for f in task.printed]]
+    filler = _Filler(written)
+    completed = [filler.visit(copy.deepcopy(node)) for node in (*helpers, *(f.node for f in task.printed))]
+    source = "\n\n\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in completed)
+    fields = [v for value in task.inputs for v in flat(value)]
+    return Completed("solved", "proved", places, solutions, is_only, source, _domain(fields), examples)
+
+
+def _substituted(division: Division, values: dict[Expr, Expr]) -> Division:
+    given = tuple(ex.substituted(g, values) for g in division.given)
+    return replace(division, divisor=ex.substituted(division.divisor, values), given=given)
+
+
+def _domain(fields: Sequence[Expr]) -> str:
+    return "reals" if any(f.sort.base == "real" for f in fields) else "integers"
 
 
 class _Filler(ast.NodeTransformer):

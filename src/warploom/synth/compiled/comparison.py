@@ -406,9 +406,7 @@ class Comparison:
         return done[root]
 
     def _is_computed_elsewhere(self, term: Term, kinds: Mapping[Term, DType]) -> bool:
-        """Whether an operation that no law of words knows takes integers of another type than the array's."""
-        if term.op in _LEAVES or term.op in _ARITHMETIC:
-            return False
+        """Whether an operation takes integers of another type than the array's."""
         own = [kind for a in term.args if (kind := kinds.get(a)) is not None]
         return any(not kind.is_float and kind is not self.algebra.dtype for kind in own)
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.kernel.cost import is_power_of_two
+from warploom.ir import is_power_of_two
 from warploom.ir.swizzle import (
     Composition,
     Core,

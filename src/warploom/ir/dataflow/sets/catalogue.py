@@ -44,6 +44,7 @@ def _conditional() -> dict[str, Entry]:
         entries[f"reg_select{suffix}"] = Entry(selects.reg_select, f"one of the copies on the last axis, by {constants}")
         entries[f"general_select{suffix}"] = Entry(selects.general_select, f"one of the copies on an axis, by {constants}")
         entries[f"cond_keep{suffix}"] = Entry(selects.cond_keep, f"the element or 0, by {constants}")
+    entries["select"] = Entry(selects.reg_select, "the same as reg_select, as Swizzleflow's listings write it")
     return entries
 
 
@@ -63,6 +64,8 @@ ENTRIES: Mapping[str, Entry] = {
     "xform": Entry(xform.xform, "Swizzle Inventor's template on axis out"),
     "row": Entry(xform.xform, "Swizzle Inventor's template on the last index"),
     "col": Entry(xform.xform, "Swizzle Inventor's template on the first index"),
+    "gpu_swizzle_row": Entry(xform.xform, "the same as row, as Swizzleflow's listings write it"),
+    "gpu_swizzle_col": Entry(xform.xform, "the same as col, as Swizzleflow's listings write it"),
     "grouped_perms": Entry(permutations.grouped_perms, "one order for all groups of neighbours"),
     "amd_swizzles_perm": Entry(permutations.amd_swizzles_perm, "grouped_perms and XOR of lane numbers"),
     "amd_dpp": Entry(amd.amd_dpp, "AMD data-parallel primitives: quads, rows and waves of lanes"),

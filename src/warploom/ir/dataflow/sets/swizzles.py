@@ -43,7 +43,7 @@ class Axes:
 def swizzle_axes(call: Call, *more: str) -> Axes:
     """Axes of the call, from its options or its name's prefix; checks the shapes. `more` are further options."""
     shape = call.argument()
-    prefix = call.name.split("_")[0]
+    prefix = call.name.removeprefix("gpu_swizzle_").split("_")[0]
     call.only(*(() if prefix in ("row", "col") else AXIS_OPTIONS), *more)
     if len(shape) != len(call.out):
         raise call.mismatch("as many axes out as in")

@@ -12,7 +12,7 @@ import pytest
 from tests.schedule.cuda import nests
 from tests.tools.explore.test_check import implementation
 
-from warploom.core import f32
+from warploom.core import f32, i32
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cuda_tiles
@@ -57,6 +57,16 @@ def gathered(x: f32["n"], z: out[f32["n", "n"]]):
     z[i, j] = x[i] * x[j]
 
 
+@tensor
+def summed(x: f32["n"], y: f32["n"], w: f32["n"], z: out[f32["n"]]):
+    z[i] = x[i] + y[i] + w[i]
+
+
+@tensor
+def counted(x: i32["n", 24], z: out[i32["n"]]):
+    z[i] = sum(x[i, k], over=k)
+
+
 Made = tuple[Backbone, CudaKernel]
 BODY = """
 extern "C" __global__ void doubled(const float* x, float* z)
@@ -79,6 +89,12 @@ def by_hand(
 
 def doubled_by_hand(n: int = 1000, body: str = BODY) -> Made:
     return by_hand(doubled, {"n": n}, body.replace("1000", str(n)), (-(-n // 32), 1, 1), (32, 1, 1))
+
+
+def summed_by_hand() -> Made:
+    body = BODY.replace("doubled", "summed").replace("const float* x", "const float* x, const float* y, const float* w")
+    body = body.replace("x[i] + x[i]", "x[i] + y[i] + w[i]")
+    return by_hand(summed, {"n": 1000}, body, (32, 1, 1), (32, 1, 1))
 
 
 def matmul() -> Made:
@@ -113,7 +129,7 @@ def proof(made: Made, right: str = "", wrong: str = "") -> CompiledProof:
     return prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
 
 
-@pytest.mark.parametrize("made", [doubled_by_hand, matmul, row_sums, transpose])
+@pytest.mark.parametrize("made", [doubled_by_hand, summed_by_hand, matmul, row_sums, transpose])
 def test_all_blocks_are_proved(made: object) -> None:
     found = proof(made())
     assert (found.verdict, found.reason) == ("proved", "")
@@ -124,6 +140,50 @@ def test_the_number_of_blocks_costs_nothing() -> None:
     assert proof(doubled_by_hand((1 << 24) + 5)).verdict == "proved"
 
 
+def test_as_many_blocks_as_a_grid_has_are_proved() -> None:
+    stage, kernel = doubled_by_hand(body=BODY.replace("i < 1000", "blockIdx.x < 32 && i < 1000"))
+    kernel = replace(kernel, grid=((1 << 31) - 1, 1, 1))
+    assert proof((stage, kernel)).verdict == "proved"
+    kernel = replace(kernel, text=kernel.text.replace("blockIdx.x * 32", "0"))
+    found = proof((stage, kernel), "blockIdx.x < 32 && ", "")
+    assert found.verdict == "refuted" and "race" in found.reason
+
+
+def test_copies_that_later_blocks_misalign_are_refuted() -> None:
+    """4 bytes are read of 16, at a place that every fourth block has at a multiple of 16."""
+    body = """
+    extern "C" __global__ void doubled(const float* x, float* z)
+    {
+        __shared__ __align__(16) float s[4];
+        const unsigned to = __cvta_generic_to_shared(s);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, 4;" :: "r"(to), "l"(x + blockIdx.x) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        z[blockIdx.x] = s[0] + s[0];
+    }
+    """
+    made = by_hand(doubled, {"n": 8}, body, (8, 1, 1), (1, 1, 1))
+    assert proof(made).verdict == "proved"
+    found = proof(made, "4, 4", "16, 4")
+    assert found.verdict == "refuted" and "multiple of 16" in found.reason
+
+
+def test_sums_of_integers_run_whole() -> None:
+    body = """
+    extern "C" __global__ void counted(const int* x, int* z)
+    {
+        int sum = 0;
+        #pragma unroll 1
+        for (int k = 0; k < 24; ++k) {
+            sum += x[blockIdx.x * 24 + k];
+        }
+        z[blockIdx.x] = sum;
+    }
+    """
+    made = by_hand(counted, {"n": 9}, body, (9, 1, 1), (1, 1, 1))
+    assert proof(made).verdict == "proved"
+    assert proof(made, "sum += x", "sum += (k == 20) + x").verdict == "refuted"
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_rounds_that_run_alike_are_run_once(is_async: bool) -> None:
     for k in (96, 1 << 16):
@@ -131,6 +191,7 @@ def test_rounds_that_run_alike_are_run_once(is_async: bool) -> None:
         assert (found.verdict, found.reason) == ("proved", "")
 
 
+DISCARDED = 'asm volatile("discard.global.L2 [%0], 128;" :: "l"(z + blockIdx.x * 32) : "memory");'
 BUGS = {
     "a bound one too far in the last block": (doubled_by_hand, "i < 1000", "i < 1001", "refuted"),
     "a bound one too near in the last block": (doubled_by_hand, "i < 1000", "i < 999", "refuted"),
@@ -145,6 +206,10 @@ BUGS = {
     "all blocks store to one place": (doubled_by_hand, "blockIdx.x * 32", "0", "refuted"),
     "elements of atomic updates": (doubled_by_hand, "z[i] = x[i] + x[i]", "atomicAdd(z + i, x[i])", "unchecked"),
     "an output read again": (doubled_by_hand, "= x[i] + x[i]", "= x[i]; z[i] = __ldcg(z + i) + x[i]", "unchecked"),
+    "a number as an address": (doubled_by_hand, "+ x[i]", "+ *(const float*)((3ll << 39) + 4 * i)", "unchecked"),
+    "another array by its distance": (doubled_by_hand, "+ x[i]", "+ *(z - (1ll << 38) + i)", "refuted"),
+    "arrays that lie evenly": (summed_by_hand, "+ w[i]", "+ *((float*)((char*)x + 2 * ((char*)y - (char*)x)) + i)", "unchecked"),
+    "an output that is discarded": (doubled_by_hand, "i];\n", f"i]; {DISCARDED}\n", "unchecked"),
     "a bit of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + (blockIdx.x >> 4 & 1)]", "unchecked"),
     "a product of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + blockIdx.x * blockIdx.x * 1024]", "unchecked"),
     "no barrier after the tiles are used": (matmul, "__syncthreads();", "if (k < 2) __syncthreads();", "refuted"),
@@ -170,6 +235,9 @@ BUGS = {
     "tiles that move too slowly": (long_matmul, "B_thread + k * 64", "B_thread + k * 48", ""),
     "tiles that stand still": (long_matmul, "B_thread + k * 64", "B_thread", ""),
     "tiles whose offset wraps late": (long_matmul, "A_thread + k * 4", "A_thread + (unsigned char)(k * 32) / 8", ""),
+    "a part of a tile kept from early rounds": (
+        lambda: long_matmul(64, is_async=False), "b_copy[1] = lanes.y;", "if (k < 2) b_copy[1] = lanes.y;", ""
+    ),
     "a sum that is squared at the end": (long_matmul, "] = c[u][u_2];", "] = c[u][u_2] * c[u][u_2];", "unchecked"),
     "an edge past the row": (row_sums, "index_step < 10", "index_step < 11", "refuted"),
     "an edge before the row's end": (row_sums, "index_step < 10", "index_step < 8", "refuted"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -99,17 +100,18 @@ def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
 
 
 def count_of_different(count: int, stores: list[Stores]) -> tuple[int, int]:
-    """How many of an array's elements all blocks together store, and how many stores they make: equal where each element has
-    one block. NotAlikeError for arrays that are too long."""
+    """How many of an array's elements all blocks together store, at most, and how many stores they make: equal where each element
+    has one block. NotAlikeError for arrays that are too long."""
     if count > _MOST_PLACES:
         raise NotAlikeError(f"expected arrays of at most {_MOST_PLACES} elements, got {count}")
+    made = sum(prod(part.box.counts) * len(part.elements) for part in stores)
+    if made > count:
+        return count, made
     is_stored = np.zeros(count, bool)
-    made = 0
     for part in stores:
         offsets = np.zeros(1, np.int64)
         for number, step in zip(part.box.counts, part.moves, strict=True):
             offsets = (offsets[:, None] + step * np.arange(number, dtype=np.int64)[None, :]).ravel()
-        made += len(offsets) * len(part.elements)
         rows = max(1, _CHUNK // max(1, len(part.elements)))
         for start in range(0, len(offsets), rows):
             places = offsets[start : start + rows, None] + part.elements[None, :]

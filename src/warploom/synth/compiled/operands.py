@@ -127,7 +127,6 @@ class Operands:
         is_wide = not (isinstance(operand.base, Name) and TYPE_BITS.get(
             self.launch.routine.registers.get(operand.base.text, "b64"), 64) == 32)  # fmt: skip
         mask = (1 << 64) - 1 if is_wide else (1 << 32) - 1
-        moving = self.launch.places.moving
 
         def run(block: Block, lanes: Lanes) -> list[Value]:
             found: list[Value] = []
@@ -135,7 +134,7 @@ class Operands:
                 if not isinstance(value, int):
                     raise self._bad_address(block, value, t, index)
                 address = (value + offset) & mask
-                found.append(placed(address, value.of) if moving.last and isinstance(value, Placed) else address)
+                found.append(placed(address, value.of) if isinstance(value, Placed) else address)
             return found
 
         return run

@@ -107,7 +107,7 @@ class Places:
         total = constant
         for weight, value in zip(weights, values, strict=True):
             total += weight * int(value)
-            if isinstance(value, Placed) and value.parts:
+            if _of(value) == _JOINED:
                 raise PlacementError("bits of several numbers")
             for name, count in _of(value):
                 of[name] = of.get(name, 0) + weight * count

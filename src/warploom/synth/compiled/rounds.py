@@ -38,6 +38,8 @@ _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
 _LONG = 1 << 14
+_OpenAccess = tuple[int, int, int, str, int]
+"""Region, bytes of a place, place, kind and thread."""
 _DEAD = Undefined("a register that the loop leaves behind", 0)
 
 
@@ -79,7 +81,7 @@ class _General:
     start: _State
     left: int
     live: frozenset[str]
-    open_before: frozenset[tuple[int, int, str, int]]
+    open_before: frozenset[_OpenAccess]
     restarts: int = 0
 
 
@@ -221,13 +223,14 @@ def _restore(block: Block, state: _State) -> None:
     block.times = list(state.times)
 
 
-def _open_accesses(block: Block) -> frozenset[tuple[int, int, str, int]]:
-    """Accesses to shared memory since the last barrier of all threads: region, place, kind and thread."""
-    found: set[tuple[int, int, str, int]] = set()
+def _open_accesses(block: Block) -> frozenset[_OpenAccess]:
+    """Accesses to shared memory since the last barrier of all threads."""
+    found: set[_OpenAccess] = set()
     for n, region in enumerate(block.shared.regions):
         for granule, past in region.history.items():
             kinds = (("store", past.writers), ("update", past.updates.values()), ("load", past.readers.values()))
-            found |= {(n, granule, kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch}
+            open_ones = ((kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch)
+            found |= {(n, region.granule_bytes, granule, kind, thread) for kind, thread in open_ones}
     return frozenset(found)
 
 
@@ -238,9 +241,11 @@ class _Guess:
         self.launch = launch
         self._general: dict[tuple[Term, Term], Term | None] = {}
         self._sums: dict[tuple[Term, Term], Term] = {}
+        self._is_lost = False
+        """Whether data in a live register change in a way that has no general form, as sums of integers do."""
 
     def state(self, now: _State, before: _State, live: frozenset[str]) -> _State | None:
-        """None: what lies in shared memory, or is on its way there, does not grow evenly."""
+        """None: data that are neither a float sum nor dead do not grow evenly."""
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
         for name, column in now.registers.items():
@@ -253,6 +258,8 @@ class _Guess:
                 registers[name] = [self._register(v, w, bits) for v, w in zip(column, old, strict=True)]
             else:
                 registers[name] = [_DEAD] * len(column)
+        if self._is_lost:
+            return None
         cells: list[dict[int, Stored]] = []
         for here, there in zip(now.cells, before.cells, strict=True):
             if here.keys() != there.keys():
@@ -301,6 +308,8 @@ class _Guess:
                 made = atom(_SUM, (self.launch.next_symbol(),))
                 self._sums[key] = self.launch.data.made(made, self.launch.data.kinds[now])
             return self._sums[key]
+        if value is None and isinstance(now, Term) and isinstance(before, Term):
+            self._is_lost = True
         return _DEAD if value is None else value
 
     def value(self, now: Value, before: Value, bits: int) -> Value | None:
@@ -353,7 +362,7 @@ def _is_same_place(a: Copy, b: Copy) -> bool:
 def _grow_alike(a: _State, b: _State) -> bool:
     """Whether all numbers of two general states grow by the same."""
     for name, column in a.registers.items():
-        for v, w in zip(column, b.registers[name], strict=True):
+        for v, w in zip(column, b.registers.get(name, column), strict=True):
             if isinstance(v, Placed) and (not isinstance(w, Placed) or v.of != w.of):
                 return False
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from math import inf
 
 from warploom.core import UnsupportedError
@@ -82,7 +81,7 @@ def run_launch(launch: Launch, steps: list[Step]) -> None:
     FaultError at the first fault; UnsupportedError for what is not followed.
     """
     gx, gy, gz = launch.grid
-    everywhere = ((x, y, z) for z, y, x in product(range(gz), range(gy), range(gx)))
+    everywhere = ((x, y, z) for z in range(gz) for y in range(gy) for x in range(gx))
     for position in everywhere if launch.first_block is None else (launch.first_block,):
         run = _BlockRun(Block(launch, position), steps)
         try:

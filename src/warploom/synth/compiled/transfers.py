@@ -207,7 +207,21 @@ class Transfers:
             self._need(region, size, index)
         if self.launch.places.moving.last:
             self._follow(block, thread, region, address, offset, size, what, index)
+        self._check_variable(block, thread, address, region, what, index)
         return region, offset
+
+    def _check_variable(self, block: Block, thread: int, address: int, region: Region, what: str, index: int) -> None:
+        """The address is one of this variable wherever variables lie, and not only as this run places them."""
+        known = self.launch.places.variables
+        of = tuple((n, c) for n, c in address.of if n in known) if isinstance(address, Placed) else ()
+        if of == ((region.name, 1),):
+            return
+        if len(of) == 1 and of[0][1] == 1:
+            message = f"expected a {what} inside {of[0][0]}, got one far outside of it"
+            raise block.fault("out of bounds", message, index, thread=thread, what=what, element=of[0][0])
+        raise self.launch.unsupported(
+            f"expected an address in one variable, got a {what} whose address depends on where variables lie in memory", index
+        )
 
     def check_aligned(self, block: Block, thread: int, region: Region, address: int, size: int, index: int) -> None:
         """FaultError for a load whose address is no multiple of `size` in some block, though it reads fewer bytes."""

@@ -29,7 +29,7 @@ from warploom.terms import (
     pack,
 )
 
-a, b, c, d = (atom("x", (i,)) for i in range(4))
+a, b, c, d = (atom("normal", (i,)) for i in range(4))  # no other test has made them in another order
 INT, REAL, XOR = algebra_for(i32), algebra_for(f32), algebra_for(u32, "xor/and")
 WORD = algebra_for(u8)
 

@@ -1,0 +1,170 @@
+"""Each refusal of a window has a backbone for which it alone refuses: without it, the answer would be a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from warploom.schedule.backbone import NoWindowError, Repetition, count_stored, evaluate_window, parse_backbone, points_of
+
+SUM = """\
+backbone sum
+axis k 4: 4
+input X f32 [4] strides [1]
+output Y f32 [1] strides [1]
+load_X[k] = load f32 X[k]
+init[] = move f32 0.0
+total[k] = add f32 load_X[k], carry(init; k)
+store_Y[] = store f32 total[] to Y[0]
+"""
+COPY = """\
+backbone copy
+axis i 4: 4
+input X f32 [4] strides [1]
+output Y f32 [4] strides [1]
+load_X[i] = load f32 X[i]
+store_Y[i] = store f32 load_X[i] to Y[i]
+"""
+FILL = """\
+backbone fill
+axis i 3: 3
+axis j 2: 2
+output Y f32 [3, 2] strides [2, 1]
+one[i, j] = move f32 1.0
+store_Y[i, j] = store f32 one[i, j] to Y[i, j]
+"""
+DIAGONAL = """\
+backbone diagonal
+axis i 3: 3
+output Y f32 [3, 3] strides [3, 1]
+one[i] = move f32 1.0
+store_Y[i] = store f32 one[i] to Y[i, i]
+"""
+ONE_STEP_A_POINT = Repetition(0, 0, 1, 4)
+
+
+def changed(text: str, changes: Mapping[str, str]) -> str:
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_the_sum_is_followed_step_by_step() -> None:
+    window = evaluate_window(parse_backbone(SUM), [(0, 4)], ONE_STEP_A_POINT)
+    assert [len(window.stored["Y"]), len(window.sums)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "message"),
+    [
+        pytest.param(SUM, {"add f32": "max f32"}, "expected a sum over k in total", id="a maximum is no sum"),
+        pytest.param(
+            SUM,
+            {"add f32 load_X[k], carry(init; k)": "fma f32 carry(init; k), load_X[k], 1.0"},
+            "expected a sum over k in total",
+            id="a product of all points is no sum",
+        ),
+        pytest.param(
+            SUM,
+            {"X[k]\n": "X[k - 1] else 0.0\n"},
+            "expected all points of k to be inside X",
+            id="the first step is outside of the array and the others are not",
+        ),
+        pytest.param(COPY, {}, "expected no store at each point of i", id="steps that store are not summed"),
+        pytest.param(
+            SUM,
+            {"total[] to": "load_X[] to"},
+            "expected store_Y to use its own point of k",
+            id="the last point is stored and not a sum",
+        ),
+        pytest.param(
+            SUM,
+            {"add f32 load_X[k]": "add f32 load_X[]"},
+            "expected total to use its own point of k",
+            id="each step adds the last point",
+        ),
+    ],
+)
+def test_what_is_no_sum_of_steps_is_refused(text: str, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(NoWindowError, match=message):
+        evaluate_window(parse_backbone(changed(text, changes)), [(0, 4)], ONE_STEP_A_POINT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "first", "count", "message"),
+    [
+        pytest.param(
+            {"load_X[i] to Y[i]\n": "load_X[i] to Y[i]\nload_Y[i] = load f32 Y[i]\nstore_2[i] = store f32 load_Y[i] to Y[i]\n"},
+            0,
+            4,
+            "expected Y to be written or read, got both",
+            id="an output that is read after it is written",
+        ),
+        pytest.param(
+            {"load_X[i] to": "load_X[] to"},
+            0,
+            1,
+            "expected store_Y to use its own point of i",
+            id="each part needs the last point of all parts",
+        ),
+    ],
+)
+def test_parts_that_need_values_of_others_are_refused(changes: dict[str, str], first: int, count: int, message: str) -> None:
+    with pytest.raises(NoWindowError, match=message):
+        evaluate_window(parse_backbone(changed(COPY, changes)), [(first, count)])
+
+
+def test_a_part_past_the_end_of_an_input_is_refused() -> None:
+    longer = parse_backbone(changed(COPY, {"output Y f32 [4]": "output Y f32 [5]"}))
+    with pytest.raises(IndexError, match="a load from 'X' leaves its shape"):
+        evaluate_window(longer, [(3, 2)])
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "message"),
+    [
+        pytest.param(
+            FILL,
+            {"to Y[i, j]\n": "to Y[i, j]\nstore_2[i, j] = store f32 one[i, j] to Y[i, j]\n"},
+            "expected one instruction that stores to Y, got 2",
+            id="two stores to the same places",
+        ),
+        pytest.param(FILL, {"output Y": "output Z", "to Y": "to Z"}, "stores to Y, got 0", id="no store"),
+        pytest.param(DIAGONAL, {}, "expected each place of Y to be stored once", id="a diagonal is not the square"),
+        pytest.param(
+            FILL, {"to Y[i, j]": "to Y[i + 1, j] else 0.0"}, "expected all stores to Y to be inside", id="last row outside"
+        ),
+        pytest.param(
+            FILL, {"to Y[i, j]": "to Y[i - 1, j] else 0.0"}, "expected all stores to Y to be inside", id="first row outside"
+        ),
+        pytest.param(
+            FILL,
+            {"to Y[i, j]": "to Y[i + j, j] else 0.0"},
+            "expected stores whose indices are single axes",
+            id="a skewed row that leaves the array",
+        ),
+        pytest.param(
+            FILL,
+            {"strides [2, 1]": "strides [1, 1]"},
+            "expected an array Y whose places have one index each",
+            id="rows that overlap",
+        ),
+    ],
+)
+def test_places_that_are_not_counted_are_refused(text: str, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(NoWindowError, match=message):
+        count_stored(parse_backbone(changed(text, changes)), "Y")
+
+
+def test_the_part_of_a_mirrored_store_is_refused() -> None:
+    """Y's first two places are stored at the points 3 and 2, Z's first at point 0."""
+    mirrored = {
+        "to Y[i]": "to Y[-i + 3]",
+        "output Y f32 [4] strides [1]\n": "output Y f32 [4] strides [1]\noutput Z f32 [4] strides [1]\n",
+        "store_Y": "store_Z[i] = store f32 load_X[i] to Z[i]\nstore_Y",
+    }
+    with pytest.raises(NoWindowError, match="expected stores whose indices grow with their axes"):
+        points_of(parse_backbone(changed(COPY, mirrored)), {"Y": np.array([0, 1]), "Z": np.array([0])})

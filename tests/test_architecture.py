@@ -61,3 +61,8 @@ def test_tests_mirror_the_packages() -> None:
     own = {"printed", "corpus", "fuzz", "interpreter"}
     folders = [p for p in (ROOT / "tests").rglob("*") if p.is_dir() and not {*own, "__pycache__"} & {*p.parts}]
     assert not [p for p in folders if not (ROOT / "src" / "warploom" / p.relative_to(ROOT / "tests")).is_dir()]
+
+
+def test_records_name_no_folder_of_a_machine() -> None:
+    for path in (ROOT / "benchmarks" / "results").glob("*.jsonl"):
+        assert not re.search(r"""[( "']/(work|home|root|tmp|usr|opt|Users)/""", path.read_text()), path.name

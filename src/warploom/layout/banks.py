@@ -14,7 +14,7 @@ import numpy as np
 
 from warploom.layout.accesses import LANES, Access, Ints
 from warploom.layout.tiles import Tile
-from warploom.machines import BANK_BYTES, BANKS
+from warploom.machines import BANK_BYTES, BANKS, go_in_pairs
 from warploom.machines import wavefronts as counted
 
 BANK_BITS = 8 * BANK_BYTES
@@ -67,17 +67,12 @@ def phases(tile: Tile, access: Access) -> Iterator[Ints]:
     """
     words = max(1, min(tile.bits * access.per_lane, 128) // BANK_BITS)
     for request in access.elements:
-        groups = words // 2 if words > 1 and (_are_alike(request, 1) or _are_alike(request, 2)) else words
+        first = request[None, :, 0]
+        groups = words // 2 if words > 1 and go_in_pairs(first, first >= 0)[0] else words
         for group in request.reshape(groups, LANES // groups, -1):
             active = group[group[:, 0] >= 0]
             if len(active):
                 yield active
-
-
-def _are_alike(request: Ints, step: int) -> bool:
-    first = request[:, 0]
-    other = first[np.arange(LANES) ^ step]
-    return bool(((first == other) | (first < 0) | (other < 0)).all())
 
 
 def chunk_bits(tile: Tile, accesses: Sequence[Access]) -> int:

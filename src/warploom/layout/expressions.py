@@ -17,13 +17,10 @@ from warploom.core import Diagnostic, Span, UserError
 from warploom.ctext import Text, binary, call, chain, conditional, unary
 from warploom.layout.accesses import Ints
 from warploom.layout.tiles import Tile
+from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON, numpy_function
 
 Language: TypeAlias = Literal["python", "cuda"]
-_OPERATORS: Mapping[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==",
-    ast.NotEq: "!=",
-}  # fmt: skip
+_SIGNS = {node: sign for node, sign in SIGN_OF.items() if sign != "/"}
 _LONGEST = 4000
 LARGEST = 1 << 40
 """Places, and what leads to them, stay below."""
@@ -47,12 +44,12 @@ def _check(node: ast.expr, text: str, names: tuple[str, ...]) -> None:
             return
         case ast.Name(id=name) if name in names:
             return
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
             parts = [left, right]
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=operand):
             parts = [operand]
         case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other) if (
-            type(op) in _OPERATORS
+            type(op) in SIGN_OF_COMPARISON
         ):
             parts = [left, right, body, other]
         case ast.Call(func=ast.Name(id="brev"), args=[inner, ast.Constant(value=int(bits))], keywords=[]) if 1 <= bits <= 31:
@@ -91,7 +88,7 @@ def evaluate(node: ast.expr, values: Mapping[str, Ints]) -> Ints:
         case ast.UnaryOp(operand=operand):
             return ~evaluate(operand, values)
         case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
-            holds = _apply(op, evaluate(left, values), evaluate(right, values))
+            holds = COMPARISONS[SIGN_OF_COMPARISON[type(op)]].holds(evaluate(left, values), evaluate(right, values))
             return np.where(holds, evaluate(body, values), evaluate(other, values))
         case ast.Call(args=[inner, ast.Constant(value=int(bits))]):
             given = evaluate(inner, values)
@@ -102,8 +99,8 @@ def evaluate(node: ast.expr, values: Mapping[str, Ints]) -> Ints:
             raise AssertionError(ast.dump(node))
 
 
-def _apply(op: ast.AST, left: Ints, right: Ints) -> Ints:
-    symbol = _OPERATORS[type(op)]
+def _apply(op: ast.operator, left: Ints, right: Ints) -> Ints:
+    symbol = _SIGNS[type(op)]
     if symbol in ("//", "%") and (right <= 0).any():
         raise _wrong("expected to divide by positive numbers", symbol, 0)
     if symbol in ("<<", ">>") and ((right < 0) | (right > 31)).any():
@@ -113,12 +110,7 @@ def _apply(op: ast.AST, left: Ints, right: Ints) -> Ints:
         reached = size[0] * 2.0 ** size[1] if symbol == "<<" else size[0] * size[1] if symbol == "*" else size[0] + size[1]
         if (reached >= LARGEST).any():
             raise _wrong("expected values below 2^40", symbol, 0)
-    function = {
-        "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "&": np.bitwise_and,
-        "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift, "<": np.less, "<=": np.less_equal,
-        ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
-    }[symbol]  # fmt: skip
-    return cast(Ints, function(left, right))
+    return cast(Ints, numpy_function(symbol)(left, right))
 
 
 def as_text(node: ast.expr, language: Language = "python") -> str:
@@ -135,7 +127,7 @@ def _printed(node: ast.expr, language: Language) -> Text:
         case ast.UnaryOp(op=op, operand=operand):
             return unary("-" if isinstance(op, ast.USub) else "~", _printed(operand, language))
         case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
-            test = binary(_OPERATORS[type(op)], _printed(left, language), _printed(right, language))
+            test = binary(SIGN_OF_COMPARISON[type(op)], _printed(left, language), _printed(right, language))
             if language == "cuda":
                 return conditional(test, _printed(body, language), _printed(other, language))
             return Text(f"{_printed(body, language).text} if {test.text} else {_printed(other, language).text}", 0)
@@ -146,7 +138,7 @@ def _printed(node: ast.expr, language: Language) -> Text:
         case ast.BinOp(op=ast.BitXor()):
             return chain("^", [_printed(part, language) for part in _summands(node, language)])
         case ast.BinOp(left=left, op=op, right=right):
-            symbol = _OPERATORS[type(op)]
+            symbol = _SIGNS[type(op)]
             level = {"//": "*", "%": "*"}.get(symbol, symbol)
             found = binary(level, _printed(left, language), _printed(right, language), inner=0 if level in "*+-" else 14)
             if level == symbol:

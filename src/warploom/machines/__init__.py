@@ -4,7 +4,17 @@ Takes the name of an architecture (`sm_90`). Gives its row (`Architecture`), the
 that an access to shared memory takes, and the figures of a CPU core. Open `gpu.py` first: a new architecture is one row there.
 """
 
-from warploom.machines.banks import BANK_BYTES, BANKS, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES, lines, passes, wavefronts
+from warploom.machines.banks import (
+    BANK_BYTES,
+    BANKS,
+    LINE_BYTES,
+    SECTOR_BYTES,
+    WIDEST_BYTES,
+    go_in_pairs,
+    lines,
+    passes,
+    wavefronts,
+)
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
 from warploom.machines.figures import SOURCES, Figure, Quantity, RowError
@@ -25,7 +35,8 @@ from warploom.machines.occupancy import occupancy, resident_warps
 __all__ = [
     "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
     "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
-    "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "lines", "nearest_architecture", "occupancy",
+    "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "go_in_pairs", "lines", "nearest_architecture",
+    "occupancy",
     "passes",
     "resident_warps", "system_caches", "usable_cores", "wavefronts",
 ]  # fmt: skip

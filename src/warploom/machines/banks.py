@@ -48,11 +48,16 @@ def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
     words_each = max(1, size_bytes // BANK_BYTES)
     if words_each == 1 or addresses.shape[1] % 4:
         return _by_groups(addresses, active, words_each, 1)
-    together = _are_alike(addresses, active, 1) | _are_alike(addresses, active, 2)
+    together = go_in_pairs(addresses, active)
     alone = ~together
     return _by_groups(addresses[alone], active[alone], words_each, words_each) + _by_groups(
         addresses[together], active[together], words_each, words_each // 2
     )
+
+
+def go_in_pairs(places: _Ints, active: _Masks) -> _Masks:
+    """By request of 8 or 16 bytes a lane, whether every two neighbours ask for one place: then twice as many lanes go together."""
+    return _are_alike(places, active, 1) | _are_alike(places, active, 2)
 
 
 def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:

@@ -36,7 +36,5 @@ __all__ = [
     "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
     "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
     "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "go_in_pairs", "lines", "nearest_architecture",
-    "occupancy",
-    "passes",
-    "resident_warps", "system_caches", "usable_cores", "wavefronts",
+    "occupancy", "passes", "resident_warps", "system_caches", "usable_cores", "wavefronts",
 ]  # fmt: skip

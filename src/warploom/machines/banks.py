@@ -56,7 +56,7 @@ def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
 
 
 def go_in_pairs(places: _Ints, active: _Masks) -> _Masks:
-    """By request of 8 or 16 bytes a lane, whether every two neighbours ask for one place: then twice as many lanes go together."""
+    """Whether every two neighbours ask for one place, by request of 8 or 16 bytes a lane: twice as many lanes go together."""
     return _are_alike(places, active, 1) | _are_alike(places, active, 2)
 
 

@@ -297,7 +297,7 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
         for axis, (by, (first, count)) in enumerate(zip(corner, window.points, strict=True)):
             if not 0 <= first + by <= backbone.axes[axis].size - count:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
-    for number, instruction in enumerate(backbone.instructions):
+    for instruction in backbone.instructions:
         access = instruction.access
         if access is None:
             continue
@@ -309,8 +309,8 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
             if region.name not in moves and by:
                 raise NoWindowError(f"expected accesses to {region.name}, got none in the kernel")
             if region.name in moves and by != moves[region.name][n]:
-                name = backbone.instructions[number].name
-                raise NoWindowError(f"{name} moves by {by} elements from block to block, the kernel's by {moves[region.name][n]}")
+                theirs = moves[region.name][n]
+                raise NoWindowError(f"{instruction.name} moves by {by} elements from block to block, the kernel's by {theirs}")
         _check_inside_alike(backbone, access, instruction.axes, window.points, corners)
 
 
@@ -327,10 +327,7 @@ def _axis_shifts(backbone: Backbone, moves: Mapping[str, int]) -> list[int]:
             continue
         _check_injective(region)
         left = moves[region.name]
-        order = sorted(range(len(region.shape)), key=lambda d: -region.strides[d])
-        for dimension in order:
-            stride = region.strides[dimension]
-            axis, coefficient, _ = _axes_of(access)[dimension]
+        for stride, (axis, coefficient, _) in sorted(zip(region.strides, _axes_of(access), strict=True), key=lambda d: -d[0]):
             step = _nearest(left, stride) if axis is not None else 0
             left -= step * stride
             if axis is None:
@@ -371,8 +368,8 @@ def _check_inside_alike(
         return
     for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
         by = [_shift(index.terms, corner) for corner in corners]
-        low = index.constant + sum(min(c * points[a][0], c * (points[a][0] + points[a][1] - 1)) for a, c in index.terms)
-        high = index.constant + sum(max(c * points[a][0], c * (points[a][0] + points[a][1] - 1)) for a, c in index.terms)
+        first = _shift(index.terms, [start for start, _ in points])
+        low, high = (first + end for end in index.span(lambda axis: points[axis][1] - 1))
         if set(by) == {0} or (low + min(by) >= 0 and high + max(by) < size):
             continue
         values = [

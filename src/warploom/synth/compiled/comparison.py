@@ -68,6 +68,8 @@ class Difference:
     found: str
     line: int | None
     """Line of the store that left it; None when nothing was stored."""
+    numbers: tuple[tuple[Term, int], ...] | None = None
+    """Elements and numbers for them at which the two terms differ; the others may be any. None: what is there is undefined."""
 
     def __str__(self) -> str:
         where = f" (stored in line {self.line})" if self.line is not None else ""
@@ -174,14 +176,14 @@ class Comparison:
         operators = frozenset(self.operators)
         try:
             for pair in self._unsettled(pairs):
-                settled = self._same(pair, kinds)
+                settled, numbers = self._same(pair, kinds)
                 if settled == "equal":
                     continue
                 element = pair.element
                 expected, found = self._wanted(element, pair.want), self._text(pair.left)
                 if element.line is None:
                     found += " (its content before: nothing is stored here)"
-                told = Difference(element.array, element.index, expected, found, element.line)
+                told = Difference(element.array, element.index, expected, found, element.line, numbers)
                 if settled == "different":
                     return Outcome("different", told, operators)
                 open_element = open_element or told
@@ -221,25 +223,27 @@ class Comparison:
         equal = equal_sums([(p.left, p.right) for p in pairs], self.normaliser)
         return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
 
-    def _same(self, pair: _Pair, kinds: Mapping[Term, DType]) -> Literal["equal", "different", "open"]:
+    def _same(
+        self, pair: _Pair, kinds: Mapping[Term, DType]
+    ) -> tuple[Literal["equal", "different", "open"], tuple[tuple[Term, int], ...]]:
         lanes = pair.element.dtype.lanes
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
             left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
             if self.normaliser.canonical(left) is not self.normaliser.canonical(right):
-                if self._told_apart(got, want, kinds):
-                    return "different"
+                if (numbers := self._told_apart(got, want, kinds)) is not None:
+                    return "different", tuple(numbers.items())
                 outcome = "open"
-        return outcome
+        return outcome, ()
 
-    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> bool:
-        """Whether some numbers give the terms different values."""
+    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> dict[Term, int] | None:
+        """Numbers that give the terms different values."""
         dtype = self.algebra.dtype
         is_exact_algebra = self.algebra.modulus_bits == 0
         context = f64 if is_exact_algebra else dtype
         is_spec = self._wanted_kinds is None
         if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
-            return False  # a spec on signed and unsigned words leaves open which order it means
+            return None  # a spec on signed and unsigned words leaves open which order it means
         rng = random.Random(0)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
@@ -252,7 +256,7 @@ class Comparison:
 
             wanted = self._value_of_wanted(want, context, number_of)
             if wanted is None:
-                return False
+                return None
             found = value_of(got, kinds, number_of)
             if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
                 others = evaluate([got], context, number_of, casts=True)
@@ -260,8 +264,8 @@ class Comparison:
             if found is not None and not dtype.is_float:
                 found = wrapped(int(found), dtype)
             if found is not None and _differ(wanted, found, numbers.values(), dtype):
-                return True
-        return False
+                return numbers
+        return None
 
     def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
         """What is wanted, for these numbers: of a spec as its text says, of another kernel in the types that it computed in."""

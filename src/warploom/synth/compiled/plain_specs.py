@@ -55,7 +55,7 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
         with strict_comparisons():
             call_spec(
                 readable(spec, stores.conversion),
-                _interface(arguments),
+                interface_of(arguments),
                 arrays,
                 numbers,
                 {"min": _least, "max": _greatest, "abs": absolute},
@@ -106,7 +106,7 @@ def _laws(scalar: DType, algebra: str | None) -> Algebra:
         return algebra_for(scalar)
 
 
-def _interface(arguments: tuple[Argument, ...]) -> Kernel:
+def interface_of(arguments: tuple[Argument, ...]) -> Kernel:
     """The parameters as those of a kernel, for messages."""
     params = tuple(
         Param(a.name, "global", a.dtype, tuple(IndexConst(n) for n in a.shape), is_output=True)

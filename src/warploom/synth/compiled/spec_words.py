@@ -24,7 +24,7 @@ from warploom.terms import Term, apply
 _SELECT, _WHOLE = "_warploom_select", "_warploom_whole"
 _GUARDED, _KEPT, _VALUE = "_warploom_guarded", "_warploom_kept", "_warploom_value"
 
-_TYPES = {
+TYPES = {
     f"{word}{bits}": BY_NAME[f"{letter}{bits}"]
     for word, letter in (("int", "i"), ("uint", "u"), ("float", "f"))
     for bits in (8, 16, 32, 64)
@@ -68,7 +68,7 @@ class _Functions:
         found = getattr(self._module, name)
         if name in FUNCTIONS:
             return _function(partial(apply, FUNCTIONS[name].sign), found)
-        dtype = _TYPES.get(name)
+        dtype = TYPES.get(name)
         return found if dtype is None else _function(partial(self._converted_to, dtype), found)
 
     def _converted_to(self, dtype: DType, term: Term) -> Term:

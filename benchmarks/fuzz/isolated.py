@@ -211,7 +211,7 @@ def _judged(out: str, err: str, code: int) -> Ending:
         status, reason = str(line["status"]), str(line.get("reason", ""))
         if status != "solved" and not reason:
             return Ending("contract", f"{status} without a reason")
-        if "internal error" in reason or "AssertionError" in reason:
+        if any(told in reason for told in ("internal error", "AssertionError", "bug of Warploom")):
             return Ending("internal", reason[:500])
         if line["verdict"] == "proved" and status == "error":
             return Ending("contract", "proved and error")
@@ -327,6 +327,9 @@ def _certificate(what: Given, folder: Path) -> Ending:
     try:
         given_tile = tile(f"{size['rows']}x{size['columns']}:b{size['bits']}")
         found = map_of_text(text, given_tile) if isinstance(text, str) else map_of_array(np.array(text), given_tile)
+    except UserError:
+        return Ending("confirmed, another way to write it")
+    try:
         named = [(entry, access(entry["name"], given_tile)) for entry in document["accesses"] if "elements" not in entry]
     except UserError as error:
         return Ending("confirmed, unasked", f"confirmed, but refused as a question: {error.diagnostics[0].message[:200]}")

@@ -6,9 +6,9 @@ for each kernel, a `Model` of its decisions for any search, and what is wrong wi
 """
 
 from warploom.solve.notation.declare import Described, declare
-from warploom.solve.notation.kernels import Decisions, decisions_of
+from warploom.solve.notation.kernels import Assignment, Decisions, decisions_of
 from warploom.solve.notation.meaning import broken
 from warploom.solve.notation.parse import parse, read
 from warploom.solve.notation.tree import Description, Kernel
 
-__all__ = ["Decisions", "Described", "Description", "Kernel", "broken", "decisions_of", "declare", "parse", "read"]
+__all__ = ["Assignment", "Decisions", "Described", "Description", "Kernel", "broken", "decisions_of", "declare", "parse", "read"]

@@ -10,11 +10,8 @@ import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.limits import current
-from warploom.solve import Budget, search
-from warploom.solve.model import Cost
-from warploom.solve.notation import Decisions, Described, Description, Kernel, broken, decisions_of, declare, read
-from warploom.solve.notation.kernels import Assignment
-from warploom.solve.search.spending import StopSearchError
+from warploom.solve import Budget, Cost, StopSearchError, search
+from warploom.solve.notation import Assignment, Decisions, Described, Description, Kernel, broken, decisions_of, declare, read
 from warploom.solve.space import Candidate
 from warploom.tools.command.guard import guarded
 from warploom.tools.command.interrupts import Interrupts

@@ -16,7 +16,7 @@ loop-meaning  Python functions of `tests.scan.fuzz`: what the reader of scan loo
 loop-proofs   the same functions, simpler ones: what is proved of them, against CPython
 fronts        N changed inputs, shared out to the kinds of `benchmarks.fuzz.fronts`, each a command in a process with limits;
               a kind by itself: --sketches, --loops, --operators, --emits, --pictures, --dataflow, --ptx-commands, --tensors,
-              --settings, --replays, --journals, --caches, --layouts, --maps, --certificates, --templates, --papers
+              --settings, --replays, --journals, --caches, --layouts, --maps, --certificates, --templates, --papers, --choices
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 SHARES: dict[str, float] = {
     "ptx-commands": 0.195, "pictures": 0.12, "journals": 0.12, "maps": 0.12, "certificates": 0.1, "layouts": 0.07,
-    "templates": 0.06, "papers": 0.06, "replays": 0.06, "dataflow": 0.03, "sketches": 0.015, "operators": 0.015,
+    "templates": 0.06, "papers": 0.06, "replays": 0.06, "dataflow": 0.02, "choices": 0.01, "sketches": 0.015, "operators": 0.015,
     "caches": 0.01, "tensors": 0.01, "settings": 0.005, "loops": 0.005, "emits": 0.005,
 }  # fmt: skip
 """Of --fronts: the cheaper a case, the more of them."""

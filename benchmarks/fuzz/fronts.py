@@ -193,6 +193,13 @@ def _pictures() -> tuple[list[str], Vocabulary]:
 
 
 @cache
+def _descriptions() -> tuple[list[str], Vocabulary]:
+    texts = [p.read_text(encoding="utf-8") for p in sorted((ROOT / "examples/papers/telamon").glob("*.choices"))]
+    texts += re.findall(r"```choices\n(.*?)```", (ROOT / "docs/choices.md").read_text(encoding="utf-8"), re.S)
+    return texts, vocabulary(texts, NUMBERS)
+
+
+@cache
 def _programs() -> tuple[list[str], Vocabulary]:
     texts = [p.read_text(encoding="utf-8") for p in sorted((ROOT / "examples/dataflow").glob("*.swflow"))]
     blocks = (ROOT / "docs/dataflow.md").read_text(encoding="utf-8") + (ROOT / "docs/dataflow-sets.md").read_text(
@@ -219,6 +226,11 @@ def _picture(rng: random.Random) -> Given:
     text = changed(rng.choice(texts), rng, words)
     flags = [f for f in ("--backward", "--segmented", "--exclusive") if rng.random() < 0.1]
     return Given({"given.txt": text}, ["scan", "network", "given.txt", *JSON, *flags])
+
+
+def _description(rng: random.Random) -> Given:
+    texts, words = _descriptions()
+    return Given({"given.choices": changed(rng.choice(texts), rng, words)}, ["choices", "given.choices", "--most", "20", *JSON])
 
 
 def _program(rng: random.Random) -> Given:
@@ -268,6 +280,7 @@ FRONTS: dict[str, Callable[[random.Random], Given]] = {
     "emits": _python(_loops, _emit),
     "pictures": _picture,
     "dataflow": _program,
+    "choices": _description,
     "ptx-commands": _ptx_command,
     "tensors": _python(_tensors, _explore),
     "settings": _setting,

@@ -392,8 +392,9 @@ def _keep_spaces() -> None:
     from warploom.tools.explore import choices, replay
 
     for module in (choices, replay):
-        if not hasattr(module.kernel_space, "cache_info"):
-            module.kernel_space = lru_cache(16)(module.kernel_space)  # type: ignore[assignment]
+        made = getattr(module, "kernel_space", None)
+        if made is not None and not hasattr(made, "cache_info"):
+            module.kernel_space = lru_cache(16)(made)  # type: ignore[attr-defined]
 
 
 __all__ = ["Ending", "endings", "run", "warm"]

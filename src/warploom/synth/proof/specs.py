@@ -63,7 +63,9 @@ def _extent(expr: IndexExpr, sizes: Mapping[str, int], kernel: Kernel) -> int:
             if op in ("//", "%") and b == 0:
                 at = f" at {', '.join(f'{s} = {v}' for s, v in sizes.items())}" if sizes else ""
                 raise UserError(
-                    Diagnostic("SHAPE_UNSUPPORTED", f"expected extents without a division by zero, got {a} {op} 0{at}", kernel.span)
+                    Diagnostic(
+                        "SHAPE_UNSUPPORTED", f"expected extents without a division by zero, got {a} {op} 0{at}", kernel.span
+                    )
                 )
             match op:
                 case "+":

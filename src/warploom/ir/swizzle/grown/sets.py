@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from warploom.ir.kernel.nodes import IndexExpr
+from warploom.ir.kernel.nodes import IndexConst, IndexExpr
 from warploom.ir.swizzle.compositions import Composition
 from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, distinct
 from warploom.ir.swizzle.grown.candidates import Candidates, candidates
@@ -20,7 +20,7 @@ from warploom.ir.swizzle.grown.expressions import expression
 from warploom.ir.swizzle.grown.forms import forms
 from warploom.ir.swizzle.grown.listing import LENGTH
 
-MOST = 300_000
+MOST = 100_000
 """Compositions of one hole: their greatest price is chosen so."""
 UNLISTED = 1 << 62
 """Stands for the number of functions that nobody counts."""
@@ -107,24 +107,24 @@ class LongSet:
         return UNLISTED
 
     def matching(self, allowed: BoolArray) -> Functions | None:
+        short = self.short
         freedom = allowed.sum(axis=1)
-        if (freedom == 0).any():
-            return self.short.matching(allowed)
+        if (freedom == 0).any() or (self.points < short.size * short.parameters and (freedom == 1).all()):
+            return short.matching(allowed)
         if (freedom > 1).any():
             return None
-        found = self.short.matching(allowed)
-        if found is None or len(found) or self.points < self.short.size * self.short.parameters:
-            return found
         values: IntArray = allowed.argmax(axis=1)
-        best = self._cheapest(values)
+        table = np.empty((short.size, short.parameters), np.int64)
+        table[tuple(short.place.T)] = values
+        best = self._cheapest(table)
         if best is None:
-            return found
-        cost = best.cost(self.short.size, self.short.parameters)
-        written = expression(best, self.short.size, self.short.parameters)
+            return Functions(np.zeros((0, self.points), np.int16), np.zeros(0, np.int64), IndexConst, np.zeros(0, np.int64))
+        written = expression(best, *table.shape)
+        cost = best.cost(*table.shape)
         return Functions(values[None, :].astype(np.int16), np.array([cost]), lambda row: written, np.zeros(1, np.int64))
 
-    def _cheapest(self, values: IntArray) -> Composition | None:
-        table = np.empty((self.short.size, self.short.parameters), np.int64)
-        table[tuple(self.short.place.T)] = values
-        sizes = table.shape
-        return min(forms(table, "i", *sizes), key=lambda form: form.cost(*sizes), default=None)
+    def _cheapest(self, table: IntArray) -> Composition | None:
+        known = self.short.listed.find(table)
+        if known is not None:
+            return self.short.listed.composition(known, "i")
+        return min(forms(table, "i", *table.shape), key=lambda form: form.cost(*table.shape), default=None)

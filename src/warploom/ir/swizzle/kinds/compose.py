@@ -21,7 +21,7 @@ class Compose(HoleKind):
     word = staticmethod(compose)
     notes = """a composition of the primitives that the paper grows its grammar by, for index i of n with parameter k, both
   below 64: `rot`, `fan`, `group`, `unit`, `xor`, and `cm2linear`, which switches the two ([transposes.md](transposes.md)).
-  Space 1: one primitive. From space 2 on: up to two, of any price at which there are at most 300,000. `grammar="long"`, in
+  Space 1: one primitive. From space 2 on: up to two, of any price at which there are at most 100,000. `grammar="long"`, in
   space 3: and up to five, where the other holes leave one value for each i and k; the values are then taken apart."""
     operands = ("i", "k")
     grammars = ("full", "long")
@@ -38,8 +38,8 @@ class Compose(HoleKind):
     def functions(self, hole: Hole, points: IntArray, space: int) -> FunctionSet:
         least, most = int(points[:, 1].min()), int(points[:, 1].max())
         if least < 0 or most >= PARAMETERS:
-            message = f"expected a parameter k from 0 to {PARAMETERS - 1}, got {least if least < 0 else most}"
-            raise UnsupportedError(Diagnostic("TOO_LARGE", message, hole.span, f"Write compose(i, n, k % {PARAMETERS})."))
+            message = f"expected a parameter from 0 to {PARAMETERS - 1}, got {least if least < 0 else most}"
+            raise UnsupportedError(Diagnostic("TOO_LARGE", message, hole.span, "Use fewer of them, or a remainder."))
         short = ShortSet(hole.n, points, min(space, LENGTH))
         return LongSet(short) if space > LENGTH and hole.grammar == "long" else short
 

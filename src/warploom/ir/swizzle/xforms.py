@@ -20,7 +20,7 @@ import numpy as np
 
 from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
 from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexExpr
-from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct
+from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct, row_blocks
 from warploom.ir.swizzle.sums import ModularSum, quotient, remainder
 
 
@@ -201,19 +201,23 @@ class XformSet:
         if not kept:
             empty = np.zeros(0, np.int64)
             return Functions(np.zeros((0, self.points), np.int16), empty, self._expression_of(np.zeros((0, 4), np.int64)), empty)
-        blocks: list[Tables] = []
+        total, done = sum(len(numbers) for numbers, _ in kept), 0
+        stacked: Tables = np.empty((total, self.points), np.int16)
         costs: list[IntArray] = []
         params: list[IntArray] = []
         for numbers, rotations in kept:
             modulus = self._fans[int(numbers[0])].modulus
             tables, settings = self._rotation_tables(modulus)
-            turned: Tables = self._fanned[numbers] + tables.astype(np.int16)[rotations][:, self._k_of_point]
-            turned -= np.int16(modulus) * (turned >= modulus)
-            turned += self._base[numbers]
-            blocks.append(turned)
+            amounts = tables.astype(np.int16)
+            for block in row_blocks(len(numbers), self.points):
+                turned: Tables = self._fanned[numbers[block]] + amounts[rotations[block]][:, self._k_of_point]
+                turned -= np.int16(modulus) * (turned >= modulus)
+                turned += self._base[numbers[block]]
+                stacked[done : done + len(turned)] = turned
+                done += len(turned)
             costs.append(settings[rotations, 3] + self._fan_costs[numbers] - self._spared(numbers, settings[rotations]))
             params.append(np.column_stack([numbers, settings[rotations, :3]]))
-        stacked, all_costs, all_params = np.concatenate(blocks), np.concatenate(costs), np.concatenate(params)
+        all_costs, all_params = np.concatenate(costs), np.concatenate(params)
         keep = distinct(stacked, all_costs)
         return Functions(stacked[keep], all_costs[keep], self._expression_of(all_params), keep)
 

@@ -10,10 +10,8 @@ for kind, deep in (("tf32", 8), ("f16", 16), ("e4m3", 32), ("e2m1", 64)):
     source, destination = f"mma:m16n8k{deep}:C:{kind}", f"mma:m16n8k{deep}:A:{kind}"
     fixed = wl.exchange(source, destination)
     free = wl.exchange(source, destination, free=["k"])
-    print(
-        f"{kind}: {fixed.shuffles} shuffles (at least {fixed.least_shuffles}), {fixed.selects} selects, {fixed.permutes} permutes;",
-        end=" ",
-    )
+    print(f"{kind}: {fixed.shuffles} shuffles (at least {fixed.least_shuffles}),", end=" ")
+    print(f"{fixed.selects} selects, {fixed.permutes} permutes;", end=" ")
     print(f"k renamed: {free.shuffles} shuffles, {free.selects} selects, {free.permutes} permutes")
     if kind == "e4m3":
         print("  k:", free.renaming["k"][:8], "...;", free.line["other_side"]["k"])

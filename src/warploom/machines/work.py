@@ -26,13 +26,13 @@ Unit: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Accesses of warps to global memory that are alike."""
+    """Accesses of warps that are alike, to global or shared memory."""
 
     times: float
     sectors: float
-    """Sectors that one of them touches."""
+    """Sectors of global memory that one of them touches."""
     lines: float = 0.0
-    """Lines that one of them touches, one a cycle; 0: no more than its sectors fill."""
+    """Lines that one of them touches, or its wavefronts in shared memory, one a cycle; 0: no more than its sectors fill."""
     is_store: bool = False
     is_read_only: bool = False
     """`ld.global.nc`."""
@@ -51,7 +51,7 @@ class Work:
     """Exponentials, logarithms, reciprocals and their like."""
     requests: tuple[Requests, ...] = ()
     wavefronts: float = 0.0
-    """Passes of shared memory, and others through the load and store units, one a cycle."""
+    """Passes of shared memory, one a cycle, where it is not known which requests they are of."""
     shuffles: float = 0.0
     barriers: float = 0.0
     """Warps that arrive at a barrier."""

@@ -6,7 +6,7 @@ No bound: `schedule.bound` gives that. Pipes overlap imperfectly, so that the pa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds, Work, resident_warps, usual
@@ -24,6 +24,7 @@ STREAMED = 0.92
 """Share of the memory bandwidth of data sheets that kernels reach which only stream (axpy and copies: 90 to 93%)."""
 CODE = 6000
 """Instructions that stay in the instruction caches."""
+NOTHING = Work()
 OWN_REGISTERS = 24
 """Registers of a thread for addresses and indices."""
 
@@ -36,6 +37,8 @@ class Modelled:
     launch_ns: float
     parts: tuple[tuple[str, float], ...]
     """Nanoseconds that each part would take by itself, the longest first."""
+    least: Mapping[str, float]
+    """Nanoseconds of each part in the lower bound, where that was given."""
     registers: int
     """Estimated registers of a thread."""
     blocks_per_core: int
@@ -52,15 +55,20 @@ class Modelled:
             f"{self.blocks} blocks of {self.threads} threads, about {self.registers} registers, {self.blocks_per_core} per core"
         )
         lines = [f"about {self.time_ms * 1e3:.3g} µs by the model, {self.launch_ns / 1e3:.3g} µs of it the launch ({launch})"]
-        return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
+        for name, time in self.parts[:4]:
+            if time > 0.0:
+                least = f" (at least {self.least[name] / 1e3:.3g} µs)" if self.least[name] > 0.0 else ""
+                lines.append(f"  {time / 1e3:.3g} µs  {name}{least}")
+        return "\n".join(lines)
 
 
 _KEPLER = "sm_35"
 """Stands for compute capability 3.0 (`k4000`), whose multiprocessors hold as many warps and have as many lanes."""
 
 
-def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
-    """Modelled time of a kernel on a CUDA target. `bound_ms` is its lower bound, below which its time never is."""
+def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
+    """Modelled time of a kernel on a CUDA target. `least` is its least work: its time is never below what that takes at the
+    highest speeds."""
     on = ARCHITECTURES[target.name if target.name in ARCHITECTURES else _KEPLER]
     rates = target.rates
     clock = rates.clock_ghz
@@ -90,10 +98,10 @@ def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
     speeds = speeds_of(target, on)
     parts: dict[str, float] = {unit: cycles / clock for unit, cycles in speeds.cycles(work).items()}
     time_ms = speeds.time_ns(work, SHARPNESS) / 1e6
-    if time_ms < bound_ms:
-        parts["the lower bound"] = bound_ms * 1e6 - rates.launch_ns
+    lowest: dict[str, float] = {unit: cycles / clock for unit, cycles in rates.speeds.cycles(least).items()}
+    time_ms = max(time_ms, rates.speeds.time_ns(least) / 1e6)
     listed = tuple(sorted(parts.items(), key=lambda p: -p[1]))
-    return Modelled(max(time_ms, bound_ms), rates.launch_ns, listed, wanted, fitting, blocks, threads.count, per_block, traffic)
+    return Modelled(time_ms, rates.launch_ns, listed, lowest, wanted, fitting, blocks, threads.count, per_block, traffic)
 
 
 def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:

@@ -35,16 +35,15 @@ from warploom.schedule.nest import (
     statements,
     threads_of,
 )
+from warploom.schedule.targets import INSTRUCTIONS, LOOP_INSTRUCTIONS
 
-_SPECIAL: dict[Cost, int] = {"special": 2, "root": 2, "tanh": 1, "quotient": 8}
-SPECIAL = {operator: _SPECIAL[row.cost] for operator, row in ROWS.items() if row.cost in _SPECIAL}
-"""Instructions of operations that have none of their own, at least; one of them is of the special units."""
+_SPECIAL_COSTS: frozenset[Cost] = frozenset({"special", "root", "tanh", "quotient"})
+SPECIAL = {operator: INSTRUCTIONS[row.cost].usual for operator, row in ROWS.items() if row.cost in _SPECIAL_COSTS}
+"""Instructions of operations that the special units take part in; one of them is theirs."""
 OWN_PLACES = 32
 """Turns of unrolled loops whose partial results have places of their own."""
 START_INSTRUCTIONS = 30.0
 """Instructions of a warp for parameters, indices and first addresses, estimated."""
-LOOP_CONTROL = 3
-"""Instructions of an iteration: add, compare, branch."""
 
 
 def work_of(nest: Nest) -> Work:
@@ -125,7 +124,9 @@ def _access(
     edges = _edges(memory.guards, warps) * repeats
     if buffer.space is Space.SHARED:
         moved = float(wavefronts(threads, running, memory, size, lanes) * repeats)
-        return Work(issued=edges + (0.0 if is_copy else requests), wavefronts=moved)
+        if is_copy:
+            return Work(issued=edges, wavefronts=moved)
+        return Work(issued=edges + requests, requests=(Requests(requests, 0.0, moved / requests),))
     lines = float(lines_touched(threads, running, memory, size, lanes, LINE_BYTES) * repeats)
     sectors = float(lines_touched(threads, running, memory, size, lanes, SECTOR_BYTES) * repeats)
     wide = max(lines, requests * size * lanes * WARP / LINE_BYTES)
@@ -184,7 +185,8 @@ def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ..
             reads = how.left * size // WIDEST_BYTES if is_wide else how.left
             waves = reads * (WIDEST_BYTES // BANK_BYTES // 2 if is_wide else 1)  # all lanes ask for one place
             arrivals = (2 if _is_reused(around) else 1) * warps
-            through = Work(issued=warps * (1 + reads) + 2 * warps, wavefronts=warps * (1 + waves))
+            put, got = Requests(warps, 0.0, 1.0), Requests(warps * reads, 0.0, waves / reads)
+            through = Work(issued=warps * (1 + reads) + 2 * warps, requests=(put, got))
             work = work + _arriving(arrivals) + through + _arithmetic(nest, node.target, warps * (how.left - 1))
     return work.times(lanes)
 
@@ -213,5 +215,5 @@ def _control(nest: Nest, threads: Threads) -> Work:
                 moving.setdefault(inner.number, set()).add((statement.memory.buffer, terms, is_shared))
     for number, rounds in around.items():
         addresses = sum(1 if is_shared else 2 for _, _, is_shared in moving.get(number, ()))
-        total = total + Work(issued=float(LOOP_CONTROL + addresses)).times(rounds * threads.warps)
+        total = total + Work(issued=float(LOOP_INSTRUCTIONS.usual + addresses)).times(rounds * threads.warps)
     return total

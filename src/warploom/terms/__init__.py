@@ -29,9 +29,11 @@ from warploom.terms.term import (
     to_operand,
 )
 from warploom.terms.text import element_text, term_text
-from warploom.terms.usage import Usage, operations
+from warploom.terms.usage import DIVISORS, IN_RANGE, Usage, operations
 
 __all__ = [
+    "DIVISORS",
+    "IN_RANGE",
     "LARGEST_FORM",
     "PARTIAL",
     "Algebra",

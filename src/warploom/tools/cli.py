@@ -92,6 +92,10 @@ _COMMANDS = {
         "warploom.tools.layout.command:check_layout_command",
         "Say whether a map of a tile in shared memory is right and as good as any, or give a better one.",
     ),
+    "choices": Later(
+        "warploom.tools.choices.command:choices_command",
+        "Read choices and requirements in the language of Telamon's paper, and count the implementations of its kernels.",
+    ),
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
 from typing import Any, Literal
@@ -56,9 +56,12 @@ class Wanted:
     """Flags of the elements that the spec stored to."""
     algebra: Algebra
     kinds: Mapping[Term, DType] | None = None
-    """The types in which another kernel computed the terms; None: a spec wants them."""
-    is_untyped: bool = False
-    """Whether a spec says nothing of the types in which it computes."""
+    """The types in which the terms are computed, where they are the machine's; None: a spec on real numbers, or one of which
+    `terms.Stored` wrote out the conversions."""
+    ordered_kinds: frozenset[DType] = frozenset()
+    """Types of integers in which the terms take a smaller or larger value or shift to the right."""
+    notes: set[str] = field(default_factory=set[str])
+    """What the domain must say of the data for which the spec has a meaning."""
     of_some: Mapping[int, Term] | None = None
     """In place of `terms`: what the spec stores, by element, of which the run need only have stored some."""
 
@@ -135,9 +138,9 @@ def judged(
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
-        comparison = Comparison(want.algebra, types, run.data.ordered_kinds, is_untyped=want.is_untyped)
+        comparison = Comparison(want.algebra, types, run.data.ordered_kinds | want.ordered_kinds)
         outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
-        domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
+        domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes | want.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)
             return _sure(replace(worst, verdict="refuted", reason=told, difference=outcome.difference), run.notes)

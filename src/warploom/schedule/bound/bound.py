@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from warploom.machines import Work
+from warploom.machines import Work, joined
 from warploom.schedule.backbone import Scope
 from warploom.schedule.bound.explain import Explanation, explanation
 from warploom.schedule.bound.guess import guess
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from warploom.schedule.nest import Nest
     from warploom.solve.space import Candidate
 
-SECOND, OTHERS = 0.5, 0.25
-"""Shares of what waiting behind the longest is not hidden by it."""
+CPU_SHARPNESS = 1.0
+"""Of the norm that joins a CPU's work with its waits for each cache: their sum, which ranks measured kernels at least as well as
+norms nearer to the maximum (benchmarks/results/schedule-bound-2026-11-23.jsonl)."""
 
 
 class Bound:
@@ -90,9 +91,7 @@ class Bound:
         it waits for the caches."""
         if self.figures.is_cuda:
             return self.modelled(candidate, nest).time_ms
-        guess_ms = self.estimate(candidate)
-        *rest, second, longest = sorted((guess_ms, *(ns / 1e6 for ns in waiting_ns(nest, self.target))))
-        return longest + SECOND * second + OTHERS * sum(rest)
+        return joined((self.estimate(candidate), *(ns / 1e6 for ns in waiting_ns(nest, self.target))), CPU_SHARPNESS)
 
     def explain(self, candidate: Candidate) -> Explanation:
         """Parts of the candidate's bound, the part that binds first."""

@@ -36,9 +36,13 @@ class Counted:
     shared_wavefronts: int
     barriers: int
 
+    @property
+    def work(self) -> Work:
+        """Without the barriers, which take as long as the warps wait there."""
+        return Work(issued=self.instructions, shuffles=self.shuffles, wavefronts=self.shared_wavefronts)
+
     def cycles(self, on: Architecture) -> float:
-        work = Work(issued=self.instructions, shuffles=self.shuffles, wavefronts=self.shared_wavefronts)
-        return round(joined(usual(on).cycles(work).values()) + BARRIER_CYCLES * self.barriers, 1)
+        return round(joined(usual(on).cycles(self.work).values()) + BARRIER_CYCLES * self.barriers, 1)
 
 
 @dataclass(frozen=True, slots=True)

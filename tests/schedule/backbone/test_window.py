@@ -31,8 +31,8 @@ def stage_of(name: str) -> Backbone:
     return tensor_kernel(name).program(tensor_kernel(name).sizes_with(CASES[name][0])).stages[0]
 
 
-def part(stage: Backbone, wanted: dict[str, tuple[int, int]]) -> list[tuple[int, int]]:
-    return [wanted.get(a.name, (0, a.size)) for a in stage.axes]
+def part(stage: Backbone, wanted: dict[str, tuple[int, int]]) -> list[range]:
+    return [range(first, first + count) for first, count in (wanted.get(a.name, (0, a.size)) for a in stage.axes)]
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -103,7 +103,7 @@ def test_sums_of_many_steps_are_the_whole_sums() -> None:
     stage = tensor_kernel("matmul").program({"m": 1, "n": 1, "k": 12}).stages[0]
     repeated = repetition(stage, {"A": (3, [2, 3, 4]), "B": (3, [2, 3, 4])}, 3)
     assert (repeated.first, repeated.width, repeated.steps) == (2, 3, 3)
-    window = evaluate_window(stage, [(0, a.size) for a in stage.axes], repeated)
+    window = evaluate_window(stage, [range(a.size) for a in stage.axes], repeated)
     (term,) = window.stored["C"].values()
     ((symbol, added),) = window.sums.items()
     total = term
@@ -140,14 +140,14 @@ def test_only_sums_are_repeated() -> None:
     stage = stage_of("softmax")
     columns = next(n for n, a in enumerate(stage.axes) if a.size == 3)
     with pytest.raises(NoWindowError):
-        evaluate_window(stage, [(0, a.size) for a in stage.axes], Repetition(columns, 0, 1, 2))
+        evaluate_window(stage, [range(a.size) for a in stage.axes], Repetition(columns, 0, 1, 2))
 
 
 def test_the_part_that_stores_some_places() -> None:
     stage = stage_of("matmul")
     points = points_of(stage, {"C": np.array([8, 9, 14])})
     assert {a.name.rpartition(".")[2]: p for a, p in zip(stage.axes, points, strict=True)} == {
-        "m": (1, 2),
-        "n": (2, 2),
-        "k": (0, 5),
+        "m": [1, 2],
+        "n": [2, 3],
+        "k": range(5),
     }

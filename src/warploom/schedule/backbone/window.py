@@ -20,8 +20,8 @@ from warploom.schedule.backbone.nodes import Access, AxisSum, Backbone, Carry, O
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
 from warploom.terms import Term, apply, atom
 
-Points = Sequence[tuple[int, int]]
-"""First point and number of points of each axis."""
+Points = Sequence[Sequence[int]]
+"""Points of each axis, ascending."""
 
 
 class NoWindowError(Exception):
@@ -51,8 +51,8 @@ class Window:
     """Symbols in these terms, and what each step of the repetition adds: `x[k, s]` is element k + s * n in step n."""
 
 
-def whole(backbone: Backbone) -> list[tuple[int, int]]:
-    return [(0, axis.size) for axis in backbone.axes]
+def whole(backbone: Backbone) -> list[Sequence[int]]:
+    return [range(axis.size) for axis in backbone.axes]
 
 
 def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | None = None) -> Window:
@@ -60,7 +60,7 @@ def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | N
 
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
-    _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if points[a] != (0, axis.size)})
+    _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size})
     found = _WindowEvaluation(backbone, points, repeated)
     if repeated is not None:
         _check_repeated(backbone, repeated)
@@ -73,8 +73,8 @@ class _WindowEvaluation(SymbolicEvaluation):
         parameters = {o.name: atom(o.name, ()) for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
         super().__init__(backbone, {}, parameters)
         self.repeated = repeated
-        self.coordinates = [np.arange(first, first + count) for first, count in points]
-        self.steps = [np.zeros(count, np.int64) for _, count in points]
+        self.coordinates = [np.array(p, np.int64) for p in points]
+        self.steps = [np.zeros(len(p), np.int64) for p in points]
         """Points by which each point moves from step to step."""
 
         if repeated is not None:
@@ -234,10 +234,10 @@ def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
 # ------------------------------------------------------------ which part
 
 
-def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> list[tuple[int, int]]:
+def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> list[Sequence[int]]:
     """The smallest part that stores these places of outputs, if the axes of each store are the array's. NoWindowError."""
     found = whole(backbone)
-    limits: dict[int, tuple[int, int]] = {}
+    stored: dict[int, set[int]] = {}
     for access in _stores(backbone):
         region = backbone.regions[access.region]
         places = elements.get(region.name)
@@ -246,13 +246,11 @@ def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> 
         for (axis, coefficient, constant), index in zip(_axes_of(access), _indices(region, places), strict=True):
             if axis is None:
                 continue
-            low, high = (int(index.min()) - constant) // coefficient, (int(index.max()) - constant) // coefficient
-            before = limits.get(axis, (low, high))
-            limits[axis] = min(low, before[0]), max(high, before[1])
-    for axis, (low, high) in limits.items():
-        low, high = max(0, low), min(backbone.axes[axis].size - 1, high)
-        if axis not in _reduced(backbone) and low <= high:
-            found[axis] = low, high - low + 1
+            stored.setdefault(axis, set()).update(((np.unique(index) - constant) // coefficient).tolist())
+    for axis, points in stored.items():
+        inside = sorted(p for p in points if 0 <= p < backbone.axes[axis].size)
+        if axis not in _reduced(backbone) and inside:
+            found[axis] = inside
     return found
 
 
@@ -294,8 +292,8 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
         for corner in product(*((0, count - 1) if count > 1 else (0,) for count in counts))
     ]
     for corner in corners:
-        for axis, (by, (first, count)) in enumerate(zip(corner, window.points, strict=True)):
-            if not 0 <= first + by <= backbone.axes[axis].size - count:
+        for axis, (by, points) in enumerate(zip(corner, window.points, strict=True)):
+            if not 0 <= points[0] + by <= points[-1] + by < backbone.axes[axis].size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
     for instruction in backbone.instructions:
         access = instruction.access
@@ -368,13 +366,13 @@ def _check_inside_alike(
         return
     for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
         by = [_shift(index.terms, corner) for corner in corners]
-        first = _shift(index.terms, [start for start, _ in points])
-        low, high = (first + end for end in index.span(lambda axis: points[axis][1] - 1))
+        first = _shift(index.terms, [p[0] for p in points])
+        low, high = (first + end for end in index.span(lambda axis: points[axis][-1] - points[axis][0]))
         if set(by) == {0} or (low + min(by) >= 0 and high + max(by) < size):
             continue
         values = [
             index.constant + sum(c * p for (_, c), p in zip(index.terms, point, strict=True))
-            for point in product(*(range(points[a][0], points[a][0] + points[a][1]) for a, _ in index.terms))
+            for point in product(*(points[a] for a, _ in index.terms))
         ]
         if any(not _is_alike(value, min(by), max(by), size) for value in values):
             raise NoWindowError(f"expected points outside of {backbone.regions[access.region].name} in every block or in none")

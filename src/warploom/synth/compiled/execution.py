@@ -15,14 +15,14 @@ from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
-from warploom.synth.compiled.faults import FaultError, Triple, unsupported
+from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
-from warploom.synth.compiled.moving import Moving
+from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, Moving
 from warploom.synth.compiled.placed import Places
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
-from warploom.synth.compiled.schedule import run_launch
+from warploom.synth.compiled.schedule import Step, run_launch
 from warploom.synth.compiled.threads import Launch
 from warploom.terms import Term, atom, component, pack
 
@@ -70,10 +70,15 @@ _SHARED_BYTES = 227 << 10
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Blocks side by side in a grid."""
+    """Blocks side by side in a grid, or with six counts the threads side by side in such blocks."""
 
-    first: Triple
-    counts: Triple
+    first: tuple[int, ...]
+    """Position of the first block, then that of its first thread."""
+    counts: tuple[int, ...]
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -156,7 +161,8 @@ def run_symbolically(
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
 
-    box: run its first block only, which stands for all blocks of the box. SplitError where they do not run alike.
+    box: run its first block only, which stands for all blocks of the box, or its first thread, which stands for all of its
+    threads where none needs another one. SplitError where they do not run alike.
     has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
@@ -173,7 +179,7 @@ def run_symbolically(
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
     data, memory, places = Data(), Memory(order), Places()
     if box is not None:
-        places.moving = Moving({f"%ctaid.{letter}": count - 1 for letter, count in zip("xyz", box.counts, strict=True)})
+        places.moving = Moving({name: count - 1 for name, count in zip(box.positions, box.counts, strict=True)})
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
@@ -193,12 +199,16 @@ def run_symbolically(
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=step_limit,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
-        first_block=None if box is None else box.first,
+        first_block=None if box is None else triple(box.first[:3]),
+        lone_thread=triple(box.first[3:]) if box is not None and box.first[3:] else None,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None
+    steps = make_steps(launch)
+    if launch.lone_thread is not None:
+        _check_lone(launch, steps)
     try:
-        run_launch(launch, make_steps(launch))
+        run_launch(launch, steps)
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise
@@ -207,6 +217,15 @@ def run_symbolically(
         launch.module_variables, frozenset(places.ordered), launch.moves, frozenset(launch.loaded), frozenset(launch.stored),
         tuple(rounds.repeats) if rounds is not None else (),
     )  # fmt: skip
+
+
+def _check_lone(launch: Launch, steps: list[Step]) -> None:
+    """UnsupportedError for a kernel whose threads share memory or wait for each other."""
+    for index, step in enumerate(steps):
+        if step.meeting is not None or step.barrier is not None:
+            raise launch.unsupported("expected threads that wait for nobody, where one stands for several", index)
+    if any(v.space == "shared" for v in (*launch.module_shared, *launch.routine.variables.values())):
+        raise launch.unsupported("expected no shared memory, where one thread stands for several", 0)
 
 
 def _sm(program: Program) -> int:

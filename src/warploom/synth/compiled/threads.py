@@ -18,6 +18,7 @@ from warploom.ptx import Routine, Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
+from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 
@@ -58,6 +59,8 @@ class Launch:
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     first_block: Triple | None = None
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
+    lone_thread: Triple | None = None
+    """The one thread that is run, if it stands for those that `places.moving` tells."""
     rounds: RoundsSeen | None = None
     """Follows the rounds of loops; None: each is run."""
     symbols: int = 0
@@ -98,8 +101,10 @@ class Block:
         self.launch = launch
         self.position = position
         nx, ny, nz = launch.block
-        self.count = nx * ny * nz
-        self.threads: list[Triple] = [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)]
+        lone = launch.lone_thread
+        every = [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)] if lone is None else [lone]
+        self.threads: list[Triple] = every
+        self.count = len(every)
         self.registers: dict[str, list[Value]] = self._special_registers()
         self.everyone: Lanes = list(range(self.count))
         self.exited: set[int] = set()
@@ -119,13 +124,14 @@ class Block:
     def _special_registers(self) -> dict[str, list[Value]]:
         launch, count = self.launch, self.count
         found: dict[str, list[Value]] = {}
+        last = launch.places.moving.last
         for axis, letter in enumerate("xyz"):
-            found[f"%tid.{letter}"] = [t[axis] for t in self.threads]
             found[f"%ntid.{letter}"] = [launch.block[axis]] * count
-            name, position = f"%ctaid.{letter}", self.position[axis]
-            moves = launch.places.moving.last.get(name, 0)
-            found[name] = [placed(position, ((name, 1),)) if moves else position] * count
             found[f"%nctaid.{letter}"] = [launch.grid[axis]] * count
+            for name, at in ((OF_BLOCK[axis], [self.position[axis]] * count), (OF_THREAD[axis], [t[axis] for t in self.threads])):
+                found[name] = [placed(n, ((name, 1),)) for n in at] if last.get(name) else list(at)
+        if launch.lone_thread is not None:
+            return found
         lanes = [t % WARP for t in range(count)]
         found["%laneid"] = list(lanes)
         found["%warpid"] = [t // WARP for t in range(count)]

@@ -54,10 +54,19 @@ Arguments = tuple[ArrayArgument | ScalarArgument, ...]
 def prove_blocks(
     stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int = _MOST_STEPS
 ) -> CompiledProof:
-    """The launch as it is. `unchecked` where one block does not tell what others do, or executes more than `most_steps`
-    instructions, counted by threads."""
+    """The launch as it is: by one thread for those that run alike where threads share nothing, else by one block.
+
+    `unchecked` where one does not tell what others do, or executes more than `most_steps` instructions, counted by threads.
+    """
+    found = _proof(stage, kernel, ptx, arguments, most_steps, is_of_threads=True)
+    return found if found.verdict != "unchecked" else _proof(stage, kernel, ptx, arguments, most_steps, is_of_threads=False)
+
+
+def _proof(
+    stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int, *, is_of_threads: bool
+) -> CompiledProof:
     try:
-        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps)
+        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps, is_of_threads=is_of_threads)
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
     except (NotAlikeError, NotLinearError, NoWindowError) as error:
@@ -75,7 +84,7 @@ class _Blocks:
         self.outputs = [r.name for r in stage.regions if r.role is Role.OUTPUT]
         self.stores: dict[str, list[Stores]] = {name: [] for name in self.outputs}
 
-    def prove(self, ptx: PtxProgram, most_steps: int) -> CompiledProof:
+    def prove(self, ptx: PtxProgram, most_steps: int, *, is_of_threads: bool) -> CompiledProof:
         domains: list[str] = []
         loaded: set[str] = set()
         stored: set[str] = set()
@@ -89,6 +98,7 @@ class _Blocks:
             dynamic_shared_bytes=kernel.dynamic_shared_bytes,
             has_rounds_left_out=True,
             step_limit=most_steps,
+            is_of_threads=is_of_threads,
         )
         for box, run in boxes:
             loaded |= run.loaded
@@ -106,6 +116,8 @@ class _Blocks:
         for name in self.outputs:
             wanted = count_stored(self.stage, name)
             found, made = count_of_different(self.arrays[name].count, self.stores[name])
+            if is_of_threads and not found == made == wanted:  # lanes of a warp may store one value to one place
+                raise NotAlikeError(f"expected {wanted} elements of {name} that one thread each stores, got {found} of {made}")
             if found < made:
                 return CompiledProof("refuted", "", f"race on {name}: {made} stores of all blocks to {found} elements")
             if found != wanted:
@@ -114,7 +126,7 @@ class _Blocks:
 
     def _first_block(self, box: Box, run: SymbolicRun) -> CompiledProof:
         """What the first block of the box stores, and that what it must store moves as its accesses do."""
-        moves = {name: elements_moved(run, self.arrays[name]) for name in run.moves}
+        moves = {name: elements_moved(run, self.arrays[name], box.positions) for name in run.moves}
         elements = {name: np.array(sorted(run.written(self.arrays[name])), np.int64) for name in self.outputs}
         for name, places in elements.items():
             if len(places):

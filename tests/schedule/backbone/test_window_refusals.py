@@ -42,7 +42,7 @@ output Y f32 [3, 3] strides [3, 1]
 one[i] = move f32 1.0
 store_Y[i] = store f32 one[i] to Y[i, i]
 """
-ONE_STEP_A_POINT = Repetition(0, 0, 1, 4)
+ONE_STEP_A_POINT = Repetition(0, (0,), 1, 4)
 
 
 def changed(text: str, changes: Mapping[str, str]) -> str:

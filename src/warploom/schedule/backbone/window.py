@@ -33,8 +33,8 @@ class Repetition:
     """Points of an axis that is summed over, taken as so many steps from some of them."""
 
     axis: int
-    first: int
-    """First point of the first step."""
+    firsts: tuple[int, ...]
+    """First point of the first step, of each loop that takes so many steps."""
     width: int
     """Points of a step."""
     steps: int
@@ -79,12 +79,11 @@ class _WindowEvaluation(SymbolicEvaluation):
 
         if repeated is not None:
             r, size = repeated, backbone.axes[repeated.axis].size
-            middle = np.arange(r.first, r.first + r.width)
-            rest = np.arange(r.first + r.width * r.steps, size)
-            self.coordinates[r.axis] = np.concatenate([np.arange(r.first), middle, rest])
-            self.steps[r.axis] = np.concatenate([np.zeros(r.first), np.full(r.width, r.width), np.zeros(len(rest))]).astype(
-                np.int64
-            )
+            is_run, steps = np.ones(size, bool), np.zeros(size, np.int64)
+            for first in r.firsts:
+                is_run[first + r.width : first + r.width * r.steps] = False
+                steps[first : first + r.width] = r.width
+            self.coordinates[r.axis], self.steps[r.axis] = np.flatnonzero(is_run), steps[is_run]
         self.sizes = [len(c) for c in self.coordinates]
         self.stored: dict[int, dict[int, Term]] = {}
         self.sums: dict[Term, Term] = {}
@@ -194,8 +193,20 @@ def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]
         (width,) = widths
         firsts = [f for r, a, _ in weights if r.name in moves and (f := _first(r, a, axis, moves[r.name][1])) is not None]
         if width > 0 and firsts and 0 <= min(firsts) <= backbone.axes[axis].size - width * steps:
-            return Repetition(axis, min(firsts), width, steps)
+            return Repetition(axis, (min(firsts),), width, steps)
     raise NoWindowError("expected a loop whose steps go along one axis that is summed over")
+
+
+def joined_repetition(found: Sequence[Repetition]) -> Repetition:
+    """Several loops, as one that takes the same steps from several points. NoWindowError."""
+    one = found[0]
+    firsts = tuple(sorted(f for r in found for f in r.firsts))
+    reach = one.width * one.steps
+    if any((r.axis, r.width, r.steps) != (one.axis, one.width, one.steps) for r in found) or any(
+        b - a < reach for a, b in itertools.pairwise(firsts)
+    ):
+        raise NoWindowError("expected loops that leave out as many steps each, of other points of one sum")
+    return Repetition(one.axis, firsts, one.width, one.steps)
 
 
 def _weight(region: Region, access: Access, axis: int) -> int:
@@ -277,11 +288,18 @@ def count_stored(backbone: Backbone, name: str) -> int:
 # ------------------------------------------------------------ how it moves
 
 
-def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]], counts: Sequence[int]) -> None:
+def moved(
+    backbone: Backbone,
+    points: Points,
+    moves: Mapping[str, Sequence[int]],
+    counts: Sequence[int],
+    first: Sequence[int] | None = None,
+) -> None:
     """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
     from block to block along each axis of the box; NoWindowError where that is not seen.
 
-    counts: blocks along each axis. Arrays that are not in `moves` are not accessed.
+    points: what the first block computes. counts: blocks along each axis, from `first` on, else from the first block on. Arrays
+    that are not in `moves` are not accessed.
     """
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
@@ -289,11 +307,11 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
     _check_point_to_point(backbone, moving)
     corners = [
         [sum(shift * place for shift, place in zip(by_axis, corner, strict=True)) for by_axis in zip(*shifts, strict=True)]
-        for corner in product(*((0, count - 1) if count > 1 else (0,) for count in counts))
+        for corner in product(*(sorted({f, f + n - 1}) for f, n in zip(first or [0] * len(counts), counts, strict=True)))
     ]
     for corner in corners:
-        for axis, (by, points) in enumerate(zip(corner, window.points, strict=True)):
-            if not 0 <= points[0] + by <= points[-1] + by < backbone.axes[axis].size:
+        for axis, (by, own) in enumerate(zip(corner, points, strict=True)):
+            if not 0 <= own[0] + by <= own[-1] + by < backbone.axes[axis].size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
     for instruction in backbone.instructions:
         access = instruction.access
@@ -309,7 +327,7 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
             if region.name in moves and by != moves[region.name][n]:
                 theirs = moves[region.name][n]
                 raise NoWindowError(f"{instruction.name} moves by {by} elements from block to block, the kernel's by {theirs}")
-        _check_inside_alike(backbone, access, instruction.axes, window.points, corners)
+        _check_inside_alike(backbone, access, points, corners)
 
 
 def _shift(terms: Sequence[tuple[int, int]], shifts: Sequence[int]) -> int:
@@ -358,9 +376,7 @@ def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
                 raise NoWindowError(f"expected {instruction.name} to use its own point of {backbone.axes[min(at)].name}")
 
 
-def _check_inside_alike(
-    backbone: Backbone, access: Access, axes: tuple[int, ...], points: Points, corners: Sequence[Sequence[int]]
-) -> None:
+def _check_inside_alike(backbone: Backbone, access: Access, points: Points, corners: Sequence[Sequence[int]]) -> None:
     """NoWindowError unless each point of the part is inside the array in every block or in none."""
     if access.fill is None:
         return

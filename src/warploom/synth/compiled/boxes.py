@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ptx import Program
+from warploom.synth.compiled.alike import Axes
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.moving import OF_BLOCK, SplitError
@@ -36,6 +37,7 @@ def run_boxes(
     has_rounds_left_out: bool = False,
     step_limit: int | None = None,
     is_of_threads: bool = False,
+    alike: Axes | None = None,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block; is_of_threads: of its first thread.
 
@@ -55,6 +57,7 @@ def run_boxes(
                 dynamic_shared_bytes=dynamic_shared_bytes,
                 box=box,
                 has_rounds_left_out=has_rounds_left_out,
+                alike=alike,
                 step_limit=step_limit,
             )
         except SplitError as split:

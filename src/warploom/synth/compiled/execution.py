@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
+from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
@@ -103,6 +104,8 @@ class SymbolicRun:
     """Arrays that blocks of a box load from and store to."""
     repeats: tuple[Repeat, ...] = ()
     """Rounds of loops that were left out, in order."""
+    implied: Implied | None = None
+    """Elements that no store left, since they hold what others do, further on."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """Names for the domain: variables of the module that are stored to and that nobody compares."""
@@ -111,13 +114,16 @@ class SymbolicRun:
         return [f"what is stored to {r.name} is not compared" for r in others]
 
     def written(self, argument: ArrayArgument) -> dict[int, int]:
-        """Element -> instruction of its last store."""
+        """Element -> instruction of its last store; without the elements that are implied."""
         size = argument.dtype.size_bytes
         found: dict[int, int] = {}
+        implied = self.implied.elements.get(argument.name, {}) if self.implied is not None else {}
         for offset, cell in self.arrays[argument.name].cells.items():
             if cell.instruction >= 0:
                 first, last = offset // size, (offset + cell.size_bytes - 1) // size
                 for element in range(first, last + 1):
+                    if element in implied:
+                        continue
                     found[element] = max(cell.instruction, found.get(element, -1))
         return found
 
@@ -156,6 +162,7 @@ def run_symbolically(
     order: tuple[str, ...] = (),
     box: Box | None = None,
     has_rounds_left_out: bool = False,
+    alike: Axes | None = None,
     step_limit: int | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
@@ -163,6 +170,7 @@ def run_symbolically(
 
     box: run its first block only, which stands for all blocks of the box, or its first thread, which stands for all of its
     threads where none needs another one. SplitError where they do not run alike.
+    alike: axes of the block along which threads that compute alike are represented by one (`alike.py`), with the same proviso.
     has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
@@ -189,6 +197,7 @@ def run_symbolically(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
             )
             region.granule_bytes = min(4, argument.dtype.bits // 8)
+            region.element_bytes = argument.dtype.size_bytes
             region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
             known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
             value: Value = places.address(argument.name, known)
@@ -204,6 +213,9 @@ def run_symbolically(
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None
+    if alike is not None:
+        threads = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
+        launch.translations = Translations.of_block(data, threads, block, alike)
     steps = make_steps(launch)
     if launch.lone_thread is not None:
         _check_lone(launch, steps)
@@ -212,10 +224,16 @@ def run_symbolically(
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise
+    translations = launch.translations
+    repeats = tuple(rounds.repeats) if rounds is not None else ()
+    implied = None
+    if translations is not None:
+        implied = translations.implied(arrays)
+        repeats = tuple(replace(r, sums=translations.with_sums_of_threads(r.sums)) for r in repeats)
     return SymbolicRun(
         data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), step_limit - launch.steps_left,
         launch.module_variables, frozenset(places.ordered), launch.moves, frozenset(launch.loaded), frozenset(launch.stored),
-        tuple(rounds.repeats) if rounds is not None else (),
+        repeats, implied,
     )  # fmt: skip
 
 

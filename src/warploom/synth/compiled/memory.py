@@ -90,6 +90,8 @@ class Region:
     """Whether ld.global.nc read it: nobody may write it in this launch."""
     is_constant: bool = False
     """Whether it lies in constant memory."""
+    element_bytes: int = 0
+    """Of an array's elements."""
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     untold: str = ""

@@ -15,6 +15,7 @@ import numpy as np
 
 from warploom.core import Span
 from warploom.ptx import Routine, Variable
+from warploom.synth.compiled.alike import Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
@@ -61,6 +62,8 @@ class Launch:
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
     lone_thread: Triple | None = None
     """The one thread that is run, if it stands for those that `places.moving` tells."""
+    translations: Translations | None = None
+    """Threads that compute alike; None: each computes for itself."""
     rounds: RoundsSeen | None = None
     """Follows the rounds of loops; None: each is run."""
     symbols: int = 0
@@ -106,6 +109,8 @@ class Block:
         self.threads: list[Triple] = every
         self.count = len(every)
         self.registers: dict[str, list[Value]] = self._special_registers()
+        self.alike: dict[str, list[Value]] = {}
+        """Registers in which each thread has the translation of its representative's value: those of the representatives."""
         self.everyone: Lanes = list(range(self.count))
         self.exited: set[int] = set()
         self.shared = Variables(SHARED_BASE, "shared")
@@ -173,6 +178,8 @@ class Block:
     # ------------------------------------------------------------ registers
 
     def read(self, name: str, lanes: Lanes) -> list[Value]:
+        if name in self.alike and self.launch.translations is not None:
+            return self.launch.translations.values_of(self.alike[name], lanes)
         column = self.registers.get(name)
         if column is None:
             column = self.registers[name] = [Undefined(f"register {name} before it is written", 0)] * self.count
@@ -181,13 +188,29 @@ class Block:
     def write(self, name: str, lanes: Lanes, values: list[Value]) -> None:
         if len(lanes) == self.count:
             self.registers[name] = values
+            self.alike.pop(name, None)
             return
-        column: list[Value] = list(self.registers.get(name, ()))
+        column: list[Value] = self.read(name, self.everyone) if name in self.alike else list(self.registers.get(name, ()))
+        self.alike.pop(name, None)
         if not column:
             column += [Undefined(f"register {name} before it is written", 0)] * self.count
         for t, value in zip(lanes, values, strict=True):
             column[t] = value
         self.registers[name] = column
+
+    def common(self, name: str) -> list[Value] | None:
+        """The representatives' values of a register that all threads have alike; None where that is not seen."""
+        if name in self.alike or self.launch.translations is None or name not in self.registers:
+            return self.alike.get(name)
+        values = self.launch.translations.common(self.registers[name])
+        if values is not None:
+            self.write_common(name, values)
+        return values
+
+    def write_common(self, name: str, values: list[Value]) -> None:
+        """The threads get the translations of these values."""
+        self.alike[name] = values
+        self.registers.pop(name, None)
 
     # ------------------------------------------------------------ order of accesses
 

@@ -53,6 +53,7 @@ from warploom.schedule.backbone.window import (
     joined_repetition,
     moved,
     points_of,
+    reduced,
     repetition,
 )
 
@@ -62,7 +63,6 @@ __all__ = [
     "Parameter", "Program", "Region", "Repetition", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window",
     "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored",
     "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of",
-    "joined_repetition", "moved",
-    "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "repetition",
-    "tilings", "verify",
+    "joined_repetition", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array",
+    "random_inputs", "reduced", "repetition", "tilings", "verify",
 ]  # fmt: skip

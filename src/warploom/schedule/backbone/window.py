@@ -185,7 +185,7 @@ def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]
     moves: by input that moves with the steps, by how many elements, and the places of the first step.
     """
     loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD and i.access is not None]
-    for axis in sorted(_reduced(backbone)):
+    for axis in sorted(reduced(backbone)):
         weights = [(backbone.regions[a.region], a, _weight(backbone.regions[a.region], a, axis)) for a in loads]
         widths = {moves[r.name][0] // w for r, _, w in weights if r.name in moves and w}
         if len(widths) != 1 or any(w * next(iter(widths)) != (moves[r.name][0] if r.name in moves else 0) for r, _, w in weights):
@@ -260,7 +260,7 @@ def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> 
             stored.setdefault(axis, set()).update(((np.unique(index) - constant) // coefficient).tolist())
     for axis, points in stored.items():
         inside = sorted(p for p in points if 0 <= p < backbone.axes[axis].size)
-        if axis not in _reduced(backbone) and inside:
+        if axis not in reduced(backbone) and inside:
             found[axis] = inside
     return found
 
@@ -361,7 +361,7 @@ def _nearest(value: int, stride: int) -> int:
 
 def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
     """NoWindowError where an instruction gathers these axes: they must be reduced nowhere, and values go to the same point."""
-    if at := moving & _reduced(backbone):
+    if at := moving & reduced(backbone):
         raise NoWindowError(f"expected blocks that do not share the sum over {backbone.axes[min(at)].name}")
     for instruction in backbone.instructions:
         for operand in instruction.operands:
@@ -405,7 +405,8 @@ def _stores(backbone: Backbone) -> list[Access]:
     return [i.access for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None]
 
 
-def _reduced(backbone: Backbone) -> set[int]:
+def reduced(backbone: Backbone) -> set[int]:
+    """Axes over which something is summed, or the like."""
     return {a for i in backbone.instructions if i.carry is not None for a in i.carry.reduced}
 
 

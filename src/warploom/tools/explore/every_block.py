@@ -63,14 +63,15 @@ def prove_blocks(
     ptx: PtxProgram,
     arguments: Arguments,
     most_steps: int = _MOST_STEPS,
-    alike: Axes = (True, True, True),
+    alike: Axes | None = (True, True, True),
 ) -> CompiledProof:
     """The launch as it is: by one thread for those that run alike where threads share nothing, else by one block.
 
+    alike: axes of the block along which threads may compute alike; None: no block is run.
     `unchecked` where one does not tell what others do, or executes more than `most_steps` instructions, counted by threads.
     """
     found = _proof(stage, kernel, ptx, arguments, most_steps, None, is_of_threads=True)
-    if found.verdict == "unchecked":
+    if found.verdict == "unchecked" and alike is not None:
         found = _proof(stage, kernel, ptx, arguments, most_steps, alike, is_of_threads=False)
     return found
 
@@ -108,7 +109,7 @@ class _Blocks:
         domains: list[str] = []
         loaded: set[str] = set()
         stored: set[str] = set()
-        kernel = self.kernel
+        kernel, steps = self.kernel, 0
         boxes = run_boxes(
             ptx,
             kernel.name,
@@ -124,6 +125,7 @@ class _Blocks:
         for box, run in boxes:
             loaded |= run.loaded
             stored |= run.stored
+            steps += run.thread_steps
             if both := sorted((loaded & stored) | (stored - set(self.outputs))):
                 raise NotAlikeError(f"expected {both[0]} to be read or written by the blocks, got both")
             if run.ordered:
@@ -143,7 +145,7 @@ class _Blocks:
                 return CompiledProof("refuted", "", f"race on {name}: {made} stores of all blocks to {found} elements")
             if found != wanted:
                 return CompiledProof("refuted", "", f"{wanted} elements of {name} are to be stored, the blocks store {found}")
-        return CompiledProof("proved", joined_domain(domains))
+        return CompiledProof("proved", joined_domain(domains), thread_steps=steps)
 
     def _first_block(self, box: Box, run: SymbolicRun) -> CompiledProof:
         """What the first block of the box stores, and that what it must store moves as its accesses do."""

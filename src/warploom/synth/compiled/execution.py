@@ -24,7 +24,7 @@ from warploom.synth.compiled.placed import Places
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
 from warploom.synth.compiled.schedule import Step, run_launch
-from warploom.synth.compiled.threads import Launch
+from warploom.synth.compiled.threads import GathersSeen, Launch
 from warploom.terms import Term, atom, component, pack
 
 STEP_LIMIT = 20_000_000
@@ -164,6 +164,7 @@ def run_symbolically(
     has_rounds_left_out: bool = False,
     alike: Axes | None = None,
     step_limit: int | None = None,
+    gathers: GathersSeen | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
@@ -172,6 +173,8 @@ def run_symbolically(
     threads where none needs another one. SplitError where they do not run alike.
     alike: axes of the block along which threads that compute alike are represented by one (`alike.py`), with the same proviso.
     has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
+
+    gathers: which elements may be read at indices that data give; None: none.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -210,6 +213,7 @@ def run_symbolically(
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
         first_block=None if box is None else triple(box.first[:3]),
         lone_thread=triple(box.first[3:]) if box is not None and box.first[3:] else None,
+        gathers=gathers,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None

@@ -11,9 +11,13 @@ from warploom.machines.banks import (
     SECTOR_BYTES,
     WIDEST_BYTES,
     go_in_pairs,
+    least_each,
     lines,
+    lines_each,
     passes,
     wavefronts,
+    wavefronts_each,
+    ways_each,
 )
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
@@ -35,6 +39,7 @@ from warploom.machines.occupancy import occupancy, resident_warps
 __all__ = [
     "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
     "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
-    "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "go_in_pairs", "lines", "nearest_architecture",
-    "occupancy", "passes", "resident_warps", "system_caches", "usable_cores", "wavefronts",
+    "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "go_in_pairs", "least_each", "lines", "lines_each",
+    "nearest_architecture", "occupancy", "passes", "resident_warps", "system_caches", "usable_cores", "wavefronts",
+    "wavefronts_each", "ways_each",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from warploom.synth.proof.judge import Judged
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.engine import Engine, SpaceResult
 from warploom.synth.search.model import Chosen
+from warploom.synth.search.prices import Limit
 
 _WEAKNESS: dict[Verdict, int] = {"proved": 0, "tested": 1, "unchecked": 2, "refuted": 3}
 Progress = Callable[[str], None]
@@ -139,7 +140,8 @@ class _Completing:
         bound = self.engine.accumulates_bound
         if bound is None:
             return [SpaceResult(s, (), True, True, "", 0.0, Statistics()) for s in spaces]
-        if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions:
+        has_prices = isinstance(self.engine, Engine) and self.engine.prices is not None
+        if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions and not has_prices:
             # Aim for the bound first: an answer that meets it is optimal everywhere. A space without one is not exhausted yet.
             for space in spaces[:2]:
                 found = self._search_space(space, None, most_accumulates=bound)
@@ -150,23 +152,37 @@ class _Completing:
         if isinstance(self.engine, Engine) and self.engine.may_cancel and not self.all_solutions:
             for space in spaces:
                 found = self.engine.search_without_cancelling(space, budget=self._budget(), progress=self._tell(space))
-                if found.answers and found.answers[0][0][0] <= bound:
+                if found.answers and self.engine.meets_bounds(found.answers[0][0]):
                     self.results, self.best = [found], (space, found.answers)
                     return self.results
+        if has_prices and not self.all_solutions:
+            # An answer in which every request costs as little as any can: quick to find, as most candidates are cut.
+            bounds = self.engine.bounds
+            assert bounds is not None, "no completion exists at all"
+            for space in spaces:
+                found = self._search_space(space, (*bounds[:-1], bounds[-1] + 1), limit="least")
+                if found.answers or found.reason:
+                    self.results = [found]
+                    return self.results
+            self.results.clear()
         for space in spaces:
-            below = None if self.best is None else (self.best[1][0][0][0], 0)
+            below = None if self.best is None else (*self.best[1][0][0][:-1], 0)
             result = self._search_space(space, below)
-            if not result.complete or (self.best is not None and (self.all_solutions or self.best[1][0][0][0] <= bound)):
+            is_best = self.best is not None and (self.all_solutions or self.engine.meets_bounds(self.best[1][0][0]))
+            if not result.complete or is_best:
                 break
         return self.results
 
-    def _search_space(self, space: int, below: Cost | None, most_accumulates: int | None = None) -> SpaceResult:
+    def _search_space(
+        self, space: int, below: Cost | None, most_accumulates: int | None = None, limit: Limit | None = None
+    ) -> SpaceResult:
         self.progress(f"space {space}: searching")
         result = self.engine.search_space(
             space,
             all_answers=self.all_solutions,
             below=below,
             most_accumulates=most_accumulates,
+            limit=limit,
             budget=self._budget(),
             progress=self._tell(space),
         )
@@ -197,7 +213,9 @@ class _Completing:
         self.progress("proving")
         started = time.process_time()
         uses = self.engine.network.holes
-        completions = sorted((completion_of(chosen, uses) for _, chosen in answers), key=lambda c: (c.accumulates, c.cost))
+        completions = sorted(
+            (completion_of(chosen, uses) for _, chosen in answers), key=lambda c: (c.accumulates, c.prices, c.cost)
+        )
         kept: list[Completion] = []
         verdicts: list[Judged] = []
         refuted: Judged | None = None
@@ -301,7 +319,7 @@ class _Completing:
 
     def _optimal_in(self, results: list[SpaceResult], completions: tuple[Completion, ...]) -> int | None:
         """The spaces are nested, so a space that was covered speaks for the smaller ones too."""
-        if completions[0].accumulates == self.engine.accumulates_bound:
+        if self.engine.meets_bounds((completions[0].accumulates, *completions[0].prices, 0)):
             return SPACES[-1]
         if self.problem.open_question:
             return None

@@ -15,6 +15,7 @@ from warploom.core.limits import peak_mb
 from warploom.ir import HoleArg, IndexExpr, fill, index_cost, simplify, verify
 from warploom.sketch import Sketch, TermSpec
 from warploom.solve import StopSearchError
+from warploom.synth.counted import counted_accesses
 from warploom.synth.lift.sizes import elements
 from warploom.synth.network.network import HoleUses
 from warploom.synth.proof.judge import Judged, judge
@@ -62,6 +63,8 @@ class Problem:
         self.refused: list[Judged] = []
         self.more: list[tuple[dict[str, int], SpecResult]] = []
         """Other sizes that are completed at the same time, with what the spec computes there."""
+        self.objective: tuple[str, ...] = ("accumulates",)
+        """What answers are compared by, index operations aside."""
         self.open_question = ""
         """Reason why some completion is neither proved nor refuted."""
         if sketch.spec is None:
@@ -103,6 +106,7 @@ class Problem:
         given = self.spec.given if isinstance(self.spec, TermSpec) else None
         known = self.kernel, self.sizes, self.expected.outputs, self.expected.stored, self.algebra, self.meets_spec, given
         made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more)
+        self.objective = ("accumulates", *(made.prices.kinds if isinstance(made, Engine) and made.prices is not None else ()))
         if not self.more:
             self.phases |= made.phases
         return made
@@ -168,6 +172,7 @@ class Problem:
         spaces: tuple[SpaceSummary, ...] = (),
     ) -> Report:
         """The report on the completions, best first, of which `judged` is the weakest, or the judgement that left none."""
+        kernel = fill(self.kernel, completions[0].holes) if completions else None
         return Report(
             case=self.sketch.name,
             status=status,
@@ -178,8 +183,10 @@ class Problem:
             space=space,
             optimal_in=optimal_in,
             completions=completions,
-            kernel=fill(self.kernel, completions[0].holes) if completions else None,
+            kernel=kernel,
             spaces=spaces,
+            objective=self.objective,
+            accesses=() if kernel is None else counted_accesses(kernel, self.sizes),
             lift="" if judged is None else judged.lift,
             seconds=time.process_time() - self.started,
             wall_s=time.perf_counter() - self.wall_started,
@@ -199,7 +206,7 @@ def _fault(judged: Judged) -> tuple[str, ...]:
 def completion_of(chosen: Chosen, uses: tuple[HoleUses, ...]) -> Completion:
     """The chosen functions as expressions, short for the arguments that occur."""
     holes = {use.hole.name: simplified(chosen.holes[use.hole.name], use) for use in uses}
-    return Completion(holes, chosen.accumulates, 0, sum(index_cost(e) for e in holes.values()))
+    return Completion(holes, chosen.accumulates, 0, sum(index_cost(e) for e in holes.values()), prices=chosen.prices)
 
 
 def kernel_algebra(sketch: Sketch) -> Algebra:

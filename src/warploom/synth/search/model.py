@@ -18,6 +18,7 @@ from warploom.synth.network.requirements import Requirements
 from warploom.synth.network.sample import Sample
 from warploom.synth.search.folds import FoldConstraint
 from warploom.synth.search.lookahead import WORTH_IT, Lookahead
+from warploom.synth.search.prices import BankConstraint, Limit, Prices
 from warploom.synth.search.propagation import (
     Candidate,
     Changes,
@@ -43,6 +44,8 @@ class Chosen:
 
     holes: dict[str, IndexExpr]
     accumulates: int
+    prices: tuple[int, ...] = ()
+    """What counts after the accumulates, in the order of the objective."""
 
 
 class _Watched:
@@ -80,10 +83,13 @@ class SketchModel:
         pending: Iterable[int] = (),
         sample: Sample | None = None,
         merges: bool = False,
+        prices: Prices | None = None,
+        limit: Limit | None = None,
     ) -> None:
         """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot, `probe` refutes
         most of them cheaply. `pending`: constraints at which `start` is not at a fixed point. `sample`: part of the network, to
-        refute decisions by. `merges`: one answer is enough among those that differ only where nothing depends on it."""
+        refute decisions by. `merges`: one answer is enough among those that differ only where nothing depends on it. `prices`:
+        of open indices, which count after the accumulates; `limit`: what requests may cost beyond what the sketch allows."""
         self.probe = probe
         self.network = network
         self.required = required
@@ -96,7 +102,10 @@ class SketchModel:
         self.evaluate = evaluate
         self.merges = merges
         self.sample = sample
-        self.constraints = constraints
+        self.prices = prices
+        self.limit: Limit | None = limit
+        banks = () if prices is None else (BankConstraint(prices, limit),)
+        constraints = self.constraints = [*constraints, *(b for b in banks if b.parts)]
         self.filter = FunctionFilter(list(sets), injective)
         self.waits = [self.lists_last or s.size_bound > DEAR_TO_LIST for s in sets]
         """Per hole: whether its functions are listed only once the constraints are at rest."""
@@ -108,6 +117,7 @@ class SketchModel:
 
     def root(self) -> Candidate | None:
         pending = self._pending.union(*(self.of_hole.get(hole, set()) for hole in self.start_changes))
+        pending |= {n for n, c in enumerate(self.constraints) if isinstance(c, BankConstraint)}
         return self.propagated(self.start.copy(), pending, range(len(self.sets)))
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
@@ -128,10 +138,15 @@ class SketchModel:
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
+        prices: list[tuple[int, ...]] = [()] * len(functions)
+        if self.prices is not None:
+            found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
+            functions, prices = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
         if len(functions) >= WORTH_IT:
             ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
-            functions = functions.select(ahead.surviving(functions))
-        count, cost = self.bound(candidate)
+            surviving = ahead.surviving(functions)
+            functions, prices = functions.select(surviving), [prices[j] for j in surviving.tolist()]
+        count, *_, cost = self.bound(candidate)
         guards = [s for s, parts in self.guards.items() if all(set(g.slots.holes) == {choice} for g in parts)]
         counted = sum(self._is_counted(candidate, s) for s in guards)
         kept = candidate.functions[choice]
@@ -139,7 +154,7 @@ class SketchModel:
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
-            bounds.append((count - counted + max(on, counted), cost - before + int(functions.costs[j])))
+            bounds.append((count - counted + max(on, counted), *prices[j], cost - before + int(functions.costs[j])))
         part = None
         if self.sample is not None and len(functions) >= WORTH_A_SAMPLE:
             part = _Watched(self.sample.below(candidate))
@@ -148,7 +163,8 @@ class SketchModel:
 
     def bound(self, candidate: Candidate) -> Cost:
         count = sum(self._is_counted(candidate, s) for s in range(len(self.network.statements)))
-        return count, sum(int(f.costs[0]) for f in candidate.functions if f is not None and len(f))
+        prices = () if self.prices is None else self.prices.bound(candidate)
+        return count, *prices, sum(int(f.costs[0]) for f in candidate.functions if f is not None and len(f))
 
     def answer(self, candidate: Candidate) -> tuple[Cost, Chosen] | None:
         holes: dict[str, IndexExpr] = {}
@@ -160,7 +176,7 @@ class SketchModel:
         if self.evaluate is not None and not self.evaluate(holes):
             return None
         cost = self.bound(candidate)
-        return cost, Chosen(holes, cost[0])
+        return cost, Chosen(holes, cost[0], cost[1:-1])
 
     def decide(self, hole: int, table: IntArray) -> bool:
         """Decide a hole before the search begins, by its values on its points; False where the start has no such function."""
@@ -225,6 +241,8 @@ class SketchModel:
         members = self.sets[hole]
         if not isinstance(members, PartitionSet):
             return None
+        if self.prices is not None and hole in self.prices.holes:
+            return None  # what nothing reads has its price all the same
         points = relevant_points(self.network, self.constraints, candidate, hole)
         return members.matching_at(points, candidate.allowed[hole] | ~points[:, None])
 

@@ -76,6 +76,10 @@ class SmtEngine:
         """Statements that no hole can switch off."""
         return self.closed
 
+    def meets_bounds(self, cost: Cost) -> bool:
+        """Whether no completion has fewer accumulates."""
+        return cost[0] <= self.closed
+
     def question(self, space: int, most_accumulates: int | None = None) -> Question:
         """The sketch in a search space, with at most so many accumulates, encoded but not asked yet."""
         return Question(self, space, most_accumulates)
@@ -91,6 +95,7 @@ class SmtEngine:
         all_answers: bool = False,
         below: Cost | None = None,
         most_accumulates: int | None = None,
+        limit: None = None,
         budget: Budget = UNLIMITED,
         progress: Callable[[Statistics], None] | None = None,
     ) -> SpaceResult:

@@ -140,8 +140,8 @@ class _Completing:
         bound = self.engine.accumulates_bound
         if bound is None:
             return [SpaceResult(s, (), True, True, "", 0.0, Statistics()) for s in spaces]
-        has_prices = isinstance(self.engine, Engine) and self.engine.prices is not None
-        if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions and not has_prices:
+        bounds = self.engine.bounds if isinstance(self.engine, Engine) and self.engine.prices is not None else None
+        if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions and bounds is None:
             # Aim for the bound first: an answer that meets it is optimal everywhere. A space without one is not exhausted yet.
             for space in spaces[:2]:
                 found = self._search_space(space, None, most_accumulates=bound)
@@ -155,10 +155,8 @@ class _Completing:
                 if found.answers and self.engine.meets_bounds(found.answers[0][0]):
                     self.results, self.best = [found], (space, found.answers)
                     return self.results
-        if has_prices and not self.all_solutions:
+        if bounds is not None and not self.all_solutions:
             # An answer in which every request costs as little as any can: quick to find, as most candidates are cut.
-            bounds = self.engine.bounds
-            assert bounds is not None, "no completion exists at all"
             for space in spaces:
                 found = self._search_space(space, (*bounds[:-1], bounds[-1] + 1), limit="least")
                 if found.answers or found.reason:
@@ -166,12 +164,15 @@ class _Completing:
                     return self.results
             self.results.clear()
         for space in spaces:
-            below = None if self.best is None else (*self.best[1][0][0][:-1], 0)
-            result = self._search_space(space, below)
+            result = self._search_space(space, self._cheaper())
             is_best = self.best is not None and (self.all_solutions or self.engine.meets_bounds(self.best[1][0][0]))
             if not result.complete or is_best:
                 break
         return self.results
+
+    def _cheaper(self) -> Cost | None:
+        """What a larger space must go below: cheaper index expressions alone are no reason to take it."""
+        return None if self.best is None else (*self.best[1][0][0][:-1], 0)
 
     def _search_space(
         self, space: int, below: Cost | None, most_accumulates: int | None = None, limit: Limit | None = None
@@ -261,7 +262,11 @@ class _Completing:
             if example is not None and not self.problem.kernel.holes:
                 return self._finished("refused", example, example.reason, results, None)
             shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
-            return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted{shown}", results, None)
+            asked = "".join(
+                f" with {r.array} free of bank conflicts, as line {r.span.line} requires" for r in self.problem.sketch.requires
+            )
+            reason = f"no completion exists in space {tried}{asked}: exhausted{shown}"
+            return self._finished("unsat", None, reason, results, None)
         space, _ = self.best
         cut = "" if judged is None else judged.cut
         doubt = judged.doubt if judged is not None else ""

@@ -105,7 +105,11 @@ class Problem:
         """The engine for all sizes known so far."""
         given = self.spec.given if isinstance(self.spec, TermSpec) else None
         known = self.kernel, self.sizes, self.expected.outputs, self.expected.stored, self.algebra, self.meets_spec, given
-        made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more)
+        if name == "smt" and self.sketch.requires:
+            message = "expected a sketch without requirements for the engine smt, which does not know banks"
+            raise UserError(Diagnostic("REQUIRE_ENGINE", message, self.sketch.requires[0].span, "Leave out the engine."))
+        free = frozenset(r.array for r in self.sketch.requires)
+        made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more, conflict_free=free)
         self.objective = ("accumulates", *(made.prices.kinds if isinstance(made, Engine) and made.prices is not None else ()))
         if not self.more:
             self.phases |= made.phases

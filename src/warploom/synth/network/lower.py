@@ -53,18 +53,27 @@ def lower(
     given: TermArrays | None = None,
     more: Sequence[Mapping[str, int]] = (),
     priced: Collection[Priced] = (),
+    always: Collection[str] = (),
 ) -> Network:
     """The network of `kernel` at the given run-time sizes; UserError for what a bounded sketch cannot hold.
 
     given: what inputs hold at first, where that is not their own elements. more: other sizes at which the same completion runs
-    as well; outputs then hold the elements of all instances, one instance after the other. priced: kinds of requests to note.
+    as well; outputs then hold the elements of all instances, one instance after the other. priced: kinds of requests to note,
+    where an index is open; always: shared arrays whose requests are all noted.
     """
-    return _Lowering(kernel, sizes, given or {}, priced).run(more)
+    return _Lowering(kernel, sizes, given or {}, priced, always).run(more)
 
 
 class _Lowering(ValueLowering):
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], given: TermArrays, priced: Collection[Priced]) -> None:
-        super().__init__(kernel, sizes, priced)
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: Mapping[str, int],
+        given: TermArrays,
+        priced: Collection[Priced],
+        always: Collection[str],
+    ) -> None:
+        super().__init__(kernel, sizes, priced, always)
         self.given = given
         self.statements: dict[tuple[int, ...], int] = {}
         """Place in the kernel's text -> number of the accumulate statement."""

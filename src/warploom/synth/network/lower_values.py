@@ -83,8 +83,12 @@ class AccumulatorState:
 class ValueLowering(IndexLowering):
     """Turns values into cells ([threads] cell numbers) and appends the batches that fill them."""
 
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], priced: Collection[Priced] = ()) -> None:
+    def __init__(
+        self, kernel: Kernel, sizes: Mapping[str, int], priced: Collection[Priced] = (), always: Collection[str] = ()
+    ) -> None:
         super().__init__(kernel, sizes)
+        self.always = always
+        """Shared arrays whose requests are noted where their index is closed, too."""
         self.priced = priced
         """Kinds of requests that are noted."""
         self.requests: list[Requests] = []
@@ -181,9 +185,14 @@ class ValueLowering(IndexLowering):
 
     def note_access(self, node: Read | Store, array: Storage, index: IndexValue, moved: IntArray) -> None:
         """Notes an access through an open index, where its kind is asked for."""
-        if array.priced in self.priced and isinstance(index, Open):
-            reach = np.where(index.table < array.cells.shape[-1], index.table, -1)
-            self._note(array.priced, node.array, node.span, array.size_bytes, index.slots, reach, moved, isinstance(node, Read))
+        if array.priced is None or array.priced not in self.priced:
+            return
+        if not isinstance(index, Open):
+            if node.array not in self.always:
+                return
+            index = Open(Slots((), ()), index)
+        reach = np.where(index.table < array.cells.shape[-1], index.table, -1)
+        self._note(array.priced, node.array, node.span, array.size_bytes, index.slots, reach, moved, isinstance(node, Read))
 
     def _note(
         self,
@@ -198,9 +207,7 @@ class ValueLowering(IndexLowering):
     ) -> None:
         if self.guard is not None:
             guarded = self.map(_kept_where, self.guard, Open(slots, places))
-            if not isinstance(guarded, Open):
-                return
-            slots, places = guarded.slots, guarded.table
+            slots, places = (guarded.slots, guarded.table) if isinstance(guarded, Open) else (Slots((), ()), guarded)
         here = self.active.reshape(-1, *(1,) * (places.ndim - 1))
         places, moved = np.where(here, places, -1), np.where(self.active, moved, UNDEFINED)
         certain = self.guard is None

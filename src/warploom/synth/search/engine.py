@@ -84,7 +84,7 @@ class Engine:
         spec = {name: _joined(spec[name], [r.outputs[name] for _, r in more]) for name in spec}
         stored = {name: _joined(stored[name], [r.stored[name] for _, r in more]) for name in stored}
         kinds = (DEFAULT_PRICED if shared_arrays(kernel) else ()) if priced is None else (*priced, "wavefronts")
-        self.network = lower(kernel, sizes, given, [s for s, _ in more], kinds)
+        self.network = lower(kernel, sizes, given, [s for s, _ in more], kinds, conflict_free)
         self.phases = {"lower": time.process_time() - started}
         started = time.process_time()
         self.required = requirements(self.network, spec, stored, algebra)
@@ -104,7 +104,8 @@ class Engine:
         self.last: tuple[int, tuple[bool, Cost | None, int | None, Limit | None], SpaceResult] | None = None
         self.closed = sum(s.is_certain for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
-        if self.free is not None and (priced or any(r.kind == "wavefronts" for r in self.network.requests)):
+        banks = [r for r in self.network.requests if r.kind == "wavefronts" and (r.slots.holes or r.array in conflict_free)]
+        if self.free is not None and (priced or banks):
             order = DEFAULT_PRICED if priced is None else priced
             self.prices = Prices(self.network, self.free, order, kernel.warp_size, conflict_free)
         self.phases["analyse"] = time.process_time() - started

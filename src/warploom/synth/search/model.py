@@ -34,6 +34,8 @@ from warploom.synth.search.propagation import (
 
 DEAR_TO_LIST = 1 << 16
 """Listing what fits of a larger set takes longer than to run the constraints."""
+FIRST_BLOCK = 64
+"""Functions that are looked at together at first."""
 WORTH_A_SAMPLE = 4
 """Alternatives that are refuted on a part of the network first."""
 
@@ -138,28 +140,38 @@ class SketchModel:
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
-        prices: list[tuple[int, ...]] = [()] * len(functions)
-        if self.prices is not None:
-            found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
-            functions, prices = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
-        if len(functions) >= WORTH_IT:
-            ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
-            surviving = ahead.surviving(functions)
-            functions, prices = functions.select(surviving), [prices[j] for j in surviving.tolist()]
-        count, *_, cost = self.bound(candidate)
         guards = [s for s, parts in self.guards.items() if all(set(g.slots.holes) == {choice} for g in parts)]
+        count, *prices, cost = self.bound(candidate)
         counted = sum(self._is_counted(candidate, s) for s in guards)
         kept = candidate.functions[choice]
         before = int(kept.costs[0]) if kept is not None else 0
+        ahead = None
+        if len(functions) >= WORTH_IT:
+            ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
+        if ahead is not None and guards:
+            functions, ahead = functions.select(ahead.surviving(functions)), None
+        # Where every request must take its least, functions that do cost the same: they are told apart when they are needed.
+        is_fixed = self.prices is not None and self.limit == "least" and self.prices.kinds == ("wavefronts",)
+        priced: list[tuple[int, ...]] = [tuple(prices)] * len(functions)
+        if self.prices is not None and not is_fixed:
+            found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
+            functions, priced = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
-            bounds.append((count - counted + max(on, counted), *prices[j], cost - before + int(functions.costs[j])))
+            bounds.append((count - counted + max(on, counted), *priced[j], cost - before + int(functions.costs[j])))
         part = None
         if self.sample is not None and len(functions) >= WORTH_A_SAMPLE:
             part = _Watched(self.sample.below(candidate))
-        for j in sorted(range(len(functions)), key=lambda j: bounds[j]):
-            yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
+        order: IntArray = np.array(sorted(range(len(bounds)), key=bounds.__getitem__), np.int64)
+        block: IntArray
+        for block in _growing(order):
+            if is_fixed and self.prices is not None:
+                block = block[self.prices.of_functions(candidate, choice, functions.select(block), self.limit)[1]]
+            if ahead is not None:
+                block = block[ahead.surviving(functions.select(block))]
+            for j in block.tolist():
+                yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
 
     def bound(self, candidate: Candidate) -> Cost:
         count = sum(self._is_counted(candidate, s) for s in range(len(self.network.statements)))
@@ -291,6 +303,14 @@ class SketchModel:
             bool(g.holds[(np.arange(len(g.holds)), *(table[p] for p in g.slots.points))].any())
             for g in self.guards.get(statement, [])
         )
+
+
+def _growing(order: IntArray) -> Iterator[IntArray]:
+    """Parts of growing size: who takes but the first few does not wait for what is done to all."""
+    start, size = 0, FIRST_BLOCK
+    while start < len(order):
+        yield order[start : start + size]
+        start, size = start + size, 4 * size
 
 
 def guard_rows(network: Network) -> dict[int, list[GuardRows]]:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from warploom import machines
-from warploom.ir.swizzle import Functions
+from warploom.ir.swizzle import Functions, Tables
 from warploom.synth.network.network import UNDEFINED, BoolArray, IntArray, Network, Priced, Requests, Slots
 from warploom.synth.search.propagation import (
     Candidate,
@@ -78,7 +78,7 @@ class _Group:
             allowed = candidate.allowed[hole]
             values.append(allowed.argmax(axis=1)[points])
             known &= (np.count_nonzero(allowed, axis=1) == 1)[points]
-        request, lane = np.indices(known.shape)
+        request, lane = np.ogrid[: known.shape[0], : known.shape[1]]
         places = self.places[(request, lane, *values)]
         return places, known | (self.places.reshape(*known.shape, -1) < 0).all(axis=2)
 
@@ -137,7 +137,7 @@ class Prices:
         keeps[left] = True
         return totals, keeps
 
-    def _places(self, group: _Group, candidate: Candidate, hole: int, tables: IntArray) -> tuple[IntArray, BoolArray]:
+    def _places(self, group: _Group, candidate: Candidate, hole: int, tables: Tables) -> tuple[IntArray, BoolArray]:
         """[functions * requests, lanes]: places, and whether they are decided and taken."""
         shape = group.places.shape[:2]
         values: list[IntArray] = []
@@ -149,7 +149,7 @@ class Prices:
             allowed = candidate.allowed[number]
             values.append(allowed.argmax(axis=1)[points][None])
             known = known & (np.count_nonzero(allowed, axis=1) == 1)[points]
-        request, lane = np.indices(shape)
+        request, lane = np.ogrid[: shape[0], : shape[1]]
         places = group.places[(request[None], lane[None], *values)]
         places = np.broadcast_to(places, (len(tables), *shape))
         return places.reshape(-1, shape[1]), (known & (places >= 0)).reshape(-1, shape[1])
@@ -268,8 +268,8 @@ def _least(request: Requests, free: Candidate, warp: int) -> IntArray:
         size = request.size_bytes
         least = machines.least_each(np.array([distinct]), size)[0]
         found[row] = least if request.kind == "wavefronts" else -(-distinct * size // machines.SECTOR_BYTES)
-    taken = (_by_warps(request.places, warp, -1).reshape(len(moved), warp, -1) >= 0).all(axis=2).any(axis=1)
-    return np.maximum(found, taken)
+    taken = np.logical_and.reduce(_by_warps(request.places, warp, -1).reshape(len(moved), warp, -1) >= 0, axis=2)
+    return np.maximum(found, np.logical_or.reduce(taken, axis=1))
 
 
 def _by_warps(values: IntArray, warp: int, fill: int) -> IntArray:

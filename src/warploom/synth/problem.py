@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast, get_args
 
 from warploom.core import Diagnostic, Status, UserError
 from warploom.core.limits import peak_mb
@@ -17,7 +17,7 @@ from warploom.sketch import Sketch, TermSpec
 from warploom.solve import StopSearchError
 from warploom.synth.counted import counted_accesses
 from warploom.synth.lift.sizes import elements
-from warploom.synth.network.network import HoleUses
+from warploom.synth.network.network import HoleUses, Priced
 from warploom.synth.proof.judge import Judged, judge
 from warploom.synth.proof.operators import check_operators
 from warploom.synth.proof.prove import prove
@@ -50,8 +50,9 @@ class DisagreementError(Exception):
 class Problem:
     """UserError for a sketch that is wrong in itself."""
 
-    def __init__(self, sketch: Sketch, seed: int = 0) -> None:
-        """`seed`: of the independent checker's inputs."""
+    def __init__(self, sketch: Sketch, seed: int = 0, objective: str | None = None) -> None:
+        """`seed`: of the independent checker's inputs; `objective`: parts in order, such as `accumulates, wavefronts, index`."""
+        self.priced = None if objective is None else priced_by(objective)
         self.sketch = sketch
         self.kernel = sketch.kernel
         self.seed = seed
@@ -105,12 +106,15 @@ class Problem:
         """The engine for all sizes known so far."""
         given = self.spec.given if isinstance(self.spec, TermSpec) else None
         known = self.kernel, self.sizes, self.expected.outputs, self.expected.stored, self.algebra, self.meets_spec, given
+        if name == "smt" and self.priced:
+            message = "expected the objective accumulates, index for the engine smt, which does not know what requests cost"
+            raise UserError(Diagnostic("OBJECTIVE", message))
         if name == "smt" and self.sketch.requires:
             message = "expected a sketch without requirements for the engine smt, which does not know banks"
             raise UserError(Diagnostic("REQUIRE_ENGINE", message, self.sketch.requires[0].span, "Leave out the engine."))
         free = frozenset(r.array for r in self.sketch.requires)
-        made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more, conflict_free=free)
-        self.objective = ("accumulates", *(made.prices.kinds if isinstance(made, Engine) and made.prices is not None else ()))
+        made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more, self.priced, free)
+        self.objective = made.objective
         if not self.more:
             self.phases |= made.phases
         return made
@@ -200,6 +204,18 @@ class Problem:
             proved_at=() if judged is None else judged.proved_at,
             untouched=() if judged is None else judged.proof.untouched,
         )
+
+
+def priced_by(objective: str) -> tuple[Priced, ...]:
+    """What counts between accumulates and index, as `wavefronts, shuffles`; UserError (OBJECTIVE)."""
+    parts = [part.strip() for part in objective.split(",")]
+    first, *rest = parts
+    priced = tuple(rest[:-1] if rest[-1:] == ["index"] else rest)
+    known = get_args(Priced)
+    if first != "accumulates" or len(set(priced)) < len(priced) or not set(priced) <= set(known):
+        message = f"expected accumulates, then some of {', '.join(known)}, each once, then index, got {objective!r}"
+        raise UserError(Diagnostic("OBJECTIVE", message, fix='Write "accumulates, wavefronts, shuffles, index".'))
+    return cast("tuple[Priced, ...]", priced)
 
 
 def _fault(judged: Judged) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from warploom.terms import Algebra, Term
 
 DEFAULT_PRICED: tuple[Priced, ...] = ("wavefronts", "shuffles")
 """What counts after the accumulates, where an index of shared memory is open."""
-SHORT_PATIENCE = 30
+SHORT_PATIENCE = 16
 """Candidates tried for cheaper index expressions, where open indices of shared memory make each one dear to propagate."""
 FREE_FOLDS = 1 << 22
 """Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
@@ -160,9 +160,21 @@ class Engine:
         count = self.accumulates_bound
         return None if count is None else (count, *(() if self.prices is None else self.prices.least))
 
-    def meets_bounds(self, cost: Cost) -> bool:
-        """Whether no completion is better, index operations aside."""
-        return self.bounds is not None and cost[:-1] <= self.bounds
+    @property
+    def objective(self) -> tuple[str, ...]:
+        """What answers are compared by, index operations aside."""
+        return ("accumulates", *(() if self.prices is None else self.prices.kinds))
+
+    def meets_bounds(self, cost: Cost, parts: int | None = None) -> bool:
+        """Whether no completion is better, index operations aside, or by the first so many parts of the objective."""
+        return self.bounds is not None and cost[:-1][:parts] <= self.bounds[:parts]
+
+    def good_enough(self, parts: int = 1) -> Cost | None:
+        """Below it the first so many parts of the objective meet their bounds."""
+        if self.bounds is None:
+            return None
+        *before, last = self.bounds[:parts]
+        return (*before, last + 1)
 
     @property
     def has_enabled_sets(self) -> bool:
@@ -194,6 +206,7 @@ class Engine:
         below: Cost | None = None,
         most_accumulates: int | None = None,
         limit: Limit | None = None,
+        parts: int = 1,
         budget: Budget = UNLIMITED,
         progress: Callable[[Statistics], None] | None = None,
     ) -> SpaceResult:
@@ -201,7 +214,8 @@ class Engine:
 
         complete = the space holds no better one that meets these limits. With `most_accumulates` only sets of statements known
         up front are tried; where they are not all sets there are, finding nothing is not complete (reason: empty). With `limit`
-        only completions that keep it are, and finding nothing is not complete either.
+        only completions that keep it are, and finding nothing is not complete either. An answer that meets the bounds of the
+        first `parts` of the objective is good enough.
         """
         started = time.process_time()
         statistics = Statistics()
@@ -230,8 +244,8 @@ class Engine:
                 model,
                 goal="all" if all_answers else "best",
                 below=answers[0][0] if answers else below,
-                good_enough=None if all_answers or self.bounds is None else (*self.bounds[:-1], self.bounds[-1] + 1, 0),
-                patience=PATIENCE if self.prices is None else SHORT_PATIENCE,
+                good_enough=None if all_answers else self.good_enough(parts),
+                patience=PATIENCE if parts == 1 else SHORT_PATIENCE,
                 budget=_rest(budget, statistics, started),
                 statistics=statistics,
                 progress=progress,

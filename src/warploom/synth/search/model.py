@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -46,7 +46,7 @@ class Chosen:
 
     holes: dict[str, IndexExpr]
     accumulates: int
-    prices: tuple[int, ...] = ()
+    prices: tuple[int, ...] = field(default=(), kw_only=True)
     """What counts after the accumulates, in the order of the objective."""
 
 
@@ -164,13 +164,14 @@ class SketchModel:
         if self.sample is not None and len(functions) >= WORTH_A_SAMPLE:
             part = _Watched(self.sample.below(candidate))
         order: IntArray = np.array(sorted(range(len(bounds)), key=bounds.__getitem__), np.int64)
-        block: IntArray
         for block in _growing(order):
+            left: IntArray = block
             if is_fixed and self.prices is not None:
-                block = block[self.prices.of_functions(candidate, choice, functions.select(block), self.limit)[1]]
+                left = left[self.prices.of_functions(candidate, choice, functions.select(left), self.limit)[1]]
             if ahead is not None:
-                block = block[ahead.surviving(functions.select(block))]
-            for j in block.tolist():
+                left = left[ahead.surviving(functions.select(left))]
+            positions: list[int] = left.tolist()
+            for j in positions:
                 yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
 
     def bound(self, candidate: Candidate) -> Cost:
@@ -188,7 +189,7 @@ class SketchModel:
         if self.evaluate is not None and not self.evaluate(holes):
             return None
         cost = self.bound(candidate)
-        return cost, Chosen(holes, cost[0], cost[1:-1])
+        return cost, Chosen(holes, cost[0], prices=cost[1:-1])
 
     def decide(self, hole: int, table: IntArray) -> bool:
         """Decide a hole before the search begins, by its values on its points; False where the start has no such function."""

@@ -77,7 +77,12 @@ class SmtEngine:
         """Statements that no hole can switch off."""
         return self.closed
 
-    def meets_bounds(self, cost: Cost) -> bool:
+    objective: tuple[str, ...] = ("accumulates",)
+
+    def good_enough(self, parts: int = 1) -> Cost | None:
+        return None
+
+    def meets_bounds(self, cost: Cost, parts: int | None = None) -> bool:
         """Whether no completion has fewer accumulates."""
         return cost[0] <= self.closed
 
@@ -97,6 +102,7 @@ class SmtEngine:
         below: Cost | None = None,
         most_accumulates: int | None = None,
         limit: Limit | None = None,
+        parts: int = 1,
         budget: Budget = UNLIMITED,
         progress: Callable[[Statistics], None] | None = None,
     ) -> SpaceResult:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import z3  # noqa: F401  # before a budget may end in the midst of it
 from benchmarks.fuzz import __main__ as tool
 from benchmarks.fuzz import fronts, isolated
-from benchmarks.fuzz.fronts import FRONTS, Given
+from benchmarks.fuzz.fronts import FRONTS
+from benchmarks.fuzz.inputs import Given
 
 from warploom.core.limits import Limits
+from warploom.layout import recheck
 from warploom.solve import Journal
 from warploom.tools.solve import program as solve_command
 
-CHEAP = ("pictures", "dataflow", "ptx-commands", "operators")
+CHEAP = ("pictures", "dataflow", "ptx-commands", "operators", "layouts", "maps", "certificates", "templates")
 
 
 @pytest.mark.parametrize("kind", CHEAP)
@@ -57,7 +61,7 @@ def test_a_late_command_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     times = iter((0.0, 1000.0))
     monkeypatch.setattr(isolated, "_cpu_s", lambda: next(times))
     ending = isolated.run("dataflow", GOOD, tmp_path)
-    assert (ending.word, ending.failure) == ("late", f"1000.0 CPU s with a budget of {fronts.BUDGET_S} s: solved, proved")
+    assert (ending.word, ending.failure) == ("late", f"1000.0 CPU s with a budget of {GOOD.budget_s} s: solved, proved")
 
 
 def test_a_line_that_breaks_the_contract_is_found() -> None:
@@ -77,3 +81,32 @@ def test_a_finished_piece_comes_back_from_the_journal(tmp_path: Path) -> None:
 def test_a_budget_of_nothing_is_kept() -> None:
     with Limits(0.0) as limits:
         assert limits.left_s() == 0
+
+
+def test_the_shares_are_of_all_kinds() -> None:
+    assert tool.SHARES.keys() == FRONTS.keys() and sum(tool.SHARES.values()) == pytest.approx(1)
+
+
+def test_an_ended_process_is_found_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(kind: str, what: Given, folder: Path) -> isolated.Ending:
+        if what.files["n"] == "1":
+            os._exit(7)
+        return isolated.Ending("fine")
+
+    monkeypatch.setattr(isolated, "run", run)
+    monkeypatch.setattr(isolated, "given", lambda kind, case: Given({"n": str(case)}, []))
+    found = [ending for _, ending in isolated.endings("maps", 0, 3)]
+    assert [ending.word for ending in found] == ["fine", "ended", "fine"] and "exit 7" in found[1].failure
+
+
+def test_a_certificate_that_the_search_denies_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = {
+        "v": 1, "tile": {"rows": 8, "columns": 8, "bits": 32}, "map": "r * 8 + c", "extra_words": 0, "optimal": True,
+        "accesses": [{"name": "rows", "wavefronts": 2, "least": 2}],
+    }  # fmt: skip
+    given = Given({"given.json": json.dumps(document)}, ["verify-certificate", "given.json", "--json"])
+    assert isolated.run("certificates", given, tmp_path).word == "solved, proved"
+    document["accesses"] = [{"name": "rows", "wavefronts": 3, "least": 2}]
+    monkeypatch.setattr(recheck, "_faults", lambda certificate: [])
+    denied = Given({"given.json": json.dumps(document)}, given.argv)
+    assert isolated.run("certificates", denied, tmp_path).word == "differs"

@@ -30,3 +30,15 @@ def test_templates(target: str, completed: tuple[str, ...]) -> None:
     done = CliRunner().invoke(cli, ["scan", "template", f"{PAPERS / 'scans' / name}", *options])
     assert done.exit_code == 0 and "solved, proved over integers" in done.output, done.output
     assert any(text in done.output for text in completed)
+
+
+@pytest.mark.parametrize("name", ["segmented_sums", "sums", "enrichment", "greatest_segment"])
+def test_serial_programs(name: str) -> None:
+    done = CliRunner().invoke(cli, ["scan", "lift", f"{PAPERS / 'scans' / 'serial_programs.py'}:{name}"])
+    assert done.exit_code == 0 and "solved, proved over integers" in done.output, done.output
+
+
+@pytest.mark.parametrize("path", sorted(PAPERS.glob("telamon/*.choices")), ids=lambda p: p.stem)
+def test_choices(path: Path) -> None:
+    done = CliRunner().invoke(cli, ["choices", str(path)])
+    assert done.exit_code == 0 and "solved, proved" in done.output, done.output

@@ -16,7 +16,7 @@ loop-meaning  Python functions of `tests.scan.fuzz`: what the reader of scan loo
 loop-proofs   the same functions, simpler ones: what is proved of them, against CPython
 fronts        N changed inputs, shared out to the kinds of `benchmarks.fuzz.fronts`, each a command in a process with limits;
               a kind by itself: --sketches, --loops, --operators, --emits, --pictures, --dataflow, --ptx-commands, --tensors,
-              --settings, --replays, --journals, --caches
+              --settings, --replays, --journals, --caches, --layouts, --maps, --certificates, --templates, --papers, --choices
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from warploom.solve import Journal, Json, problem_key
 HANG_S = 60
 """Seconds after which a case counts as hanging."""
 CHUNK = 250
-FRONT_CHUNK = 100
+FRONT_CHUNK = 250
 SEED_STRIDE = 100_000_000
 """Between the cases of two seeds."""
 
@@ -161,8 +161,9 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 
 SHARES: dict[str, float] = {
-    "sketches": 0.05, "loops": 0.03, "operators": 0.04, "emits": 0.02, "pictures": 0.2, "dataflow": 0.2, "ptx-commands": 0.4,
-    "tensors": 0.02, "settings": 0.01, "replays": 0.01, "journals": 0.01, "caches": 0.01,
+    "ptx-commands": 0.195, "pictures": 0.12, "journals": 0.12, "maps": 0.12, "certificates": 0.1, "layouts": 0.07,
+    "templates": 0.06, "papers": 0.06, "replays": 0.06, "dataflow": 0.02, "choices": 0.01, "sketches": 0.015, "operators": 0.015,
+    "caches": 0.01, "tensors": 0.01, "settings": 0.005, "loops": 0.005, "emits": 0.005,
 }  # fmt: skip
 """Of --fronts: the cheaper a case, the more of them."""
 
@@ -170,15 +171,20 @@ SHARES: dict[str, float] = {
 def _front(kind: str, first: int, count: int) -> Outcome:
     """Cases of a front end, in processes of their own."""
     outcome = Outcome(kind)
-    isolated.warm()
+    began = _cpu_s()
     for case, ending in isolated.endings(kind, first, count):
         outcome.endings[ending.word] += 1
-        outcome.cpu_s += ending.cpu_s
         if ending.failure:
             outcome.failures.append((case, ending.failure[:600]))
         if ending.cpu_s > outcome.slowest_s:
             outcome.slowest_s, outcome.slowest = ending.cpu_s, case
+    outcome.cpu_s = _cpu_s() - began
     return outcome
+
+
+def _cpu_s() -> float:
+    """Of this process and its children that have ended."""
+    return sum(os.times()[:4])
 
 
 KINDS = (*CHECKS, *fronts.FRONTS)
@@ -275,6 +281,8 @@ def _all(kind: str, first: int, count: int, jobs: int, journal: Journal | None) 
     chunks = list(_chunks(kind, first, count))
     kept = {chunk: value for chunk in chunks if journal is not None and (value := journal.find(_key(chunk))) is not None}
     new = [chunk for chunk in chunks if chunk not in kept]
+    if new and kind in fronts.FRONTS:
+        isolated.warm(kind)
     with ProcessPoolExecutor(jobs) as pool:
         ran = iter(pool.map(run, *zip(*new, strict=True))) if new else iter(())
         for chunk in chunks:

@@ -7,6 +7,8 @@ line that breaks the contract, more CPU time than its budget allows, or the end 
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import io
 import json
 import os
@@ -20,21 +22,31 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest import mock
 
-from benchmarks.fuzz.fronts import BUDGET_S, Given, given
+import numpy as np
+from benchmarks.fuzz.fronts import given
+from benchmarks.fuzz.inputs import BUDGETS_S, Given
 
-LATE_S = 1.2 * BUDGET_S + 0.5
-"""CPU seconds that a command with a budget may take; the half second is for what comes before it: imports, user files."""
+LATE, EXTRA_S = 1.2, 0.5
+"""Share of its budget, and CPU seconds, that a command may take: those are for what comes before it, imports and user files."""
 HANG_S = 20
 """CPU seconds without an answer after which the process is ended."""
+WARM_CASES = 12
+PIPE_BYTES = 1 << 16
 IDLE_S = 300
 """The same for wall seconds: it may sleep, or the machine be busy."""
 MEMORY_BYTES = 6 << 30
 """Of a whole process; a command is told to use less."""
 _FIELDS = ("v", "case", "status", "verdict", "seconds", "wall_s", "peak_mb")
 _STATUS_BY_EXIT = {0: ("solved",), 1: ("unsat", "refused"), 2: ("error",), 3: ("unknown", "error")}
+
+
+if TYPE_CHECKING:
+    from warploom.tools.bench.case import Case
 
 
 @dataclass(frozen=True)
@@ -130,8 +142,8 @@ def run(kind: str, what: Given, folder: Path) -> Ending:
     finally:
         os.chdir(before)
     spent = _cpu_s() - began
-    if spent > LATE_S and not ending.failure:
-        return Ending("late", f"{spent:.1f} CPU s with a budget of {BUDGET_S} s: {ending.word}", spent)
+    if spent > LATE * what.budget_s + EXTRA_S and not ending.failure:
+        return Ending("late", f"{spent:.1f} CPU s with a budget of {what.budget_s} s: {ending.word}", spent)
     return Ending(ending.word, ending.failure, spent)
 
 
@@ -182,7 +194,7 @@ def _command(argv: list[str]) -> Ending:
 
 
 def _judged(out: str, err: str, code: int) -> Ending:
-    lines = out.splitlines()
+    lines = out.split("\n")[:-1]  # other ends of lines may stand in texts
     if not lines:
         return Ending("nothing", f"no line, exit {code}: {err[-300:]}")
     ending = Ending("nothing")
@@ -199,7 +211,7 @@ def _judged(out: str, err: str, code: int) -> Ending:
         status, reason = str(line["status"]), str(line.get("reason", ""))
         if status != "solved" and not reason:
             return Ending("contract", f"{status} without a reason")
-        if "internal error" in reason or "AssertionError" in reason:
+        if any(told in reason for told in ("internal error", "AssertionError", "bug of Warploom")):
             return Ending("internal", reason[:500])
         if line["verdict"] == "proved" and status == "error":
             return Ending("contract", "proved and error")
@@ -250,7 +262,7 @@ def _damaged_cache(what: Given, folder: Path) -> Ending:
     import zlib
 
     (folder / "p.swflow").write_text(_PROGRAM, encoding="utf-8")
-    argv = ["solve", "p.swflow", "--cache", "--json", "--budget", f"{BUDGET_S}s"]
+    argv = ["solve", "p.swflow", "--cache", "--json", "--budget", f"{max(BUDGETS_S)}s"]
     first = _command(argv)
     if first.failure or not (folder / "results.sqlite").exists():
         return first
@@ -273,7 +285,63 @@ def _damaged_cache(what: Given, folder: Path) -> Ending:
     return _command(argv)
 
 
-_DIRECT: dict[str, Callable[[Given, Path], Ending]] = {"JOURNAL": _journal, "CACHE": _cache}
+def _paper(what: Given, folder: Path) -> Ending:
+    """`paper`, whose journal has the same damaged answer for every row; no row is run."""
+    from warploom.solve import Journal
+    from warploom.tools.bench import run as bench_command
+    from warploom.tools.command.lines import plain_line
+    from warploom.tools.command.usage import Usage
+
+    answer, damage, key_of = json.loads(what.files["answer"]), int(what.files["damage"]), bench_command._key
+    names: dict[str, str] = {}
+
+    def key(case: Case) -> str:
+        return names.setdefault(key_of(case), case.name) and key_of(case)
+
+    def find(journal: Journal, key: str) -> object:
+        return {**answer, "case": names[key]} if damage and isinstance(answer, dict) else answer
+
+    def run_case(case: Case) -> dict[str, object]:
+        return plain_line(case.name, "unknown", Usage(0.0, 0.0, 0.0), reason="not run by the fuzzer")
+
+    with (
+        mock.patch.object(bench_command, "_key", key),
+        mock.patch.object(bench_command, "run_case", run_case),
+        mock.patch.object(Journal, "find", find),
+    ):
+        return _command(["paper", *what.argv[1:]])
+
+
+def _certificate(what: Given, folder: Path) -> Ending:
+    """`verify-certificate`; what it confirms the search's own counts must confirm, too."""
+    ending = _command(what.argv)
+    if ending.word != "solved, proved":
+        return ending
+    from warploom.core import UserError
+    from warploom.layout import access, map_of_array, map_of_text, prices, tile
+
+    text = what.files["given.json"].strip()
+    document = json.loads(text.splitlines()[0] if text.startswith('{"v"') else text)
+    document = document.get("certificate", document)
+    size, text = document["tile"], document["map"]
+    try:
+        given_tile = tile(f"{size['rows']}x{size['columns']}:b{size['bits']}")
+        found = map_of_text(text, given_tile) if isinstance(text, str) else map_of_array(np.array(text), given_tile)
+    except UserError:
+        return Ending("confirmed, another way to write it")
+    try:
+        named = [(entry, access(entry["name"], given_tile)) for entry in document["accesses"] if "elements" not in entry]
+    except UserError as error:
+        return Ending("confirmed, unasked", f"confirmed, but refused as a question: {error.diagnostics[0].message[:200]}")
+    for (entry, _), price in zip(named, prices(given_tile, [taken for _, taken in named], found.table), strict=True):
+        if (entry["wavefronts"], entry["least"]) != (price.wavefronts, price.least) and len(named) == len(document["accesses"]):
+            return Ending("differs", f"{entry['name']}: the certificate has {entry}, the search {price}")
+    return ending
+
+
+_DIRECT: dict[str, Callable[[Given, Path], Ending]] = {
+    "JOURNAL": _journal, "CACHE": _cache, "PAPER": _paper, "verify-certificate": _certificate,
+}  # fmt: skip
 
 
 def _last(error: BaseException) -> list[str]:
@@ -283,12 +351,50 @@ def _last(error: BaseException) -> list[str]:
     return [f"{type(error).__name__} at {where}: {str(error)[:200]}"]
 
 
-def warm() -> None:
-    """Imports, before forking, what every case needs."""
-    import warploom.kernels.tensors
+def warm(kind: str) -> None:
+    """Imports, before forking, what cases of this kind need, as a child that runs some of them tells."""
     import warploom.tools.cli  # noqa: F401
 
-    _command(["explore", "axpy", "--choices", "--json", "--target", "sm_90"])  # loads and compiles what exploring needs
+    _keep_spaces()
+    here, there = os.pipe()
+    if not os.fork():
+        os.close(here)
+        folder = Path(tempfile.mkdtemp(prefix="warploom-fuzz-"))
+        try:
+            with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
+                for case in range(WARM_CASES):
+                    run(kind, given(kind, case), folder)
+            os.write(there, json.dumps(sorted(sys.modules)).encode()[:PIPE_BYTES])
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(0)
+    os.close(there)
+    with os.fdopen(here, "rb") as answer, contextlib.suppress(ValueError):
+        for name in json.loads(answer.read()):
+            if name not in sys.modules and name.partition(".")[0] in ("warploom", "z3", "numpy", "sqlite3", "rich", "click"):
+                with contextlib.suppress(Exception):
+                    importlib.import_module(name)
+    os.wait()
+    for case in range(WARM_CASES):
+        given(kind, case)  # reads the texts that are changed
+    if kind == "papers":
+        from warploom.tools.papers.rows import PAPERS
+        from warploom.tools.papers.sources import rows_of
+
+        for paper in PAPERS:
+            rows_of(paper)
+    gc.collect()
+    gc.freeze()
+
+
+def _keep_spaces() -> None:
+    """The space of one kernel is built once, not for every case of a process."""
+    from warploom.tools.explore import choices, replay
+
+    for module in (choices, replay):
+        made = getattr(module, "kernel_space", None)
+        if made is not None and not hasattr(made, "cache_info"):
+            module.kernel_space = lru_cache(16)(made)  # type: ignore[attr-defined]
 
 
 __all__ = ["Ending", "endings", "run", "warm"]

@@ -5,6 +5,7 @@ from .api import (
     CheckedOperator,
     Completed,
     Emitted,
+    Exchanged,
     Explored,
     Laid,
     Lifted,
@@ -16,6 +17,7 @@ from .api import (
     check_layout,
     check_operator,
     complete,
+    exchange,
     explore,
     layout,
     lift,
@@ -25,7 +27,7 @@ from .api import (
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .ir.swizzle.kinds import bits, choose, cond, const, part, xform
+from .ir.swizzle.kinds import bits, choose, compose, cond, const, part, xform
 from .schedule.frontend import cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
@@ -98,6 +100,7 @@ __all__ = [
     "Completed",
     "Constant",
     "Emitted",
+    "Exchanged",
     "Explored",
     "Global",
     "Laid",
@@ -123,6 +126,7 @@ __all__ = [
     "check_operator",
     "choose",
     "complete",
+    "compose",
     "cond",
     "conflict_free",
     "const",
@@ -131,6 +135,7 @@ __all__ = [
     "double2",
     "double4",
     "erf",
+    "exchange",
     "exp",
     "explore",
     "f16",

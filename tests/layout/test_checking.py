@@ -9,6 +9,9 @@ from warploom.layout.expressions import as_text, parse, places
 from warploom.layout.sources import access_of_function
 
 SQUARE = tile("32x32:f32")
+_EXTENTS = (32, 3, 3, 5, 17, 23, 41, 103, 167, 521, 1061, 1667, 7069)
+"""Their product is 32 modulo 2^64."""
+WRAPPED = f"(({','.join(map(str, _EXTENTS))}),32):(({','.join('1' * len(_EXTENTS))}),1)"
 
 
 def test_swizzle_of_the_thread_is_optimal() -> None:
@@ -74,7 +77,8 @@ def test_other_texts_say_the_same_map(text: str, same: str) -> None:
         "(32,32):(32", "(32,16):(32,1)", "(32,32):(32,1,1)", "((8,4),32):(32,1)", "Swizzle<3,3,2> o (32,32):(32,1)", "r*32 +",
         "x + c", "r ** 2", "c if r else 1", "c // r", "c << (r - 1)", "c.real", '{"offset": [[0,1]]}', '{"offset": [[0,99]]}',
         "{", "r and c", "True + c", "r * 2147483647 * 512", "(c << 31) << 31", "brev(r, 0)", "brev(r)",
-        "(" * 500 + "r" + ")" * 500,
+        "(" * 500 + "r" + ")" * 500, '{"offset": [[Infinity, 0]]}', '{"offset": [[1.5, 0]]}', '{"offset": ' + "[" * 9000,
+        f"Swizzle<3,{'7' * 5000},3> o (32,32):(32,1)", WRAPPED,
     ],
 )  # fmt: skip
 def test_texts_that_are_no_map(text: str) -> None:

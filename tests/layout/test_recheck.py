@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from warploom.layout import access, certificate, faults, layout, tile
+from warploom.core import UserError
+from warploom.layout import access, certificate, faults, layout, recheck, tile
 from warploom.layout.recheck import requests
 
 SIX = ("rows", "columns", "blocks:4x8", "blocks:8x4", "blocks:16x2", "blocks:2x16")
@@ -62,6 +63,44 @@ def test_a_changed_claim_is_refused(path: tuple[Any, ...], value: object, expect
         assert expected in found
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ldmatrixtranstrans", "ldmatrix.mem", "rows:3", "blocks:4", "blocks:0x4", "blocks:8x8", "stride", "stride:3x2", "rows:96bit",
+     "rows:16bit", "ldmatrix:64bit", "rows:128bit@anyany"],
+)  # fmt: skip
+def test_an_access_that_there_is_not(name: str) -> None:
+    given = tile("32x32:f32")
+    with pytest.raises(UserError):
+        access(name, given)
+    with pytest.raises(ValueError, match="access"):
+        requests({"name": name}, 32, 32, 32)
+
+
+@pytest.mark.parametrize(("name", "rows", "columns"), [("rows:128bit", 8, 6), ("ldmatrix", 12, 8)])
+def test_an_access_that_does_not_fit(name: str, rows: int, columns: int) -> None:
+    with pytest.raises(UserError):
+        access(name, tile(f"{rows}x{columns}:f32"))
+    with pytest.raises(ValueError, match="no such access"):
+        requests({"name": name}, rows, columns, 32)
+
+
+def test_numbers_without_end() -> None:
+    """Strides and subspaces far beyond the tile take no longer than the tile does."""
+    assert len(access("stride:999999999", tile("8x8:f32")).elements) == 64
+    assert len(requests({"name": "stride:999999999999"}, 8, 8, 32)) == 64
+    assert any("subspace" in f for f in faults(NONE | {"no_linear": {"chunk": 0, "space": [1 << k for k in range(99)]}}))
+    assert any("powers of two" in f for f in faults(NONE | {"no_linear": {"chunk": 1 << 60, "space": [1]}}))
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def out_of_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(recheck, "place_of_each", out_of_memory)
+    with pytest.raises(MemoryError):
+        faults(GOOD)
+
+
 def test_optimal_is_not_said_of_what_misses_the_least() -> None:
     assert any("does not reach" in fault for fault in faults(NONE | {"optimal": True}))
 
@@ -98,8 +137,6 @@ def test_lanes_that_are_torn_apart_are_seen() -> None:
 )  # fmt: skip
 def test_both_make_the_same_accesses(text: str, name: str) -> None:
     """The package and the checker, which share no code, agree on what a name means."""
-    from warploom.core import UserError
-
     given = tile(text)
     try:
         mine = access(name, given).elements.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError, f32, i32
-from warploom.ir import IndexConst, ValueConst, ValueSelect
+from warploom.ir import IndexBinary, IndexConst, SizeVar, ValueConst, ValueSelect
 from warploom.solve import Budget
 from warploom.synth import complete, problem
 from warploom.synth import complete as complete_function
@@ -19,7 +20,7 @@ from warploom.synth.problem import Problem
 from warploom.synth.proof.concrete import OutsideDomainError, strict, typed_array
 from warploom.synth.proof.operators import _term, _word  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.proof.prove import Proof
-from warploom.synth.proof.specs import array_shapes
+from warploom.synth.proof.specs import array_shapes, grid_extents
 from warploom.synth.search.ablation import complete_without
 from warploom.terms import Normaliser, algebra_for, apply, atom, constant
 
@@ -40,6 +41,10 @@ def test_a_sketch_without_a_spec_or_a_size() -> None:
         complete(sketch_of(parse(CONV3), conv3))
     with pytest.raises(UserError, match="expected a value for size n, got none"):
         array_shapes(parse(CONV3), {})
+    with pytest.raises(UserError, match="without a division by zero, got 8 // 0 at n = 8"):
+        grid_extents(
+            replace(parse(CONV3), grid=(IndexBinary("//", SizeVar("n"), IndexConst(0)), IndexConst(1), IndexConst(1))), {"n": 8}
+        )
 
 
 @pytest.mark.parametrize(("verdict", "question"), [("refuted", ""), ("unchecked", "why it is open")])

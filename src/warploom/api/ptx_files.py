@@ -32,7 +32,8 @@ class ProvedPtx(Result):
 
     @property
     def differing(self) -> dict[str, object]:
-        """The element that refutes it: `array`, `index`, `expected`, `found`, `line`; empty otherwise."""
+        """The element that refutes it: `array`, `index`, `expected`, `found`, `line`, and the `values` (`expected`, `found`) of a
+        run at the numbers in `witness`; empty otherwise."""
         return cast("dict[str, object]", self.line.get("differing", {}))
 
     @property

@@ -23,9 +23,9 @@ GRACE = 0.1
 LAST_GRACE = 0.03
 """Share of the budget between any two later ends: every stage of a work may keep its best and go on."""
 LEAST_GRACE_S = 0.1, 0.03
-CONVERSION = "from_param"
-"""ctypes calls a method of this name for every argument, and turns what is raised there into an error of its own: the next look
-at the clock ends the work."""
+CONVERSIONS = frozenset({"from_param", "_promote_fields"})
+"""Functions that ctypes and NumPy call out of C, and turn what is raised there into an error of their own: the next look at the
+clock ends the work."""
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
 CPU_SPENT = "budget: CPU seconds"
 
@@ -121,7 +121,7 @@ class Limits:
             raise LimitReachedError(CPU_SPENT)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        if frame is None or frame.f_code.co_name != CONVERSION:
+        if frame is None or frame.f_code.co_name not in CONVERSIONS:
             self.tick()
 
     @contextmanager

@@ -45,7 +45,7 @@ class Access:
 
 def access(text: str, tile: Tile) -> Access:
     """The access of this name on `tile`; UserError (ACCESS)."""
-    match = re.fullmatch(r"([a-z.]+)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?", text.strip())
+    match = re.fullmatch(r"([a-z.]+)(?::(\d{1,9})(?:x(\d{1,9}))?(?!\d*bit))?(?::(\d{1,9})bit)?(@any)?", text.strip(), re.ASCII)
     if match is None:
         raise wrong(f"expected {FORMS}, or FILE.py:function", text)
     name, first, second, width, any_origin = match.groups()
@@ -146,7 +146,9 @@ def _strided(tile: Tile, stride: int, any_origin: bool, width: int) -> Iterator[
     units = tile.columns // width
     total = tile.rows * units
     step = LANES * stride
-    starts: Iterable[int] = range(total) if any_origin else (start + k for start in range(0, total, step) for k in range(stride))
+    starts: Iterable[int] = (
+        range(total) if any_origin else (start + k for start in range(0, total, step) for k in range(min(stride, total - start)))
+    )
     for start in starts:
         places = [start + lane * stride for lane in range(LANES)]
         if start < total and (not any_origin or places[-1] < total):

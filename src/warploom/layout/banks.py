@@ -92,7 +92,7 @@ def least(tile: Tile, access: Access, chunk: int) -> int:
         words_in_chunk = (tile.bits << chunk) // BANK_BITS
         if words_in_chunk > 1:
             per_word = max(1, BANK_BITS // tile.bits)
-            parts = np.unique(np.stack([elements >> chunk, (elements & ((1 << chunk) - 1)) // per_word]), axis=1)[1]
+            parts = np.unique(elements // per_word) & ((1 << chunk) // per_word - 1)
             bound = max(bound, -(-int(np.bincount(parts).max()) * words_in_chunk // BANKS))
         total += max(1, bound)
     return total

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Sequence
+from math import prod
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -15,7 +17,7 @@ from warploom.layout.maps import Map
 from warploom.layout.tiles import Tile
 
 Nested: TypeAlias = "int | tuple[Nested, ...]"
-_SWIZZLE = re.compile(r"\s*Sw(?:izzle)?<(\d),(\d+),(-?\d+)>\s*o\s*((?:smem_ptr\[[^\]]*\]\([^)]*\)|_?0)\s*o\s*)?")
+_SWIZZLE = re.compile(r"\s*Sw(?:izzle)?<([0-9]),([0-9]{1,3}),(-?[0-9]{1,3})>\s*o\s*((?:smem_ptr\[[^\]]*\]\([^)]*\)|_?0)\s*o\s*)?")
 _FIX = "Write (32,32):(32,1), or Swizzle<3,3,3> o (64,64):(64,1); the first mode is the row."
 
 
@@ -39,7 +41,7 @@ def read(text: str, tile: Tile) -> Map:
         raise _wrong("expected a layout Shape:Stride, with Swizzle<B,M,S> of S at least B", text)
     shape, stride = _nested(shape_text, text), _nested(stride_text, text)
     modes = _modes(shape, stride, text)
-    sizes = [int(np.prod([extent for extent, _ in mode])) for mode in modes]
+    sizes = [prod(extent for extent, _ in mode) for mode in modes]
     if sizes != [tile.rows, tile.columns]:
         raise _wrong(f"expected two modes of {tile.rows} rows and {tile.columns} columns, got {sizes}", text)
     row, column = (_offsets(mode) for mode in modes)
@@ -61,7 +63,7 @@ def _wrong(expected: str, got: str) -> UserError:
 
 def _nested(text: str, whole: str) -> Nested:
     cleaned = re.sub(r"[_\s]", "", text)
-    if not re.fullmatch(r"[\d(),]+", cleaned):
+    if not re.fullmatch(r"[0-9(),]+", cleaned):
         raise _wrong("expected numbers in parentheses", whole)
     try:
         return _tuples(json.loads(cleaned.replace("(", "[").replace(")", "]")))
@@ -133,8 +135,8 @@ def from_bases(text: str, tile: Tile) -> Map:
     """The map of `{"offset": [[row, column], ...]}`, as Triton prints shared linear layouts; UserError (TRITON)."""
     try:
         given = json.loads(text.strip().replace("'", '"').replace("(", "[").replace(")", "]"))
-        pairs = [(int(r), int(c)) for r, c in given["offset"]]
-    except (ValueError, KeyError, TypeError) as error:
+        pairs = [(operator.index(r), operator.index(c)) for r, c in given["offset"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(Diagnostic("TRITON", f'expected {{"offset": [[row, column], ...]}}, got {text[:80]!r}')) from error
     elements = [0]
     for row, column in pairs[:17]:

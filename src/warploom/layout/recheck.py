@@ -20,7 +20,7 @@ Request = list[list[int]]  # by lane the elements that it takes
 def faults(certificate: dict[str, Any]) -> list[str]:
     try:
         return _faults(certificate)
-    except Exception as error:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError) as error:
         return [f"the certificate cannot be read: {type(error).__name__}: {error}"]
 
 
@@ -38,11 +38,9 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
         if not all(together(lane, table) for request in asked for lane in request if lane):
             found.append(f"{entry['name']}: the elements of a lane are not together")
         count = sum(wavefronts(group, table, bits) for request in asked for group in groups(request, bits))
-        if count != entry["wavefronts"]:
-            found.append(f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}")
+        found += [f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}"] * (count != entry["wavefronts"])
         least = sum(bound(group, bits, chunk) for request in asked for group in groups(request, bits))
-        if least != entry["least"]:
-            found.append(f"{entry['name']}: at least {least} wavefronts by counting, not {entry['least']}")
+        found += [f"{entry['name']}: at least {least} wavefronts by counting, not {entry['least']}"] * (least != entry["least"])
     if bool(certificate["optimal"]) != (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
         found.append("the map is optimal" if is_least else "optimal is said of a map that does not reach the least")
     if certificate.get("no_linear"):
@@ -79,29 +77,31 @@ def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[
         if any(len(r) > 32 or any(type(e) is not int or not 0 <= e < rows * columns for lane in r for e in lane) for r in asked):
             raise ValueError("expected requests of 32 lanes for elements of the tile")
         return asked
-    match = re.fullmatch(r"([a-z.]+)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?", entry["name"])
-    if match is None:
+    form = r"(rows|columns|diagonals|blocks|stride|(?:ld|st)matrix(?:\.trans)?)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?"
+    if (match := re.fullmatch(form, entry["name"])) is None:
         raise ValueError(f"unknown access {entry['name']}")
-    kind, first, second, width, free = match[1], int(match[2] or 0), int(match[3] or 0), match[4], bool(match[5])
-    is_matrix = kind.startswith(("ldmatrix", "stmatrix"))
-    each = int(128 if is_matrix else width or bits) // bits
-    units = columns // each
-    boxes = {"rows": (1, units), "columns": (rows, 1), "blocks": (first, second)}
+    kind, width, free, is_matrix = match[1], int(match[4] or 0), bool(match[5]), "matrix" in match[1]
+    sizes = [int(n) for n in match.group(2, 3) if n is not None]
+    first, second, each = *[*sizes, 1, 1][:2], (width or (128 if is_matrix else bits)) // bits
+    if (
+        (len(sizes) != {"blocks": 2, "stride": 1}.get(kind, 0) or not first or width not in (0, 8, 16, 32, 64, 128))
+        or (not each or columns % each or (kind == "blocks" and not 1 < first * second <= 32))
+        or (is_matrix and (each * bits != 128 or rows % 8))
+    ):
+        raise ValueError(f"no such access of the tile: {entry['name']}")
+    boxes = {"rows": (1, (units := columns // each)), "columns": (rows, 1), "blocks": (first, second)}
     if is_matrix or kind in boxes:
-        box = (16 if rows >= 16 else 8, min(2, units)) if is_matrix else boxes[kind]
-        lines = windows(box, kind, rows, units, free)
+        lines = windows((16 if rows >= 16 else 8, min(2, units)) if is_matrix else boxes[kind], kind, rows, units, free)
     elif kind == "diagonals":
         high = min(32, rows)
         tops = range(rows - high + 1) if free else range(0, rows, high)
         lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
-    elif kind == "stride":
+    else:
         end = rows * units
         starts = (
-            range(end - 31 * first) if free else [b + k for b in range(0, end, 32 * first) for k in range(first) if b + k < end]
+            range(end - 31 * first) if free else [b + k for b in range(0, end, 32 * first) for k in range(min(first, end - b))]
         )
         lines = [[divmod(s + i * first, units) for i in range(32) if s + i * first < end] for s in starts]
-    else:
-        raise ValueError(f"unknown access {kind}")
     return [[[r * columns + u * each + k for k in range(each)] for r, u in line] for line in lines]
 
 
@@ -168,7 +168,7 @@ def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: i
     chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
     per_word, group = max(1, 32 // bits), (1024 // bits).bit_length() - 1 - chunk
     widest = max(per_word, *(len(lane) for request in asked for lane in request))
-    if size & (size - 1) or columns & (columns - 1) or 1 << chunk < widest:
+    if size & (size - 1) or columns & (columns - 1) or group < 0 or 1 << chunk < widest:
         return ["no_linear is said of no tile of powers of two with its chunks"]
     clashes: set[int] = set()
     for request in asked:
@@ -179,7 +179,7 @@ def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: i
             if all(len(chunks) <= 1 << group for chunks in parts.values()):
                 clashes |= {x ^ y for chunks in parts.values() for x in chunks for y in chunks if x != y}
     spans = [0]
-    for vector in space:
+    for vector in space[: group + 1]:
         spans += [vector ^ s for s in spans]
     if len(set(spans)) != 1 << group or len(space) != group or not set(spans) - {0} <= clashes:
         return ["no_linear names a subspace that need not be without conflict"]

@@ -39,7 +39,7 @@ class Tile:
 
 def tile(text: str) -> Tile:
     """`32x32:f32`; UserError (TILE)."""
-    match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5}):(\w+)", text.strip())
+    match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5}):(\w+)", text.strip(), re.ASCII)
     if match is None or match[3] not in BITS:
         raise UserError(
             Diagnostic(

@@ -5,7 +5,7 @@ terms are equal, and the domain for which that was shown. Open `term.py` first, 
 """
 
 from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
-from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbols, zero_array
+from warploom.terms.arrays import DataIndexError, SymbolicArray, as_terms, stored_mask, symbols, zero_array
 from warploom.terms.casts import convert, held_number, is_exact
 from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
@@ -29,14 +29,17 @@ from warploom.terms.term import (
     to_operand,
 )
 from warploom.terms.text import element_text, term_text
-from warploom.terms.usage import Usage, operations
+from warploom.terms.usage import DIVISORS, IN_RANGE, Usage, operations
 
 __all__ = [
+    "DIVISORS",
+    "IN_RANGE",
     "LARGEST_FORM",
     "PARTIAL",
     "Algebra",
     "AlgebraName",
     "Canonical",
+    "DataIndexError",
     "FormTooLargeError",
     "Monomial",
     "NormalForm",

@@ -26,6 +26,11 @@ _ORDERED = _QUOTIENTS | {"min", "max", ">>"}
 """The result depends on more than the operands' low bits."""
 _HELD = "held"
 """`held.<dtype>`: what a cell of an array of that type holds after a store."""
+_ASKED = "to"
+"""`to.<dtype>`: a conversion that the spec itself asks for."""
+_GATHERED = "gathered"
+"""`gathered.<array>`: an element at indices that are the operands. Typed: `gathered.<array>.<dtype of each index>`."""
+_CHOICES = ("select ", "select.")
 
 
 _UNTOUCHED = apply("untouched")
@@ -88,6 +93,16 @@ class Stored:
         is_untyped = self._is_plain or target.lanes > 1 or self._are_floats
         return None if is_untyped else apply(f"{_HELD}.{target.name}", _UNTOUCHED)
 
+    def conversion(self, term: Term, target: DType) -> Term:
+        """`term` converted as the spec asks for it, as by `np.int64(x)`; terms stored from now on are typed one by one."""
+        self._are_floats = self._is_plain = False
+        return apply(f"{_ASKED}.{target.name}", term)
+
+    def gather(self, name: str, indices: list[Term]) -> Term:
+        """The element of an array at indices that data give; terms stored from now on are typed one by one."""
+        self._are_floats = self._is_plain = False
+        return apply(f"{_GATHERED}.{name}", *indices)
+
     # ------------------------------------------------------------ what Python and C tell apart
 
     def check(self, root: Term) -> None:
@@ -95,7 +110,9 @@ class Stored:
         stack = [root]
         while stack:
             term = stack.pop()
-            if term.serial in self._checked or "." in term.op:  # held or converted: checked when that was stored
+            if term.serial in self._checked or (
+                "." in term.op and not (_is_asked(term) or _is_gathered(term))
+            ):  # checked when that was stored
                 continue
             self._checked.add(term.serial)
             if term.op == "constant":
@@ -111,6 +128,8 @@ class Stored:
                 )
             if term.op in _ORDERED:
                 self._check_order(term)
+            elif is_choice(term):
+                self._check_numbers(term.args[:2], self._compared_in(term), term)
             stack.extend(term.args)
 
     def _is_of_type(self, number: Term) -> bool:
@@ -124,17 +143,23 @@ class Stored:
             if term.op in _FLOORED:
                 raise TermError(f"expected integers for `{term.op}`, got floats in {term}: write `/`, or cast to integers first")
             return
-        for operand in term.args[:1] if term.op == ">>" else term.args:
-            if operand.op == "constant" and isinstance(operand.data[0], int) and not _fits(operand, kind):
-                raise TermError(
-                    f"expected a number that {kind} holds, got {operand} in {term}, which C computes in {kind}: "
-                    "write another number, or convert the data with wl.cast"
-                )
+        operands = term.args[:1] if term.op == ">>" else term.args
+        self._check_numbers(operands, kind, term)
+        for operand in operands:
             natural = self._natural(operand)
             if term.op in _FLOORED and kind.kind == "uint" and natural is not None and natural.kind == "int":
                 raise TermError(
                     f"expected operands of one sign for `{term.op}`, got {natural} in {term}, which C computes in {kind}: "
                     f"convert it with wl.cast({kind}, ...)"
+                )
+
+    @staticmethod
+    def _check_numbers(operands: tuple[Term, ...], kind: DType, term: Term) -> None:
+        for operand in operands:
+            if operand.op == "constant" and isinstance(operand.data[0], int) and not _fits(operand, kind):
+                raise TermError(
+                    f"expected a number that {kind} holds, got {operand} in {term}, which C computes in {kind}: "
+                    "write another number, or convert the data with wl.cast"
                 )
 
     def _check_shift(self, term: Term) -> None:
@@ -155,6 +180,15 @@ class Stored:
     def _computed_in(self, term: Term) -> DType:
         natural = self._natural(term)
         return promoted(natural) if natural is not None else _literal_type(term)
+
+    def _compared_in(self, choice: Term) -> DType:
+        """The type in which a choice compares its first two operands."""
+        given = [n for a in choice.args[:2] if (n := self._natural(a)) is not None]
+        kinds = given or [_literal_type(a) for a in choice.args[:2]]
+        for number in choice.args[:2]:
+            if number.op == "constant" and not kinds[0].is_float:
+                kinds.append(_literal_type(number))
+        return _common(kinds)
 
     def _natural(self, root: Term) -> DType | None:
         """The narrowest type that is known to hold the value; None for a number, which takes the type of what it meets."""
@@ -177,11 +211,14 @@ class Stored:
         if term.op == "component":
             inner = self._naturals[term.args[0].serial]
             return None if inner is None else scalar_of(inner)
-        if _is_held(term):
-            return BY_NAME[term.op.removeprefix(_HELD + ".")]
+        if _is_gathered(term):
+            return scalar_of(self.types[term.op.split(".")[1]])
+        if _is_held(term) or _is_asked(term):
+            return BY_NAME[term.op.partition(".")[2]]
         if types := cast_types(term):
             return types[1]
-        parts = [self._naturals[a.serial] for a in term.args]
+        operands = term.args[2:] if is_choice(term) else term.args
+        parts = [self._naturals[a.serial] for a in operands]
         given = [p for p in parts if p is not None]
         if not given:
             return None
@@ -192,10 +229,8 @@ class Stored:
             return given[0]
         if term.op == "~" and given[0].kind == "int":
             return given[0]
-        total = promoted(given[0])
-        for other in given[1:]:
-            total = common_type(total, other)
-        for argument in term.args:
+        total = _common(given)
+        for argument in operands:
             if argument.op == "constant" and not total.is_float:
                 total = common_type(total, _literal_type(argument))
         return total
@@ -237,8 +272,13 @@ class Stored:
     def _parts(self, term: Term, target: DType) -> list[tuple[Term, DType]]:
         if not term.args or term.op == "component" or _is_held(term) or cast_types(term):
             return []
+        if _is_asked(term) or _is_gathered(term):
+            return [(a, self._computed_in(a)) for a in term.args]
         kind = self._operation_type(term, target)
-        return [(a, kind) for a in term.args]
+        kinds = [kind] * len(term.args)
+        if is_choice(term):
+            kinds[:2] = [self._compared_in(term)] * 2
+        return list(zip(term.args, kinds, strict=True))
 
     def _one(self, term: Term, target: DType) -> Term:
         if term.op == "constant":
@@ -248,8 +288,41 @@ class Stored:
             return _converted(term, natural, target)
         if _is_held(term):
             return _converted(held_term(term), natural, target)
+        if _is_asked(term):
+            ((operand, source),) = self._parts(term, target)
+            return _converted(_converted(self._built[operand.serial, source], source, natural), natural, target)
+        if _is_gathered(term):
+            parts = self._parts(term, target)
+            op = ".".join([term.op, *(str(kind) for _, kind in parts)])
+            return _converted(apply(op, *(self._built[a.serial, kind] for a, kind in parts)), natural, target)
         kind = self._operation_type(term, target)
-        return _converted(apply(term.op, *(self._built[a.serial, kind] for a in term.args)), kind, target)
+        op = f"select.{self._compared_in(term)} {comparison_of(term)}" if is_choice(term) else term.op
+        return _converted(apply(op, *(self._built[a.serial, k] for a, k in self._parts(term, target))), kind, target)
+
+
+def _is_asked(term: Term) -> bool:
+    return term.op.startswith(_ASKED + ".")
+
+
+def _is_gathered(term: Term) -> bool:
+    return term.op.startswith(_GATHERED + ".")
+
+
+def is_choice(term: Term) -> bool:
+    """Whether the term is a choice `select <` of its last two operands by a comparison of its first two. With the type in which
+    they are compared: `select.i32 <`."""
+    return term.op.startswith(_CHOICES)
+
+
+def comparison_of(choice: Term) -> str:
+    return choice.op.rpartition(" ")[2]
+
+
+def _common(kinds: list[DType]) -> DType:
+    total = promoted(kinds[0])
+    for other in kinds[1:]:
+        total = common_type(total, other)
+    return total
 
 
 def _converted(term: Term, source: DType, target: DType) -> Term:

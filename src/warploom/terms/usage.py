@@ -15,8 +15,8 @@ _LEAVES = frozenset({"atom", "constant", "component", "pack", "form", "select"})
 _TOTAL = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operations that have a value on all inputs."""
 _COUNTS = "shift counts from 0 and below the width"
-_DIVISORS = "no integer divided by 0, nor the least one by -1"
-_IN_RANGE = "floats converted to integers lie in their range"
+DIVISORS = "no integer divided by 0, nor the least one by -1"
+IN_RANGE = "floats converted to integers lie in their range"
 _NO_NAN = "no NaN in min and max"
 
 
@@ -27,13 +27,13 @@ def condition_of(term: Term, dtype: DType) -> str:
         return "" if term.args[1].op == "constant" else _COUNTS
     if term.op in ("/", "//", "%") and not dtype.is_float:
         divisor = term.args[1]
-        return "" if divisor.op == "constant" and divisor.data[0] not in (0, -1) else _DIVISORS
+        return "" if divisor.op == "constant" and divisor.data[0] not in (0, -1) else DIVISORS
     if term.op == "/":
         return condition_of_value(term.op) if is_partial(term) else ""
     if term.op in ("min", "max") and dtype.is_float:
         return _NO_NAN
     types = cast_types(term)
-    return _IN_RANGE if types and types[0].is_float and not types[1].is_float else ""
+    return IN_RANGE if types and types[0].is_float and not types[1].is_float else ""
 
 
 @dataclass(slots=True)

@@ -92,8 +92,16 @@ _COMMANDS = {
         "warploom.tools.layout.command:check_layout_command",
         "Say whether a map of a tile in shared memory is right and as good as any, or give a better one.",
     ),
+    "choices": Later(
+        "warploom.tools.choices.command:choices_command",
+        "Read choices and requirements in the language of Telamon's paper, and count the implementations of its kernels.",
+    ),
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
+    ),
+    "exchange": Later(
+        "warploom.tools.layout.command:exchange_command",
+        "Write the device function that brings registers from one layout to another, proved, with the least that is possible.",
     ),
     "explore": Later(
         "warploom.tools.explore.command:explore",
@@ -122,7 +130,7 @@ _COMMANDS = {
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     "verify-certificate": Later(
         "warploom.tools.layout.command:verify_command",
-        "Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search.",
+        "Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search.",
     ),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),

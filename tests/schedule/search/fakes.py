@@ -152,6 +152,7 @@ class FakeEvaluator:
     interrupt_at: int = 0
     measured: list[Nest] = field(default_factory=list[Nest])
     retimed: int = 0
+    rounds: list[int] = field(default_factory=list[int])
     is_open: bool = False
 
     @contextmanager
@@ -168,8 +169,9 @@ class FakeEvaluator:
                 raise KeyboardInterrupt
             yield n, self._one(nest)
 
-    def retime(self, nests: Sequence[Nest]) -> list[Measurement]:
+    def retime(self, nests: Sequence[Nest], rounds: int = 11) -> list[Measurement]:
         self.retimed += len(nests)
+        self.rounds.append(rounds)
         return [self._one(nest) for nest in nests]
 
     def _one(self, nest: Nest) -> Measurement:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.synth.compiled.programs import SECOND_DIFFERENCE, TURNED_ROUND, planted
+from tests.synth.compiled.programs import HEAD, SECOND_DIFFERENCE, TURNED_ROUND, planted
 
 from warploom.gpu import toolchain_available
 from warploom.synth import complete
+from warploom.synth.compiled import CompiledProof, Difference
+from warploom.terms import atom
 from warploom.tools.ptx.prove import prove, ptx_field
 from warploom.tools.synth.targets import resolve
 
@@ -34,6 +36,14 @@ def wrong(out: "f32[100]", a: "f32[100]", n=100):
 
 def two(out, a):
     pass
+
+def old_count(out, count):
+    out[0] = count[0]
+    count[0] += 1
+
+def new_count(out, count):
+    count[0] += 1
+    out[0] = count[0]
 """
 
 
@@ -75,11 +85,15 @@ def test_arguments_by_index(folder: Path) -> None:
 def test_differing_element(folder: Path) -> None:
     code, line, err = run(folder, "swapped.ptx", "difference", "--grid", "2", "--block", "64")
     assert (code, line["status"], line["verdict"]) == (1, "refused", "refuted")
+    shown = {name: line["differing"].pop(name) for name in ("values", "witness")}
     assert line["differing"] == {
         "array": "out", "index": [1], "expected": "-2*a[1] + a[0] + a[2]", "found": "-a[2] + a[0]",
         "line": SECOND_DIFFERENCE.splitlines().index("\tst.global.f32 [%rd5], %f6;") + 1,
     }  # fmt: skip
     assert "st.global.f32 [%rd5], %f6;" in err
+    a = [shown["witness"][f"a[{k}]"] for k in range(3)]
+    assert shown["values"] == {"expected": a[0] - 2 * a[1] + a[2], "found": a[0] - a[2]}
+    assert f"the spec gives {float(a[0] - 2 * a[1] + a[2])}, the kernel {float(a[0] - a[2])}" in err
 
 
 def test_race(folder: Path) -> None:
@@ -88,6 +102,39 @@ def test_race(folder: Path) -> None:
     assert [line["race"][k]["what"] for k in ("first", "second")] == ["store", "load"]
     assert line["race"]["first"]["line"] != line["race"]["second"]["line"]
     assert "error[RACE]" in err
+
+
+ATOMIC = (
+    HEAD
+    + """
+.visible .entry k(.param .u64 out, .param .u64 count)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [out];
+	ld.param.u64 %rd2, [count];
+	atom.global.add.u32 %r1, [%rd2], 1;
+	st.global.u32 [%rd1], %r1;
+	ret;
+}
+"""
+)
+
+
+def test_what_no_run_shows_is_not_refuted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "atomic.ptx").write_text(ATOMIC)
+    shapes = ["--grid", "1", "--block", "1", "--arg", "0=u32[1]", "--arg", "1=u32[1]"]
+    code, line, _ = run(folder, "atomic.ptx", "old_count", *shapes)
+    assert (code, line["status"], line["verdict"]) == (3, "unknown", "unchecked")
+    assert "atomic operation's old content" in line["reason"] and "the spec gives" in line["reason"]
+
+    said = CompiledProof("refuted", "", "out[0]: wrong", Difference("out", (0,), "1", "2", 9, ((atom("count", (0,)), 5),)))
+    monkeypatch.setattr("warploom.tools.ptx.prove.prove_launch", lambda *args, **options: said)
+    code, line, _err = run(folder, "atomic.ptx", "old_count", *shapes)
+    assert (code, line["status"], line["verdict"]) == (3, "error", "unchecked")
+    assert "a bug of Warploom" in line["reason"] and "spec gives 5 and the kernel 5" in line["reason"]
+    code, line, _ = run(folder, "atomic.ptx", "new_count", *shapes)
+    assert (code, line["verdict"], line["differing"]["values"]) == (1, "refuted", {"expected": 6, "found": 5})
 
 
 def test_control_on_data_is_not_followed(folder: Path) -> None:

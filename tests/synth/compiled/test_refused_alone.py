@@ -14,7 +14,7 @@ from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, at_infinity
-from warploom.synth.compiled.comparison import Comparison, Element, _stays_within
+from warploom.synth.compiled.comparison import Comparison, Element
 from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.numbers import value_of
@@ -285,13 +285,6 @@ def test_atomics_of_two_blocks_order_each_other_only_if_both_scopes_hold_them(fi
     )
     assert _is_in_scope(one, beside)
     assert _is_in_scope(one, other) == (first and second)
-
-
-def test_the_complement_of_a_byte_is_no_byte() -> None:
-    """C complements the promoted int: 255 - x only after it is cut."""
-    x = atom("x", (0,))
-    assert not _stays_within(apply("~", x), u8)
-    assert _stays_within(apply("~", x), i8) and _stays_within(apply("&", apply("~", x), constant(255)), u8)
 
 
 def test_comparisons_that_ptx_does_not_have_are_not_followed() -> None:

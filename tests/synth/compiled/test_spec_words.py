@@ -2,13 +2,15 @@
 
 import math
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.synth.compiled.programs import body, proved
 
-from warploom.core import UserError, f32, i32, u8, u32
+from warploom.core import DType, UserError, f32, i8, i32, u8, u32
 from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof
+from warploom.tools.ptx.prove import load_spec
 
 FLOATS: tuple[Argument, ...] = (ArrayArgument("out", f32, (4,)), ArrayArgument("a", f32, (4,)))
 WORDS: tuple[Argument, ...] = (ArrayArgument("out", i32, (4,)), ArrayArgument("a", i32, (4,)))
@@ -180,20 +182,59 @@ def test_a_spec_that_compares_with_what_the_type_does_not_hold() -> None:
         text = f"\tld.global.u32 %r2, [%rd2];\n{lines}\tst.global.u32 [%rd1], %r3;\n"
         return proved(body(text), spec, arguments, 1, 4)
 
-    assert "got -16" in unsigned("\tmin.u32 %r3, %r2, 0xfffffff0;\n", least).reason
-    choice = "\tsetp.lt.u32 %p1, %r2, 0xfffffff0;\n\tselp.b32 %r3, 1, 2, %p1;\n"
-    assert "got -16" in unsigned(choice, chosen).reason
-    assert "got -1" in unsigned(SAME, shifted).reason
+    with pytest.raises(UserError, match="got -16"):
+        unsigned("\tmin.u32 %r3, %r2, 0xfffffff0;\n", least)
+    with pytest.raises(UserError, match="got -16"):
+        unsigned("\tsetp.lt.u32 %p1, %r2, 0xfffffff0;\n\tselp.b32 %r3, 1, 2, %p1;\n", chosen)
+    with pytest.raises(UserError, match="got -1"):
+        unsigned(SAME, shifted)
 
 
-def test_a_spec_that_orders_what_the_result_does_not_hold() -> None:
-    def largest(out, a):
-        for i in range(1):
-            out[i] = max(a[i], 5)
+BYTE_STORE = "\tshr.u64 %rd4, %rd3, 2;\n\tsub.s64 %rd1, %rd1, %rd3;\n\tadd.s64 %rd1, %rd1, %rd4;\n\tst.global.u8 [%rd1], %r3;\n"
+BYTE_LOAD = "\tshr.u64 %rd4, %rd3, 2;\n\tsub.s64 %rd2, %rd2, %rd3;\n\tadd.s64 %rd2, %rd2, %rd4;\n\tld.global.{t} %r2, [%rd2];\n"
 
-    arguments: tuple[Argument, ...] = (ArrayArgument("out", u8, (1,)), ArrayArgument("a", i32, (1,)))
-    lines = "\tld.global.u8 %r2, [%rd2];\n\tmax.u32 %r2, %r2, 5;\n\tst.global.u8 [%rd1], %r2;\n"
-    assert "got i32" in proved(body(lines), largest, arguments, 1, 1).reason
+
+def narrow(lines: str, spec, out: DType, a: DType) -> str:
+    """The verdict on a kernel that computes %r3 from the element %r2."""
+    load = "\tld.global.u32 %r2, [%rd2];\n" if a.bits == 32 else BYTE_LOAD.replace("{t}", "s8" if a is i8 else "u8")
+    store = "\tst.global.u32 [%rd1], %r3;\n" if out.bits == 32 else BYTE_STORE
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", out, (4,)), ArrayArgument("a", a, (4,)))
+    return proved(body(load + lines + store), spec, arguments, 1, 4).verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "out", "a", "right", "wrong"),
+    [
+        # what is stored in fewer bits is computed in the operands' own
+        ("max(x, 5)", u8, i32, "max.s32 %r3, %r2, 5", "max.u32 %r3, %r2, 5"),
+        ("max(x, 5)", u8, i32, "max.s32 %r3, %r2, 5", "and.b32 %r2, %r2, 255;\n\tmax.s32 %r3, %r2, 5"),
+        # bytes are computed as int: nothing wraps at 8 bits before the store
+        ("(x + x) >> 1", u8, u8, "add.s32 %r3, %r2, %r2;\n\tshr.s32 %r3, %r3, 1",
+         "add.s32 %r3, %r2, %r2;\n\tand.b32 %r3, %r3, 255;\n\tshr.s32 %r3, %r3, 1"),
+        ("min(x + x, 255)", u8, u8, "add.s32 %r3, %r2, %r2;\n\tmin.s32 %r3, %r3, 255", "add.s32 %r3, %r2, %r2"),
+        ("x + x", i32, i8, "add.s32 %r3, %r2, %r2", "add.s32 %r3, %r2, %r2;\n\tcvt.s32.s8 %r3, %r3"),
+        ("~x", i32, u8, "not.b32 %r3, %r2", "xor.b32 %r3, %r2, 255"),
+        ("-x", i32, u8, "neg.s32 %r3, %r2", "neg.s32 %r3, %r2;\n\tand.b32 %r3, %r3, 255"),
+        # the choice compares in the type of what it compares, not of what it gives
+        ("1 if x + x > 255 else 0", u8, u8,
+         "add.s32 %r3, %r2, %r2;\n\tsetp.gt.s32 %p1, %r3, 255;\n\tselp.b32 %r3, 1, 0, %p1", "mov.u32 %r3, 0"),
+        ("300 if x > 0 else 1", u8, i32, "setp.gt.s32 %p1, %r2, 0;\n\tselp.b32 %r3, 44, 1, %p1",
+         "setp.gt.u32 %p1, %r2, 0;\n\tselp.b32 %r3, 44, 1, %p1"),
+        # a conversion that is asked for
+        ("np.uint8(x + x)", i32, u8, "add.s32 %r3, %r2, %r2;\n\tand.b32 %r3, %r3, 255", "add.s32 %r3, %r2, %r2"),
+        ("np.uint32(x) >> 4", i32, i32, "shr.u32 %r3, %r2, 4", "shr.s32 %r3, %r2, 4"),
+        ("x >> 4", i32, u32, "shr.u32 %r3, %r2, 4", "shr.s32 %r3, %r2, 4"),
+        ("abs(x)", i32, i8, "abs.s32 %r3, %r2", "mov.u32 %r3, %r2"),
+    ],
+)  # fmt: skip
+def test_a_spec_computes_in_c_types(value: str, out: DType, a: DType, right: str, wrong: str, tmp_path: Path) -> None:
+    file = tmp_path / "spec.py"
+    file.write_text(
+        f"import numpy as np\n\ndef spec(out, a):\n    for i in range(4):\n        x = a[i]\n        out[i] = {value}\n"
+    )
+    spec = load_spec(f"{file}:spec")
+    assert narrow(f"\t{right};\n", spec, out, a) == "proved"
+    assert narrow(f"\t{wrong};\n", spec, out, a) != "proved"
 
 
 def test_min_and_max_by_a_key_of_data() -> None:

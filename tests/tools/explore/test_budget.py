@@ -13,13 +13,16 @@ import pytest
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
+from warploom.schedule.choices import kernel
 from warploom.schedule.search import Timed, difference
 from warploom.schedule.targets import TARGETS
+from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import budget as explore_budget
 from warploom.tools.explore import check as explore_check
 from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data
+from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.result import taken
 
@@ -119,6 +122,16 @@ def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.Monk
     explored = explore_result.Explored(kernel.program({"n": 40}, cpu_tiles), (), ())
     outcome = explore_result.told({"status": "solved", "case": "axpy"}, explored, KernelOptions(target=TARGETS["sm_90"]))
     assert outcome.line == {"status": "solved", "case": "axpy"} and "interrupted" in outcome.messages[0]
+
+
+def test_the_space_of_a_kernel_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made: list[str] = []
+    make = kernel.instance_of
+    monkeypatch.setattr(kernel, "instance_of", lambda objects, *rest: made.append(objects.backbone.name) or make(objects, *rest))
+    options = KernelOptions(target=TARGETS["cpu"], sizes={"n": 40}, nodes=20, page=tmp_path / "p.html")
+    outcome = explore_tensor("axpy", tensor_kernel("axpy"), options, Stopwatch(), lambda _: None)
+    assert outcome.line["verdict"] == "tested" and outcome.details and outcome.written == (tmp_path / "p.html",)
+    assert made == ["axpy"]
 
 
 def test_a_disturbed_time_says_so() -> None:

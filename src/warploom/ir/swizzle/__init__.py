@@ -10,7 +10,18 @@ from __future__ import annotations
 from warploom.ir.kernel.nodes import Hole
 from warploom.ir.swizzle.compositions import Composition, check_domains, shared_cost
 from warploom.ir.swizzle.conditions import condition_set
-from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, ListedSet, Supporting, Tables, UnusedSet
+from warploom.ir.swizzle.functions import (
+    BoolArray,
+    Functions,
+    FunctionSet,
+    IntArray,
+    ListedSet,
+    Supporting,
+    Tables,
+    UnusedSet,
+    distinct,
+    row_hashes,
+)
 from warploom.ir.swizzle.kinds import HoleKind, kind_of
 from warploom.ir.swizzle.naive import NaiveSet
 from warploom.ir.swizzle.notation import parse_composition
@@ -53,6 +64,6 @@ __all__ = [
     "SPACES", "AlternativeSet", "BoolArray", "Cm2Linear", "Composition", "Core", "Fan", "FunctionSet", "Functions", "Group",
     "HoleKind", "IntArray", "ListedSet", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables", "Unit",
     "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "digit",
-    "divide_cost", "faults", "function_set", "image", "kind_of", "mask_range", "parse_composition", "scale_cost", "shared_cost",
-    "window_cost", "windowed",
+    "distinct", "divide_cost", "faults", "function_set", "image", "kind_of", "mask_range", "parse_composition", "row_hashes",
+    "scale_cost", "shared_cost", "window_cost", "windowed",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ functions, never among expressions (one cheapest expression is built for a funct
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -22,6 +22,10 @@ Tables = NDArray[np.int16]
 
 MAX_TABLE_CELLS = 1 << 26
 """Function tables above this many entries are not built; the set stays implicit."""
+BLOCK_CELLS = 1 << 20
+"""Entries of a table that one operation takes."""
+HASH_SEED = 20200801
+"""Any number: equal hashes are compared in full, so only speed depends on it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -133,10 +137,40 @@ class ListedSet:
 
 
 def distinct(tables: Tables, costs: IntArray) -> IntArray:
-    """Positions of one cheapest row per distinct table, cheapest first (stable: equal costs keep their order)."""
-    order = np.argsort(costs, kind="stable")
-    if len(tables) == 0:
-        return order.astype(np.int64)
-    packed = np.ascontiguousarray(tables[order]).view(np.dtype((np.void, tables.dtype.itemsize * tables.shape[1])))
-    _, first = np.unique(packed.ravel(), return_index=True)
-    return order[np.sort(first)].astype(np.int64)
+    """Positions of one cheapest row per distinct row, cheapest first (stable: equal costs keep their order)."""
+    order: IntArray = np.argsort(costs, kind="stable").astype(np.int64)
+    if len(tables) < 2:
+        return order
+    hashes = row_hashes(tables)[order]
+    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+    if len(first) == len(order):
+        return order
+    original: IntArray = first[group]
+    repeated = np.flatnonzero(original != np.arange(len(order)))
+    for chunk in row_blocks(len(repeated), tables.shape[1]):
+        if not np.array_equal(tables[order[repeated[chunk]]], tables[order[original[repeated[chunk]]]]):
+            _, first = np.unique(tables[order], axis=0, return_index=True)
+            break
+    return order[np.sort(first)]
+
+
+def row_hashes(tables: Tables) -> NDArray[np.uint64]:
+    """[rows]: a 64-bit random projection of each row."""
+    rows, columns = tables.shape
+    words = -(-columns // 4)
+    weights = np.random.default_rng(HASH_SEED).integers(0, 1 << 64, words, np.uint64) | np.uint64(1)
+    hashes = np.zeros(rows, np.uint64)
+    for block in row_blocks(rows, columns):
+        padded: Tables = np.zeros((len(hashes[block]), words * 4), np.int16)
+        padded[:, :columns] = tables[block]
+        packed = padded.view(np.uint64)
+        # A product carries upwards only: fold each word's high half into its low half first.
+        packed ^= packed >> np.uint64(32)
+        hashes[block] = packed @ weights
+    return hashes
+
+
+def row_blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Slices of the rows of a large table: no single operation on one lasts long, so that a budget or an interruption is seen."""
+    step = max(1, BLOCK_CELLS // max(1, columns))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -243,8 +244,10 @@ def _runs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]])
 
 def _plain(value: Value) -> object:
     """Reals as the machine's numbers where these are exact."""
-    if isinstance(value, Fraction) and value.denominator & (value.denominator - 1) == 0:
-        return float(value)
+    if isinstance(value, Fraction):
+        with suppress(OverflowError):  # no float holds it
+            number = float(value)
+            return number if number == value else value
     return value
 
 
@@ -253,7 +256,10 @@ def _same(left: object, right_: object) -> bool:
         ours, theirs = cast("tuple[object, ...]", left), cast("tuple[object, ...]", right_)
         return len(ours) == len(theirs) and all(_same(x, y) for x, y in zip(ours, theirs, strict=True))
     if isinstance(left, float) or isinstance(right_, float):
-        x, y = float(cast(float, left)), float(cast(float, right_))
+        try:
+            x, y = float(cast(float, left)), float(cast(float, right_))
+        except OverflowError:  # a whole number that no float holds
+            return left == right_
         return x == y or math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9)
     return left == right_
 

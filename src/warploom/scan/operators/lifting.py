@@ -156,7 +156,8 @@ def operator_domain(operator: Operator) -> str:
 def _domain(variables: Sequence[Expr], loop: Loop) -> str:
     sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
     vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
-    return told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
+    words = told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
+    return f"{words}, lists of at least one element" if loop.needs_element else words
 
 
 def _simpler(family: Family, known: Sequence[Expr], result: Expr) -> Expr:
@@ -247,7 +248,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     read, run = exact_loop(loop), exactly(serial) if rounds else serial
     cases = 0
     differing: list[str] = []
-    empty: list[list[Element]] = [] if loop.is_scan else [[]]
+    empty: list[list[Element]] = [] if loop.is_scan or loop.needs_element else [[]]
     for number, elements in enumerate([*empty, *random_lists(loop, TESTS, LONGEST_TEST, seed)]):
         fixed = constant_values(loop, number)
         given = [[exact(v) for v in e] for e in elements] if rounds else elements

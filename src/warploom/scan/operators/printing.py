@@ -50,7 +50,10 @@ def literal(value: Value) -> str:
 
 
 def _is_decimal(value: Fraction) -> bool:
-    return Fraction(str(float(value))) == value
+    try:
+        return Fraction(str(float(value))) == value
+    except OverflowError:  # no float holds it
+        return False
 
 
 class _Printer:

@@ -57,6 +57,8 @@ class Loop:
     rounds: bool = False
     """Whether integers become floats, which are exact up to 2**53 only."""
     may_divide_by_zero: bool = False
+    needs_element: bool = False
+    """Whether the function takes no empty list."""
 
 
 def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:

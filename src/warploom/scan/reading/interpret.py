@@ -111,6 +111,10 @@ class Interpreter:
                     self.module.unsupported(statement, message, fix)
         return Ended(now)
 
+    def knows(self, condition: Expr) -> bool:
+        """Whether the condition is certain on the way to this place."""
+        return condition is ex.TRUE or any(condition is k or (k.op == "and" and condition in k.args) for k in self._path)
+
     @contextlib.contextmanager
     def _where(self, condition: Expr) -> Generator[None]:
         """Reads the inside as reached only where the condition holds."""

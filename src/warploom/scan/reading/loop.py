@@ -3,9 +3,11 @@
     def function(xs, [ys, ...] [constants]):          for x in xs            for x, y in zip(xs, ys)
         states = initial values                       for a, b in xs         for i in range(len(xs))
         for element in xs:                            for i, x in enumerate(xs)
-            assignments, conditionals
+            assignments, conditionals                 for i in range(1, n), where n = len(xs)
             [out.append(value)]                       a scan: one result for every prefix
         return value, ...                             a reduction: results of the whole list
+
+Lists that are filled by position (`out[i] = out[i - 1] + x`) are read in `arrays`, states that begin with `xs[0]` in `first`.
 
 A state is a variable that the loop assigns and that has a value before it. The index of `enumerate` or `range` becomes a state
 that counts. `e % n` of a state gets a state of its own. What cannot be read is an error at its place, never a guess: `subset`
@@ -15,6 +17,7 @@ says what can.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
@@ -23,7 +26,9 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import INT, Expr, Sort
 from warploom.scan.operators.printing import RESERVED
 from warploom.scan.operators.transition import Loop, State, needed, with_numbered_texts, with_remainders
+from warploom.scan.reading.arrays import BEFORE, Arrays, before, is_before
 from warploom.scan.reading.divisions import are_met, divides_by_zero
+from warploom.scan.reading.first import from_first, neutral
 from warploom.scan.reading.interpret import Interpreter, Subscript
 from warploom.scan.reading.source import MISSING, Function, Module
 from warploom.scan.reading.types import SERVED, Shape, item_of, shape_of, written
@@ -55,11 +60,33 @@ class _Header:
 
     lists: tuple[str, ...]
     bindings: Mapping[str, Value]
+    elements: Mapping[str, Value]
+    """The element of each list."""
     fields: tuple[Expr, ...]
     targets: tuple[str, ...]
     """Variables that hold the element."""
     index: str | None = None
     start: Expr = ex.ZERO
+    """What the index is at the first element."""
+    is_indexed: bool = False
+    """Whether elements are read by position."""
+    begins: int = 0
+    """The element with which the loop begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is read again where states have to begin with other values."""
+
+    loop: ast.For
+    header: _Header
+    body: list[ast.stmt]
+    appended: Mapping[str, str]
+    after: list[ast.stmt]
+    constants: Mapping[str, Expr]
+    reader: Interpreter
+    earlier: Mapping[str, Expr]
+    """States that keep a field of the element before: that field."""
 
 
 class _Reader:
@@ -78,36 +105,69 @@ class _Reader:
         """Expressions that stand for appending."""
         self._earlier: set[str] = set()
         """Names that have a value before the loop."""
+        self._arrays = Arrays(function)
+        self._renamed: dict[str, str] = {}
+        """Parameters that the loop assigns: the states."""
+        self._reads_first = False
+        """Whether an element is read before the loop."""
 
     def loop(self) -> Loop:
-        before, loop, after = self._split()
-        self._earlier = {*self._assigned(before), *self._arguments}
+        begin, loop, after = self._split()
+        self._earlier = {*self._assigned(begin), *self._arguments}
+        made = self._made(begin)
         header = self._header(loop)
         constants = self._constants(header.lists)
-        reader = Interpreter(self._function)
-        initial = self._initial(before, reader, constants)
-        self._check_header(loop, header, initial)
+        reader = Interpreter(self._function, special=self._first_elements(header))
+        initial = self._initial(self._arrays.before_loop(made, header.begins), reader, constants)
+        self._check_header(loop, header, initial, reader)
         if header.index is not None:
-            initial[header.index] = header.start
-        body, appended = self._body(loop)
-        assigned = {*self._assigned(body), *header.targets}
-        names = [n for n in initial if n in assigned or n == header.index]
-        called = {n: self._free(n) if n in constants else n for n in names}
+            initial[header.index] = ex.add(header.start, ex.constant(header.begins))
+        loop = copy.deepcopy(loop)
+        loop.body = self._arrays.body(loop.body, header.index if header.start is ex.ZERO else None)
+        body, appended = self._body(loop, header)
+        earlier = self._elements_before(loop, header)
+        initial |= {n: e if header.begins else neutral(e) for n, e in earlier.items()}
+        parts = _Parts(loop, header, body, appended, after, constants, reader, earlier)
+        found = self._read(parts, initial)
+        index = next((s.variable for s in found.states if s.name == header.index and header.start is ex.ZERO), None)
+        keep = {s.variable for s in found.states if s.name in self._keep}
+        found = from_first(
+            found, header.begins, index, lambda starts: self._read(parts, {**initial, **self._by_name(starts)}), keep
+        )
+        return with_remainders(with_numbered_texts(found))
+
+    def _by_name(self, values: Mapping[str, Expr]) -> dict[str, Expr]:
+        """Values of states by the function's own names."""
+        own = {state: name for name, state in self._renamed.items()}
+        return {own.get(state, state): value for state, value in values.items()}
+
+    def _read(self, parts: _Parts, initial: Mapping[str, Value]) -> Loop:
+        """The loop whose states begin with `initial`."""
+        loop, header, reader = parts.loop, parts.header, parts.reader
+        assigned = {*self._assigned(parts.body), *header.targets, *parts.earlier}
+        first = {*header.fields}
+        names = [
+            n
+            for n, v in initial.items()
+            if n in assigned or n == header.index or any(first & {*ex.variables(e)} for e in flat(v))
+        ]
+        called = {n: self._called(n, parts.constants) for n in names}
         fixed = {n: v for n, v in initial.items() if n not in names}
         sorts = self._sorts(loop, names, initial)
         floats = {n for n in names if is_float(self._scalar(loop, initial[n], n))}
         while True:
             states = {n: ex.variable(called[n], sorts[n]) for n in names}
-            runner = Interpreter(self._function, special=self._indexed(header, states), assumed=list(reader.assumed))
+            runner = Interpreter(self._function, assumed=list(reader.assumed))
+            runner.special = self._positions(parts, states, runner)
             held: dict[str, Value] = {n: floating(v) if n in floats else v for n, v in states.items()}
-            ended = runner.block(body, {**fixed, **held, **header.bindings})
+            ended = runner.block(parts.body, {**fixed, **held, **header.bindings})
             if ended.result is not None:
                 self._module.unsupported(
                     loop,
                     "expected a loop that reads every element, got return",
                     "Keep the result in a variable and return it after.",
                 )
-            reached = {n: self._scalar(loop, ended.bindings.get(n, held[n]), n) for n in names}
+            reached = {n: self._scalar(loop, ended.bindings.get(n, held[n]), n) for n in names} | dict(parts.earlier)
             steps = {n: bare(v) for n, v in reached.items()}
             if header.index is not None:
                 steps[header.index] = ex.add(states[header.index], ex.ONE)
@@ -125,18 +185,19 @@ class _Reader:
         if header.index is not None:
             known.pop(header.index)
         finisher = Interpreter(self._function, assumed=list(reader.assumed))
-        if appended:
-            outputs, is_tuple = self._scan_outputs(appended, ended.bindings, result, after)
+        if parts.appended:
+            outputs, is_tuple = self._scan_outputs(parts.appended, ended.bindings, result, parts.after)
         else:
-            outputs, is_tuple = self._reduction_outputs(after, known, finisher)
+            outputs, is_tuple = self._reduction_outputs(parts.after, known, finisher)
         assumed = [a for a in runner.assumed if not {*ex.variables(a)} & {*states.values()}]
         if not are_met(assumed):
             self._module.wrong(self._node, "ASSERTIONS", "expected assertions that some element meets, got none", "Correct them.")
         runs = (reader, runner, finisher)
         loop_read = Loop(
-            self._node.name, self._module.file, header.lists, header.fields, tuple(constants.values()), tuple(result), outputs,
-            is_tuple, bool(appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
+            self._node.name, self._module.file, header.lists, header.fields, tuple(parts.constants.values()), tuple(result),
+            outputs, is_tuple, bool(parts.appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
             tuple(self._unannotated), any(r.rounds for r in runs), any(divides_by_zero(r.divisions) for r in runs),
+            self._reads_first or self._arrays.sets_first,
         )  # fmt: skip
         unknown = [k for k in self._keep if k not in states]
         if unknown:
@@ -146,7 +207,15 @@ class _Reader:
                 f"expected a variable of the loop to keep, got {unknown[0]!r}",
                 f"Use: {', '.join(states)}.",
             )
-        return with_remainders(with_numbered_texts(needed(loop_read, {states[k] for k in self._keep})))
+        return needed(loop_read, {states[k] for k in self._keep})
+
+    def _called(self, name: str, constants: Mapping[str, Expr]) -> str:
+        """What the state is called; a name that a parameter has is its own only before the loop."""
+        if name not in constants:
+            return name
+        if name not in self._renamed:
+            self._renamed[name] = self._free(name)
+        return self._renamed[name]
 
     def _free(self, name: str) -> str:
         """A name that nothing else has."""
@@ -155,7 +224,7 @@ class _Reader:
         self._taken.add(name)
         return name
 
-    def _check_header(self, loop: ast.For, header: _Header, initial: Mapping[str, Value]) -> None:
+    def _check_header(self, loop: ast.For, header: _Header, initial: Mapping[str, Value], reader: Interpreter) -> None:
         """Checks that the lists are those that were passed, and that only the loop sets the index."""
         for name in header.lists:
             if name in initial:
@@ -166,6 +235,9 @@ class _Reader:
                 )
         if len(set(header.lists)) < len(header.lists):
             self._module.unsupported(loop.iter, "expected each list once, got one twice", "Use its element twice.")
+        if any({*ex.variables(a)} & {*header.fields} for a in reader.assumed):
+            message = "expected assertions about constants before the loop, got one about the first element"
+            self._module.unsupported(self._node, message, "Assert it in the loop, of every element.")
         if header.index is not None and header.index in initial:
             self._module.unsupported(
                 loop.target,
@@ -186,18 +258,24 @@ class _Reader:
             self._module.unsupported(loop.orelse[0], "expected a for loop without else, got one", "Write it after the loop.")
         return self._node.body[: loops[0]], loop, self._node.body[loops[0] + 1 :]
 
-    def _initial(self, before: list[ast.stmt], reader: Interpreter, constants: Mapping[str, Expr]) -> dict[str, Value]:
+    def _made(self, begin: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements before the loop without those that make lists of results and name lengths."""
         kept: list[ast.stmt] = []
-        for statement in before:
+        for statement in begin:
             match statement:
                 case (
                     ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[]))
                     | ast.AnnAssign(target=ast.Name(id=name), value=ast.List(elts=[]))
                 ):
                     self._outputs.append(name)
+                case _ if self._arrays.takes(statement):
+                    pass
                 case _:
                     kept.append(statement)
-        ended = reader.block(kept, dict(constants))
+        return kept
+
+    def _initial(self, statements: list[ast.stmt], reader: Interpreter, constants: Mapping[str, Expr]) -> dict[str, Value]:
+        ended = reader.block(statements, dict(constants))
         if ended.result is not None:
             self._module.unsupported(self._node, "expected a loop before the first return, got none", _WRITE_LOOP)
         return ended.bindings
@@ -206,7 +284,7 @@ class _Reader:
         match loop.iter:
             case ast.Name(id=name) if name in self._arguments:
                 return self._over(loop, [name], loop.target)
-            case ast.Call(func=called, args=[inner, *start], keywords=named) if self._is(called, enumerate):
+            case ast.Call(func=called, args=[inner, *start], keywords=named) if self._arrays.is_builtin(called, enumerate):
                 if not isinstance(loop.target, ast.Tuple) or len(loop.target.elts) != 2:
                     self._module.unsupported(loop.target, "expected index and element of enumerate", "Write: for i, x in ...")
                 index, element = loop.target.elts
@@ -222,30 +300,22 @@ class _Reader:
                 if index.id in over.targets:
                     self._module.unsupported(loop.target, "expected different names for index and element", "Rename one.")
                 return replace(over, index=index.id, start=ex.as_number(bare(first)))
-            case ast.Call(func=called) if self._is(called, zip):
+            case ast.Call(func=called) if self._arrays.is_builtin(called, zip):
                 return self._over(loop, self._names(loop.iter), loop.target)
-            case ast.Call(func=called, args=[ast.Call(func=inner, args=[ast.Name(id=name)], keywords=[])], keywords=[]) if (
-                self._is(called, range) and self._is(inner, len)
-            ):
-                if name in self._arguments and isinstance(loop.target, ast.Name):
-                    used = [n.value.id for n in ast.walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
-                    lists = [a for a in self._arguments if a in used or a == name]
-                    values = [self._element(a) for a in lists]
-                    fields = tuple(f for v in values for f in flat(v))
-                    items = {f"[{a}]": v for a, v in zip(lists, values, strict=True)}
-                    return _Header(tuple(lists), items, fields, (), loop.target.id)
-                return self._bad_iterator(loop)
+            case _ if isinstance(loop.target, ast.Name) and (counted := self._arrays.counted(loop.iter)) is not None:
+                name, begins = counted
+                used = [n.value.id for n in ast.walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
+                lists = [a for a in self._arguments if a in used or a == name]
+                elements = {a: self._element(a) for a in lists}
+                fields = tuple(f for v in elements.values() for f in flat(v))
+                return _Header(tuple(lists), {}, elements, fields, (), loop.target.id, is_indexed=True, begins=begins)
             case _:
                 return self._bad_iterator(loop)
-
-    def _is(self, node: ast.expr, builtin: object) -> bool:
-        """Whether a name means this object when the function runs."""
-        return isinstance(node, ast.Name) and node.id not in self._function.locals and self._function.lookup(node.id) is builtin
 
     def _bad_iterator(self, loop: ast.For) -> _Header:
         return self._module.unsupported(
             loop.iter,
-            "expected a loop over a parameter, zip(...), enumerate(...) or range(len(...)) of parameters",
+            "expected a loop over a parameter, zip(...), enumerate(...), range(len(...)) or range(1, len(...)) of parameters",
             "Loop over the list itself; keep earlier elements in variables.",
         )
 
@@ -254,7 +324,9 @@ class _Reader:
             case ast.Name(id=name) if name in self._arguments:
                 return [name]
             case ast.Call(func=called, args=args, keywords=named) if (
-                self._is(called, zip) and all(isinstance(a, ast.Name) for a in args) and all(k.arg == "strict" for k in named)
+                self._arrays.is_builtin(called, zip)
+                and all(isinstance(a, ast.Name) for a in args)
+                and all(k.arg == "strict" for k in named)
             ):
                 return [name for a in args for name in self._names(a)]
             case _:
@@ -265,12 +337,14 @@ class _Reader:
         if len(targets) != len(lists):
             self._module.wrong(target, "SHAPE", f"expected {len(lists)} variables", "Take one element of each list.")
         bindings: dict[str, Value] = {}
+        elements: dict[str, Value] = {}
         fields: list[Expr] = []
         for name, part in zip(lists, targets, strict=True):
             value = self._element(name, part)
             fields += flat(value)
+            elements[name] = value
             Interpreter(self._function).bind(part, value, bindings)
-        return _Header(tuple(lists), bindings, tuple(fields), tuple(bindings))
+        return _Header(tuple(lists), bindings, elements, tuple(fields), tuple(bindings))
 
     def _element(self, name: str, target: ast.expr | None = None) -> Value:
         """Variables for one element of the list `name`, called as the loop calls them."""
@@ -313,18 +387,79 @@ class _Reader:
             self._unannotated.append(found)
         return found
 
-    def _indexed(self, header: _Header, states: Mapping[str, Expr]) -> dict[str, Subscript]:
-        """`xs[i]` with the loop's index."""
+    def _first_elements(self, header: _Header) -> dict[str, Subscript]:
+        """`xs[0]` before the loop."""
 
-        def item(node: ast.Subscript, bindings: dict[str, Value]) -> Value:
-            assert isinstance(node.value, ast.Name) and header.index is not None
-            if isinstance(node.slice, ast.Name) and bindings.get(node.slice.id) is states[header.index]:
-                return header.bindings[f"[{node.value.id}]"]
-            return self._module.unsupported(
-                node, f"expected {node.value.id}[{header.index}], got another index", "Keep earlier elements in variables."
+        def item(node: ast.Subscript, _: dict[str, Value]) -> Value:
+            assert isinstance(node.value, ast.Name)
+            name = node.value.id
+            self._reads_first = True
+            match node.slice:
+                case ast.Constant(value=0):
+                    return header.elements[name]
+                case _:
+                    message = f"expected {name}[0] before the loop, got {ast.unparse(node)}"
+                    return self._module.unsupported(node, message, "Read the others in the loop.")
+
+        return dict.fromkeys(header.lists, item)
+
+    def _elements_before(self, loop: ast.For, header: _Header) -> dict[str, Expr]:
+        """States for `xs[i - 1]`: what each keeps."""
+        index = header.index
+        asked = [
+            n.value.id
+            for n in ast.walk(loop)
+            if header.is_indexed and index and isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
+            if is_before(n.slice, index)
+        ]
+        lists = [a for a in header.lists if a in asked]
+        return {self._free(f"{f.value}_before"): f for a in lists for f in flat(header.elements[a])}
+
+    def _positions(self, parts: _Parts, states: Mapping[str, Expr], runner: Interpreter) -> dict[str, Subscript]:
+        """`xs[i]` and `xs[i - 1]` with the loop's index, and `out[i - 1]` of lists of results."""
+        header, index = parts.header, parts.header.index
+        kept = {field: states[name] for name, field in parts.earlier.items()}
+        contents = {n: bare(self._scalar(parts.loop, runner.value(c, {}), n)) for n, c in self._arrays.contents.items()}
+
+        def is_index(node: ast.expr, bindings: dict[str, Value]) -> bool:
+            return isinstance(node, ast.Name) and index is not None and bindings.get(node.id) is states[index]
+
+        def is_later() -> bool:
+            """Whether there is an element before."""
+            if header.begins or index is None:
+                return header.begins > 0
+            return any(
+                runner.knows(k) for k in (ex.at_least(states[index], ex.ONE), ex.negation(ex.equal(states[index], ex.ZERO)))
             )
 
-        return {name: item for name in header.lists if f"[{name}]" in header.bindings}
+        def item(node: ast.Subscript, bindings: dict[str, Value]) -> Value:
+            assert isinstance(node.value, ast.Name) and index is not None
+            name = node.value.id
+            if is_index(node.slice, bindings):
+                return header.elements[name]
+            match node.slice:
+                case ast.BinOp(left=left) if is_before(node.slice, index) and is_index(left, bindings):
+                    if not is_later():
+                        self._no_element_before(node, f"{name}[{index} - 1]")
+                    return _replaced(header.elements[name], kept)
+                case _:
+                    message = f"expected {name}[{index}] or {name}[{index} - 1], got another index"
+                    return self._module.unsupported(node, message, "Keep earlier elements in variables.")
+
+        def result(node: ast.Subscript, bindings: dict[str, Value]) -> Value:
+            assert isinstance(node.value, ast.Name)
+            name = node.value.id.removesuffix(BEFORE)
+            # at position 0 it is the last one, which is not set yet; but it is the current one, where the list has one element
+            if not is_later() and bindings[name] not in (contents[name], floating(contents[name])):
+                self._no_element_before(node, f"{name}[{index} - 1]")
+            return bindings[before(name)]
+
+        special: dict[str, Subscript] = {f"{name}{BEFORE}": result for name in self._arrays.contents}
+        return special | (dict.fromkeys(header.lists, item) if header.is_indexed else {})
+
+    def _no_element_before(self, node: ast.expr, text: str) -> NoReturn:
+        message = f"expected {text} where there is a position before, got it in the first iteration, too"
+        self._module.unsupported(node, message, "Begin the loop at 1, or test the index: if i > 0.")
 
     def _constants(self, lists: tuple[str, ...]) -> dict[str, Expr]:
         found: dict[str, Expr] = {}
@@ -341,7 +476,7 @@ class _Reader:
                     self._unannotated.append(found[name])
         return found
 
-    def _body(self, loop: ast.For) -> tuple[list[ast.stmt], dict[str, str]]:
+    def _body(self, loop: ast.For, header: _Header) -> tuple[list[ast.stmt], dict[str, str]]:
         """The body without appends, which become assignments to a variable; result list -> that variable."""
         appended: dict[str, str] = {}
         body: list[ast.stmt] = []
@@ -357,6 +492,9 @@ class _Reader:
                     ast.fix_missing_locations(body[-1])
                 case _:
                     body.append(statement)
+        if header.begins and appended:
+            message = "expected a loop over all elements that appends their results, got one that begins at the second"
+            self._module.unsupported(loop, message, "Make out = [0] * len(xs), set out[0] before the loop and out[i] in it.")
         appends = [s.value for s in body if isinstance(s, ast.Assign) and s.targets[0] in self._targets]
         for node in ast.walk(loop):
             match node:
@@ -368,7 +506,7 @@ class _Reader:
                     )
                 case _:
                     pass
-        return body, appended
+        return body, {**appended, **{name: name for name in self._arrays.contents}}
 
     def _assigned(self, body: list[ast.stmt]) -> set[str]:
         stored = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
@@ -410,14 +548,17 @@ class _Reader:
                 self._module.unsupported(
                     self._node, f"expected one result appended to {name} for every element", "Append before every `continue`."
                 )
+            own = [s for s in states if s.name == name and name in self._arrays.contents]
+            if own:
+                outputs.append(own[0].variable)
+                continue
             value = bare(self._scalar(self._node, ended[appended[name]], name))
             same = [s for s in states if s.step is value]
             if same:
                 outputs.append(same[0].variable)
                 continue
             state = ex.variable(name, replace(value.sort, values=None))
-            neutral = {"bool": ex.FALSE, "text": ex.constant("")}.get(value.sort.base, ex.ZERO)
-            states.append(State(state, neutral, value))
+            states.append(State(state, neutral(state), value))
             outputs.append(state)
         return tuple(outputs), is_tuple
 
@@ -429,6 +570,11 @@ class _Reader:
             self._module.wrong(self._node, "NO_RESULT", f"expected {self._node.name} to return a value", "Add a return.")
         results = ended.result if isinstance(ended.result, tuple) else (ended.result,)
         return tuple(bare(self._scalar(self._node, r, "the result")) for r in results), isinstance(ended.result, tuple)
+
+
+def _replaced(value: Value, by: Mapping[Expr, Expr]) -> Value:
+    """The value with other variables at its leaves."""
+    return tuple(_replaced(v, by) for v in value) if isinstance(value, tuple) else by[bare(value)]
 
 
 def _union(known: Sort, other: Sort) -> tuple[int, ...] | None:

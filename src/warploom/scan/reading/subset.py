@@ -267,17 +267,18 @@ ROWS = (
     Row(
         "header",
         "`for x in xs`, `for a, b in xs`, `for x, y in zip(xs, ys)` (lists of one length), `for i, x in enumerate(xs)`,"
-        " `for i in range(len(xs))` with `xs[i]`",
+        " `for i in range(len(xs))` with `xs[i]` and `xs[i - 1]`, `for i in range(1, n)` where `n = len(xs)`",
         (
             "def f(xs):\n    a = 0\n    for x, y in xs:\n        a += x * y\n    return a",
             "def f(xs, ys):\n    a = 0\n    for x, y in zip(xs, ys):\n        a += x * y\n    return a",
             "def f(xs):\n    a = 0\n    for i, x in enumerate(xs, 1):\n        a += i * x\n    return a",
             "def f(xs):\n    a = 0\n    for i in range(len(xs)):\n        a += i * xs[i]\n    return a",
+            "def f(xs):\n    n = len(xs)\n    a = 0\n    for i in range(1, n):\n        a += xs[i] != xs[i - 1]\n    return a",
         ),
     ),
     Row(
         "states",
-        'variables that have a value before the loop and are assigned in it; `float("inf")` is a value',
+        'variables that have a value before the loop and are assigned in it; `float("inf")` is a value, `xs[0]` another one',
         ('def f(xs):\n    a = float("inf")\n    for x in xs:\n        a = min(a, x)\n    return a',),
     ),
     Row(
@@ -299,10 +300,13 @@ ROWS = (
     Row(
         "result",
         "after the loop, any expression of the states, or several (a reduction); or `out.append(...)` once per element and"
-        " `return out` (a scan: a result for every prefix)",
+        " `return out` (a scan: a result for every prefix); or `out = [0] * n`, `out[0] = ...`, and `out[i] = ...` in the loop,"
+        " which may read `out[i - 1]`",
         (
             "def f(xs):\n    a = n = 0\n    for x in xs:\n        a += x\n        n += 1\n    return a / n if n else 0, n",
             "def f(xs):\n    a = 0\n    out = []\n    for x in xs:\n        a += x\n        out.append(a * 2)\n    return out",
+            "def f(xs):\n    out = [0] * len(xs)\n    out[0] = xs[0]\n    for i in range(1, len(xs)):\n"
+            "        out[i] = max(out[i - 1], xs[i])\n    return out",
         ),
     ),
     Row(
@@ -326,7 +330,10 @@ ROWS = (
         ("assert x > 0\na += x",),
     ),
 )
-REFUSED = "`break`, `return` in the loop, nested loops, `while`, elements other than the current one (keep them in a variable)"
+REFUSED = (
+    "`break`, `return` in the loop, nested loops, `while`, elements other than the current one and the one before (keep them in a"
+    " variable)"
+)
 
 
 def table() -> str:

@@ -10,7 +10,7 @@ from warploom.schedule.backbone import Backbone, Program
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.arrays import Arrays, difference, program_arrays, random_arrays, scalar_values, with_outputs
-from warploom.schedule.search.evaluate import Measurement, Timed, Unfit, device_turn
+from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit, device_turn
 from warploom.solve import Failed, Finished, Task, process_executor, run_tasks
 
 _QUICK = Effort(min_s=0.03, max_s=1.0)
@@ -73,7 +73,7 @@ class CpuEvaluator:
                     best_ms = measurement.judged_ms
             yield position, measurement
 
-    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
+    def retime(self, nests: Sequence[Nest], rounds: int = CAREFUL_ROUNDS) -> Sequence[Measurement]:
         found: dict[int, Measurement] = {}
         kernels: dict[int, CompiledNest] = {}
         for position, built in self._built(nests):
@@ -83,17 +83,17 @@ class CpuEvaluator:
                 found[position] = Unfit(wrong)
             else:
                 kernels[position] = built
-        found |= zip(kernels, self._retimed(list(kernels.values())), strict=True)
+        found |= zip(kernels, self._retimed(list(kernels.values()), rounds), strict=True)
         return [found[n] for n in range(len(nests))]
 
-    def _retimed(self, kernels: Sequence[CompiledNest]) -> list[Measurement]:
+    def _retimed(self, kernels: Sequence[CompiledNest], rounds: int) -> list[Measurement]:
         if not kernels:
             return []
         with device_turn("cpu"):
-            timings = self._open_worker().retime(kernels, self._scalars, threads=self._threads)
+            timings = self._open_worker().retime(kernels, self._scalars, threads=self._threads, rounds=rounds)
         if isinstance(timings, Crashed) and len(kernels) > 1:
             # One that crashes or hangs is no fault of the others.
-            return [measurement for kernel in kernels for measurement in self._retimed([kernel])]
+            return [measurement for kernel in kernels for measurement in self._retimed([kernel], rounds)]
         return _medians(timings, len(kernels))
 
     def _built(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:

@@ -21,7 +21,7 @@ from warploom.schedule.cpu import spread_of
 from warploom.schedule.cuda import CudaKernel, Options, compile_kernel, cuda_kernel, run, time
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.arrays import Arrays, difference, random_arrays, scalar_values, with_outputs
-from warploom.schedule.search.evaluate import Measurement, Timed, Unfit, device_turn
+from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit, device_turn
 from warploom.solve import Failed, Finished, ProcessExecutor, Task, process_executor, run_tasks
 
 _QUICK, _CAREFUL = 10, 60
@@ -112,7 +112,7 @@ class CudaEvaluator:
                     best_ms = measurement.time_ms if best_ms is None else min(best_ms, measurement.time_ms)
             yield position, measurement
 
-    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
+    def retime(self, nests: Sequence[Nest], rounds: int = CAREFUL_ROUNDS) -> Sequence[Measurement]:
         found: dict[int, Measurement] = {}
         built: dict[int, Built] = {}
         for position, one in self._built(nests):

@@ -14,6 +14,8 @@ from warploom.core.private import private_folder
 from warploom.schedule.nest import Nest
 from warploom.solve import EventSink, Journal, Json, emit
 
+CAREFUL_ROUNDS = 11
+"""Rounds in which implementations are timed side by side."""
 _DISTURBED = 0.25
 """Share by which runs of an undisturbed kernel differ at most."""
 
@@ -71,8 +73,9 @@ class Evaluator(Protocol):
         """(position, measurement) in any order; what is surely slower than `best_ms` need not be measured well."""
         ...
 
-    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
-        """Interleaved, with care; results are compared with the reference where there is one."""
+    def retime(self, nests: Sequence[Nest], rounds: int = CAREFUL_ROUNDS) -> Sequence[Measurement]:
+        """Interleaved, with care; results are compared with the reference where there is one. On a GPU rounds are short, and
+        their number is the device's."""
         ...
 
 

@@ -14,6 +14,8 @@ from warploom.solve import BUDGET_SPENT, TEMPERATURES, drawn
 DESCENTS = 64
 MEASURED = 4
 """Implementations that are tried where the ones before turn out to be none."""
+_ROUNDS = 3
+"""Rounds of timing: the budget is spent."""
 
 
 def with_first(
@@ -31,7 +33,7 @@ def with_first(
             if evaluator is None:
                 return _of(found, implementation, None)
             with evaluator.open():
-                (measurement,) = evaluator.retime([implementation.nest])
+                (measurement,) = evaluator.retime([implementation.nest], _ROUNDS)
             measurement = implementation.judged(measurement)
             memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
             match measurement:

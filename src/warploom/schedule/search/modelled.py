@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from warploom.core import WarploomError
 from warploom.schedule.cost import modelled
 from warploom.schedule.nest import Nest
-from warploom.schedule.search.evaluate import Measurement, Timed, Unfit
+from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit
 from warploom.schedule.targets import Target
 
 
@@ -31,7 +31,7 @@ class ModelEvaluator:
         for position, nest in enumerate(nests):
             yield position, self._judged(nest)
 
-    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
+    def retime(self, nests: Sequence[Nest], rounds: int = CAREFUL_ROUNDS) -> Sequence[Measurement]:
         return [self._judged(nest) for nest in nests]
 
     def _judged(self, nest: Nest) -> Measurement:

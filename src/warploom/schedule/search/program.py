@@ -41,7 +41,13 @@ class Recipe:
 
     def __call__(self) -> KernelModel[Candidate]:
         """UserError: CHOICE, REFUTED, NO_IMPLEMENTATION."""
-        space = kernel_space(self.backbone, self.target, self.features)
+        return self.model(self.space())
+
+    def space(self) -> KernelSpace:
+        return kernel_space(self.backbone, self.target, self.features)
+
+    def model(self, space: KernelSpace) -> KernelModel[Candidate]:
+        """As a call, of a space that is made already."""
         fixed = space.usual | dict(self.fixed)
         return KernelModel(space, self.bound(space), order=self.order or default_order(self.target), fixed=fixed)
 
@@ -70,6 +76,8 @@ class ProgramExploration:
     """`JOURNAL_DAMAGED` for each line of the journal that was skipped."""
     together: Timed | None = None
     """All stages, measured one after the other; None where that was not done."""
+    spaces: tuple[KernelSpace, ...] = ()
+    """Of every stage of the program."""
 
     @property
     def time_ms(self) -> float | None:
@@ -127,7 +135,8 @@ def explore(
     stages = program.stages if isinstance(program, Program) else (program,)
     made = recipes(program, target, make_bound, features, options.order, options.fixed)
     began, compiled_s = time.monotonic(), compiled_seconds()
-    models = [recipe() for recipe in made]
+    spaces = tuple(recipe.space() for recipe in made)
+    models = [recipe.model(space) for recipe, space in zip(made, spaces, strict=True)]
     damage: list[Diagnostic] = []
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
@@ -177,7 +186,7 @@ def explore(
             found, timed = together(found, models, [dict(recipe.fixed) for recipe in made], timer, left_s)
         except KeyboardInterrupt:
             reason = "interrupted"
-    return ProgramExploration(tuple(found), complete, reason, tuple(damage), timed)
+    return ProgramExploration(tuple(found), complete, reason, tuple(damage), timed, spaces)
 
 
 def _share(weights: list[int]) -> float:

@@ -16,10 +16,11 @@ from warploom.synth.compiled.linear import NotLinearError, expanded
 from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, judged, prove_launch
 from warploom.synth.compiled.rounds import Repeat
+from warploom.synth.compiled.spec_numbers import run_on_numbers
 
 __all__ = [
     "RECONVERGED", "Access", "Argument", "ArrayArgument", "Box", "CompiledProof", "Difference", "Fault", "FaultError",
     "NotAlikeError", "NotLinearError", "Repeat", "ScalarArgument", "Stores", "Symbol", "SymbolicRun", "Wanted",
     "check_parameters", "count_of_different", "elements_moved", "expanded", "joined_domain", "judged", "prove_compiled",
-    "prove_equivalent", "prove_launch", "run_boxes", "run_plain_spec", "run_symbolically",
+    "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec", "run_symbolically",
 ]  # fmt: skip

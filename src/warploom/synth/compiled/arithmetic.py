@@ -26,11 +26,12 @@ from warploom.synth.compiled.data import (
     Value,
     fits,
 )
-from warploom.terms import Term, apply, constant
+from warploom.terms import DIVISORS, Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
+_SUMS = frozenset({"+", "-", "*", "neg"})
 SIGN_OF_TEST: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
     "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">=", "equ": "==", "neu": "!=",
@@ -87,6 +88,8 @@ class Arithmetic:
                 return short
             if op == "&" and (kept := _under_mask(a, b)) is not None:
                 return kept
+            if op == "&" and (low := self._low_word(a, b, kind)) is not None:
+                return low
             if by_bits and (isinstance(a, Joined) or isinstance(b, Joined)):
                 beside = self._side_by_side(op, a, b, kind.bits)
                 if beside is not None:
@@ -99,6 +102,16 @@ class Arithmetic:
             return made
 
         return run
+
+    def _low_word(self, a: Value, b: Value, kind: DType) -> Value | None:
+        """A sum or product under a mask that is a machine word: the sum or product in that word, extended by zeros."""
+        term, mask = (a, b) if isinstance(a, Term) else (b, a)
+        if not isinstance(term, Term) or term.op not in _SUMS or not isinstance(mask, int) or mask & mask + 1:
+            return None
+        count = mask.bit_length()
+        if count not in UNSIGNED or count >= kind.bits:
+            return None
+        return self.data.widened(self.data.extract(term, 0, count, kind.bits), count, kind)
 
     def _side_by_side(self, op: str, a: Value, b: Value, width: int) -> Value | None:
         """Bitwise operation part by part where in each part one side is known to be all zeros or ones; + of disjoint bits."""
@@ -242,6 +255,8 @@ class Arithmetic:
                 return (x - whole * y if is_remainder else whole) & mask
             if (bad := undefined_in(a, b)) is not None:
                 return bad
+            if not isinstance(b, int) or b in (0, mask):
+                data.notes.add(DIVISORS)
             op = f"{'rem' if is_remainder else 'div'}.{kind.name}"
             return data.made(apply(op, data.exactly(a, kind), data.exactly(b, kind)), kind)
 
@@ -413,8 +428,13 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             own = predicate.kind
+            arms = {data.kinds[v] for v in (a, b) if isinstance(v, Term)}
             if own.bits != kind.bits:
                 own = kind
+            elif arms and not own.is_float and all(k.is_float for k in arms):
+                own = min(arms, key=str)  # floats that a comparison of integers chooses
+            elif arms and own.is_float and not any(k.is_float for k in arms):
+                own = UNSIGNED[kind.bits]
             cast = data.as_float if own.is_float else data.exactly
             x, y = cast(a, own), cast(b, own)
             if (x, y) in ((predicate.a, predicate.b), (predicate.b, predicate.a)) and predicate.op[0] in "<>":

@@ -12,10 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
+from warploom.core import BY_NAME, DType, f64, integer_range, scalar_of, to_numpy
+from warploom.core.intervals import Interval
 from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.data import Undefined, fits
+from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
@@ -38,10 +40,14 @@ from warploom.terms import (
     without_value,
 )
 
-_TRIALS = 8
+_TRIALS = 16
+_NEAR = 0.25
+"""Share of numbers that are drawn near a number of the terms."""
+_WHOLE = 200
+"""Integers up to this one are numbers of every float type."""
+_EXTREMES = 0.25
+"""Share of integers that are drawn among those at which words wrap."""
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
-_KEEPING = frozenset({"min", "max", "&", "|", "^", "~", ">>"})
-"""Operators whose result has the operands' type."""
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
 _MOST_SHIFTED = 1024
 _LOG2_E = constant(Fraction(float(np.float32(1.4426950408889634))))
@@ -68,6 +74,8 @@ class Difference:
     found: str
     line: int | None
     """Line of the store that left it; None when nothing was stored."""
+    numbers: tuple[tuple[Term, int], ...] | None = None
+    """Elements and numbers for them at which the two terms differ; the others may be any. None: what is there is undefined."""
 
     def __str__(self) -> str:
         where = f" (stored in line {self.line})" if self.line is not None else ""
@@ -111,9 +119,9 @@ class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
     def __init__(
-        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], *, is_untyped: bool = False
+        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], gathers: Gathers | None = None
     ) -> None:
-        self._is_narrow = is_untyped and not algebra.dtype.is_float and algebra.dtype.bits < 32
+        self._gathers = gathers
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
@@ -161,7 +169,7 @@ class Comparison:
             want = self._at_limits(self._rounded(element.want))
             if want is None:
                 return Outcome("open", None, frozenset(), "the spec does arithmetic on an infinity or NaN, or divides by zero")
-            if (unclear := self._unclear(want)) is not None:
+            if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
             want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
@@ -177,14 +185,14 @@ class Comparison:
         operators = frozenset(self.operators)
         try:
             for pair in self._unsettled(pairs):
-                settled = self._same(pair, kinds)
+                settled, numbers = self._same(pair, kinds)
                 if settled == "equal":
                     continue
                 element = pair.element
                 expected, found = self._wanted(element, pair.want), self._text(pair.left)
                 if element.line is None:
                     found += " (its content before: nothing is stored here)"
-                told = Difference(element.array, element.index, expected, found, element.line)
+                told = Difference(element.array, element.index, expected, found, element.line, numbers)
                 if settled == "different":
                     return Outcome("different", told, operators)
                 open_element = open_element or told
@@ -224,57 +232,73 @@ class Comparison:
         equal = equal_sums([(p.left, p.right) for p in pairs], self.normaliser)
         return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
 
-    def _same(self, pair: _Pair, kinds: Mapping[Term, DType]) -> Literal["equal", "different", "open"]:
+    def _same(
+        self, pair: _Pair, kinds: Mapping[Term, DType]
+    ) -> tuple[Literal["equal", "different", "open"], tuple[tuple[Term, int], ...]]:
         lanes = pair.element.dtype.lanes
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
             left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
             if self.normaliser.canonical(left) is not self.normaliser.canonical(right):
-                if self._told_apart(got, want, kinds):
-                    return "different"
+                if (numbers := self._told_apart(got, want, kinds)) is not None:
+                    return "different", tuple(numbers.items())
                 outcome = "open"
-        return outcome
+        return outcome, ()
 
-    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> bool:
-        """Whether some numbers give the terms different values."""
+    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> dict[Term, int] | None:
+        """Numbers that give the terms different values."""
         dtype = self.algebra.dtype
         is_exact_algebra = self.algebra.modulus_bits == 0
         context = f64 if is_exact_algebra else dtype
         is_spec = self._wanted_kinds is None
         if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
-            return False  # a spec on signed and unsigned words leaves open which order it means
-        rng = random.Random(0)
+            return None  # a spec on signed and unsigned words leaves open which order it means
+        rng, near = random.Random(0), _near_numbers(got, want)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
 
             def number_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
+                known = self._gathers.ranges.get(element) if self._gathers is not None else None
                 if element not in numbers:
                     atom = element.args[0] if element.op == "component" else element
-                    numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
+                    kind = self.types.get(atom.data[0], dtype)
+                    limits = known or _range(kind)
+                    inside = [n for n in near if limits.holds(n)]
+                    if inside and rng.random() < _NEAR:
+                        numbers[element] = rng.choice(inside)
+                    elif known is not None:
+                        numbers[element] = rng.randint(int(known.low), int(known.high))
+                    else:
+                        numbers[element] = _drawn(kind, is_exact_algebra, rng)
                 return numbers[element]
 
             wanted = self._value_of_wanted(want, context, number_of)
+            if wanted is None and self._gathers is not None and self._gathers.reads:
+                continue
             if wanted is None:
-                return False
-            found = value_of(got, kinds, number_of)
+                return None
+            found = value_of(got, kinds, number_of, self._element)
             if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
                 others = evaluate([got], context, number_of, casts=True)
                 found = None if others is None else others[0]
             if found is not None and not dtype.is_float:
                 found = wrapped(int(found), dtype)
             if found is not None and _differ(wanted, found, numbers.values(), dtype):
-                return True
-        return False
+                return numbers
+        return None
 
     def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
         """What is wanted, for these numbers: of a spec as its text says, of another kernel in the types that it computed in."""
         if self._wanted_kinds is not None:
-            found = value_of(want, self._wanted_kinds, number_of)
+            found = value_of(want, self._wanted_kinds, number_of, self._element)
             if found is None or self.algebra.dtype.is_float:
                 return found
             return wrapped(int(found), self.algebra.dtype)
         values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
         return None if values is None else values[0]
+
+    def _element(self, op: str, words: list[int]) -> Term | None:
+        return None if self._gathers is None else self._gathers.element(op, words)
 
     def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
         """The values that a spec with choices on data wants, where everything in it is of the algebra's type."""
@@ -352,13 +376,10 @@ class Comparison:
             is_shift = t.op in ("<<", ">>")
             if is_shift and t.args[1].op == "constant" and not 0 <= t.args[1].data[0] < _MOST_SHIFTED:
                 return f"expected the spec to shift by 0 to {_MOST_SHIFTED - 1}, got {t.args[1].data[0]}"
-            is_ordered = t.op in ("min", "max", "abs", ">>", "/") or (self._is_narrow and t.op in ("//", "%"))
+            is_ordered = t.op in ("min", "max", "abs", ">>", "/")
             if not is_ordered and not t.op.startswith("select"):
                 continue
             seen = t.args[:1] if is_shift else t.args[:2]
-            if self._is_narrow and (beyond := [a for a in seen if not _stays_within(a, dtype)]):
-                cut = "an int in C and a word here: write & to keep the low bits"
-                return f"expected the spec to order or shift values of type {dtype}, got {beyond[0]}, {cut}"
             if bad := [a.data[0] for a in seen if a.op == "constant" and not fits(a, dtype)]:
                 return f"expected the spec to compare with numbers of type {dtype}, got {bad[0]}"
             types = (self.types.get(a.data[0], dtype) for s in seen for a in iterate_post(s) if a.op == "atom")
@@ -400,7 +421,7 @@ class Comparison:
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
-            elif words[0] in ("slice", "div", "rem", "mul") or self._is_computed_elsewhere(t, kinds):
+            elif words[0] in ("slice", "div", "rem", "mul", READ) or self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
@@ -454,23 +475,6 @@ def _as_written(term: Term) -> Term:
     return apply(f"number {Fraction(term.data[0])}")
 
 
-def _stays_within(term: Term, dtype: DType) -> bool:
-    """Whether the value is one of `dtype` by its form, so that C's int, Python's numbers and words of `dtype` agree."""
-    if term.op in ("constant", "atom", "component"):
-        return True
-    if term.op == "&" and any(a.op == "constant" and a.data[0] >= 0 and fits(a, dtype) for a in term.args):
-        return True
-    if term.op == "~" and dtype.kind == "uint":
-        return False
-    if term.op.startswith("select "):
-        parts = term.args[2:]
-    elif term.op in _KEEPING:
-        parts = term.args[:1] if term.op == ">>" else term.args
-    else:
-        return False
-    return all(_stays_within(a, dtype) for a in parts)
-
-
 def _choice(test: str, args: list[Term], plain: Term, is_float: bool) -> Term:
     a, b, x, y = args
     if x is y:
@@ -505,6 +509,20 @@ def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -
     return abs(want - found) > scale * Fraction(2) ** -digits
 
 
+def _near_numbers(*roots: Term) -> list[int]:
+    """Numbers of the terms and their neighbours, at which comparisons change."""
+    constants = {t.data[0] for root in roots for t in iterate_post(root) if t.op == "constant"}
+    whole = sorted(int(c) for c in constants if isfinite(c) and c == int(c))[:_FEW]
+    return sorted({n + k for n in whole for k in (-1, 0, 1)})
+
+
+def _range(dtype: DType) -> Interval:
+    """Integers that a type holds, those that floats are drawn from included."""
+    if dtype.is_float:
+        return Interval(-_WHOLE, _WHOLE)
+    return Interval(*integer_range(dtype))
+
+
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:
     """A number that the type holds exactly."""
     if dtype.is_float:
@@ -512,4 +530,6 @@ def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:
         return rng.randint(-most, most)
     low = -(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0
     high = low + (1 << dtype.bits) - 1
+    if not is_exact and rng.random() < _EXTREMES:
+        return rng.choice((low, high, max(low, -1), 0, 1))
     return rng.randint(max(low, -1000), min(high, 1000)) if is_exact else rng.randint(low, high)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -184,7 +185,9 @@ class Data:
         if term.op in _ORDERED and own.kind == kind.kind and own.bits < kind.bits:
             # extending by zeros or the sign keeps the order and what a right shift leaves
             return self.made(apply(term.op, *(self.converted(a, kind) for a in term.args)), self._ordered(kind))
-        self.has_sign_casts = self.has_sign_casts or own.bits == kind.bits
+        if own.bits == kind.bits and not own.is_float and not kind.is_float and _is_ring(term):
+            return self._truncated(term, kind)  # a sum, say, has the same bits whichever sign its operands are read with
+        self.has_sign_casts = self.has_sign_casts or own.bits == kind.bits or _changes_sign(own, kind)
         return self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
 
     def signless(self, root: Term) -> Term:
@@ -199,7 +202,7 @@ class Data:
                 stack.pop()
                 continue
             source = _source(term)
-            is_ring = term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")
+            is_ring = _is_ring(term)
             own = self.kinds.get(term)
             if source is not None and own is not None and not source.is_float and not own.is_float and source.bits == own.bits:
                 operands = term.args[:1]
@@ -209,7 +212,10 @@ class Data:
             if missing:
                 stack.extend(missing)
                 continue
-            if not operands:
+            if not operands and source is not None and own is not None and _changes_sign(source, own):
+                kept = (UNSIGNED if source.kind == "uint" else SIGNED)[own.bits]
+                done[term] = self.made(apply(f"cast.{source.name}.{kept.name}", term.args[0]), kept)
+            elif not operands:
                 done[term] = term
             elif not is_ring:
                 done[term] = done[operands[0]]
@@ -302,15 +308,19 @@ class Data:
         if words[0] == "cast" and not BY_NAME[words[1]].is_float and not kind.is_float:
             source = BY_NAME[words[1]]
             if low + count <= source.bits or (source.kind == "uint" and kind.bits > source.bits):
-                return self.extract(term.args[0], low, count, source.bits)
+                with suppress(NoBitsError):
+                    return self.extract(term.args[0], low, count, source.bits)
         if words[0] == "slice":
             return self._cut(term.args[0], low + int(words[1]), count)
         if count not in UNSIGNED:
             raise NoBitsError(f"{count} bits of data are no machine word")
-        if low == 0 and (term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")):
+        if low == 0 and _is_ring(term):
             return self._truncated(term, UNSIGNED[count] if kind.kind == "uint" else SIGNED[count])
         if term.op == ">>" and isinstance(term.args[1].data[0], int) and low + count + term.args[1].data[0] <= kind.bits:
-            return self.extract(term.args[0], low + term.args[1].data[0], count, kind.bits)
+            with suppress(NoBitsError):
+                return self.extract(term.args[0], low + term.args[1].data[0], count, kind.bits)
+        if term.op.startswith("select "):
+            return self._cut_choice(term, low, count, kind)
         if low and term.op in ("&", "|", "^"):
             return self._cut_bitwise(term, low, count, kind)
         for narrow in (SIGNED[count], UNSIGNED[count]):
@@ -331,6 +341,15 @@ class Data:
             if isinstance(known, int) and known == (0 if term.op == "&" else ones) and term.op != "^":
                 return known
         return self.made(apply(term.op, *(self.as_int(p, UNSIGNED[count]) for p in parts)), UNSIGNED[count])
+
+    def _cut_choice(self, term: Term, low: int, count: int, kind: DType) -> Value:
+        """Bits of a choice: the choice of the bits."""
+        arms = [self.extract(self._bits_of(a, kind), low, count, kind.bits) for a in term.args[2:]]
+        return self.made(apply(term.op, *term.args[:2], *(self.as_int(a, UNSIGNED[count]) for a in arms)), UNSIGNED[count])
+
+    @staticmethod
+    def _bits_of(term: Term, kind: DType) -> Value:
+        return int(term.data[0]) & ((1 << kind.bits) - 1) if term.op == "constant" else term
 
     def _ordered(self, kind: DType) -> DType:
         """`kind`, remembered as one whose sign matters."""
@@ -356,7 +375,7 @@ class Data:
             if term in done:
                 stack.pop()
                 continue
-            if term.op in _RING or (term.op == "<<" and term.args[1].op == "constant"):
+            if _is_ring(term):
                 operands = term.args[:1] if term.op == "<<" else term.args
                 missing = [a for a in operands if a not in done]
                 if missing:
@@ -366,6 +385,8 @@ class Data:
                 done[term] = self.made(apply(term.op, *new), kind)
             elif term.op == "constant":
                 done[term] = self.as_int(int(term.data[0]) & ((1 << kind.bits) - 1), kind)
+            elif self.kinds[term].bits == kind.bits:
+                done[term] = self.exactly(term, kind)
             else:
                 done[term] = self.as_int(self.extract(term, 0, kind.bits, self.kinds[term].bits), kind)
             stack.pop()
@@ -427,6 +448,16 @@ class Data:
 def _check_no_address(value: Value) -> None:
     if value.__class__ in ADDRESSES:
         raise NoBitsError("an address among data, or part of one")
+
+
+def _changes_sign(source: DType, target: DType) -> bool:
+    """Whether a wider word of the other sign is made: its bits are those of the wider word of the same sign."""
+    return not source.is_float and not target.is_float and source.bits < target.bits and source.kind != target.kind
+
+
+def _is_ring(term: Term) -> bool:
+    """Whether the low bits depend on the operands' low bits only."""
+    return term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")
 
 
 def _source(term: Term) -> DType | None:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from warploom.core import Diagnostic, DType, Span, UserError, f32, scalar_of
+from warploom.core import Diagnostic, DType, Span, UnsupportedError, UserError, f32, scalar_of
 from warploom.ir import IndexConst, Kernel, Param
 from warploom.synth.compiled.execution import Argument, ArrayArgument
+from warploom.synth.compiled.gathers import Gathers, NoIndexError, NotGatheredError
 from warploom.synth.compiled.proof import Wanted
 from warploom.synth.compiled.spec_words import absolute, readable
-from warploom.synth.proof.specs import OutsideSketchError, call_spec
+from warploom.synth.compiled.typed_specs import TypedSpec
+from warploom.synth.proof.specs import OutsideSketchError, call_spec, definition
 from warploom.terms import (
     Algebra,
+    DataIndexError,
+    Stored,
     SymbolicArray,
     Term,
     algebra_for,
@@ -29,6 +36,8 @@ from warploom.terms import (
     zero_array,
 )
 
+_NO_SCATTER = "data may be an index of an element that is read, `x[idx[i]]`, of a whole array that the spec does not store to"
+
 
 def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], algebra: str | None = None) -> dict[str, Wanted]:
     """Calls `spec` on symbols; what each array holds afterwards. The arguments bear the spec's parameter names.
@@ -37,20 +46,35 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     """
     arrays: dict[str, SymbolicArray] = {}
     numbers: dict[str, Any] = {}
+    types = {a.name: a.dtype for a in arguments if isinstance(a, ArrayArgument) or a.value is None}
+    gathers = Gathers({a.name: (a.dtype, a.shape) for a in arguments if isinstance(a, ArrayArgument) and a.content == "symbols"})
+    stores, typed = Stored(types), TypedSpec(types, gathers)
     for argument in arguments:
         if not isinstance(argument, ArrayArgument):
             numbers[argument.name] = atom(argument.name, ()) if argument.value is None else argument.value
         elif argument.content == "zeros":
-            arrays[argument.name] = zero_array(argument.name, argument.shape)
+            arrays[argument.name] = zero_array(argument.name, argument.shape, _kept(stores, argument))
         else:
-            arrays[argument.name] = symbols(argument.name, argument.shape, argument.dtype.lanes)
+            arrays[argument.name] = symbols(argument.name, argument.shape, argument.dtype.lanes, _kept(stores, argument))
+    for array in arrays.values():
+        array.gathered = stores.gather
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
     try:
         with strict_comparisons():
-            call_spec(readable(spec), _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest, "abs": absolute})
+            call_spec(
+                readable(spec, stores.conversion),
+                interface_of(arguments),
+                arrays,
+                numbers,
+                {"min": _least, "max": _greatest, "abs": absolute},
+            )
     except OutsideSketchError as error:
         message = "expected plain Python on arrays and numbers, got a word of the sketch language"
         raise UserError(Diagnostic("SPEC_FAILED", message, fix="Write loops, indices and arithmetic only.")) from error
+    except UserError as error:
+        if isinstance(error.__cause__, DataIndexError):
+            raise UnsupportedError(replace(error.diagnostics[0], code="PTX_PROVE_UNSUPPORTED", fix=_NO_SCATTER)) from error
+        raise
     wanted: dict[str, Wanted] = {}
     used = algebra is None
     for argument in arguments:
@@ -61,10 +85,40 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
             scalar = scalar_of(argument.dtype)
             laws = _laws(scalar, algebra)
             used = used or laws.name == algebra
-            wanted[argument.name] = Wanted(as_terms(arrays[argument.name]), stored, laws, is_untyped=True)
+            terms = as_terms(arrays[argument.name])
+            try:
+                has_words = _in_words(terms, stored, argument.dtype, typed)
+            except NoIndexError as error:
+                fix = "Correct the spec, or give the array another shape."
+                raise UserError(Diagnostic("SPEC_FAILED", str(error), definition(spec), fix)) from error
+            except NotGatheredError as error:
+                raise UnsupportedError(Diagnostic("PTX_PROVE_UNSUPPORTED", str(error), definition(spec))) from error
+            kinds = typed.data.kinds if has_words else None
+            wanted[argument.name] = Wanted(terms, stored, laws, kinds, frozenset(typed.data.ordered_kinds))
+    for name in sorted({name for name, _ in gathers.reads}):
+        if wanted[name].stored.any():
+            message = f"expected the spec to store nothing to {name}, which it reads at indices from data"
+            raise UnsupportedError(Diagnostic("PTX_PROVE_UNSUPPORTED", message, definition(spec)))
+    for want in wanted.values():
+        want.notes.update(typed.data.notes, gathers.notes())
+        want.gathers = gathers
     if not used:
         algebra_for(next((scalar_of(a.dtype) for a in arguments if isinstance(a, ArrayArgument)), f32), algebra)
     return wanted
+
+
+def _kept(stores: Stored, argument: ArrayArgument) -> Callable[[Term], Term]:
+    return partial(stores.store, target=argument.dtype)
+
+
+def _in_words(terms: npt.NDArray[np.object_], stored: npt.NDArray[np.bool_], dtype: DType, typed: TypedSpec) -> bool:
+    """Whether integers take part in what was stored to an array: then its terms become those of the machine."""
+    places = [tuple(map(int, place)) for place in np.argwhere(stored)]
+    if scalar_of(dtype).is_float and not any(typed.has_words(terms[place]) for place in places):
+        return False
+    for place in places:
+        terms[place] = typed.term(terms[place], dtype)
+    return True
 
 
 def _laws(scalar: DType, algebra: str | None) -> Algebra:
@@ -75,7 +129,7 @@ def _laws(scalar: DType, algebra: str | None) -> Algebra:
         return algebra_for(scalar)
 
 
-def _interface(arguments: tuple[Argument, ...]) -> Kernel:
+def interface_of(arguments: tuple[Argument, ...]) -> Kernel:
     """The parameters as those of a kernel, for messages."""
     params = tuple(
         Param(a.name, "global", a.dtype, tuple(IndexConst(n) for n in a.shape), is_output=True)

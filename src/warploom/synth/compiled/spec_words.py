@@ -11,29 +11,42 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from warploom.core import BY_NAME, DType
 from warploom.operations import COMPARISONS, FUNCTIONS, SIGN_OF_COMPARISON
 from warploom.terms import Term, apply
 
 _SELECT, _WHOLE = "_warploom_select", "_warploom_whole"
 _GUARDED, _KEPT, _VALUE = "_warploom_guarded", "_warploom_kept", "_warploom_value"
 
+TYPES = {
+    f"{word}{bits}": BY_NAME[f"{letter}{bits}"]
+    for word, letter in (("int", "i"), ("uint", "u"), ("float", "f"))
+    for bits in (8, 16, 32, 64)
+    if f"{letter}{bits}" in BY_NAME
+}
+"""NumPy's words for types."""
 
-def readable(spec: Callable[..., Any]) -> Callable[..., Any]:
-    """The spec with functions and choices that know data; itself where its text cannot be had."""
+
+def readable(spec: Callable[..., Any], converted: Callable[[Term, DType], Term]) -> Callable[..., Any]:
+    """The spec with functions and choices that know data; itself where its text cannot be had.
+
+    converted: data as another type, for `np.int64(x)`.
+    """
     if not isinstance(spec, FunctionType):
         return spec
     found = _with_choices(spec)
     words: dict[str, Any] = {_SELECT: _select, _WHOLE: _whole, _GUARDED: _guarded, _KEPT: _Kept}
     for name, value in spec.__globals__.items():
         if value is math or value is np:
-            words[name] = _Functions(value)
-        elif (own := getattr(value, "__name__", "")) in FUNCTIONS and any(value is getattr(m, own, None) for m in (math, np)):
-            words[name] = _function(FUNCTIONS[own].sign, value)
+            words[name] = _Functions(value, converted)
+        elif (own := getattr(value, "__name__", "")) and any(value is getattr(m, own, None) for m in (math, np)):
+            words[name] = getattr(_Functions(math if value is getattr(math, own, None) else np, converted), own)
     made = FunctionType(found.__code__, {**spec.__globals__, **words}, spec.__name__, spec.__defaults__, spec.__closure__)
     made.__kwdefaults__ = spec.__kwdefaults__
     made.__annotations__ = spec.__annotations__
@@ -48,17 +61,23 @@ def absolute(value: Any) -> Any:
 class _Functions:
     """A module whose functions take data, too."""
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    def __init__(self, module: ModuleType, converted: Callable[[Term, DType], Term]) -> None:
+        self._module, self._converted = module, converted
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
-        return _function(FUNCTIONS[name].sign, found) if name in FUNCTIONS else found
+        if name in FUNCTIONS:
+            return _function(partial(apply, FUNCTIONS[name].sign), found)
+        dtype = TYPES.get(name)
+        return found if dtype is None else _function(partial(self._converted_to, dtype), found)
+
+    def _converted_to(self, dtype: DType, term: Term) -> Term:
+        return self._converted(term, dtype)
 
 
-def _function(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+def _function(of_data: Callable[[Term], Term], plain: Callable[..., Any]) -> Callable[..., Any]:
     def run(value: Any, *more: Any, **options: Any) -> Any:
-        return apply(op, value) if isinstance(value, Term) and not more and not options else plain(value, *more, **options)
+        return of_data(value) if isinstance(value, Term) and not more and not options else plain(value, *more, **options)
 
     return run
 

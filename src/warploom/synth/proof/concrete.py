@@ -184,6 +184,21 @@ class TypedInteger:
     def __ge__(self, other: Any) -> Any:
         return not self._with(other, "<")
 
+    def __eq__(self, other: object) -> Any:
+        return self._with(other, "==")
+
+    def __ne__(self, other: object) -> Any:
+        same = self._with(other, "==")
+        return same if same is NotImplemented else not same
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - equal numbers of two types need not be one key
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __abs__(self) -> TypedInteger:
+        return TypedInteger(abs(self.value), promoted(self.dtype))
+
     def __neg__(self) -> TypedInteger:
         return TypedInteger(-self.value, promoted(self.dtype))
 
@@ -256,6 +271,8 @@ def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:
             return a >> b
         case "<":
             return a < b
+        case "==":
+            return a == b
         case _:
             return a > b
 
@@ -274,8 +291,17 @@ def _on_floats(op: str, a: Any, b: Any) -> Any:
             return bool(a < b)
         case ">":
             return bool(a > b)
+        case "==":
+            return bool(a == b)
         case _:
             return NotImplemented
+
+
+def _plain(key: Any) -> Any:
+    """An index with integers of C types as numbers."""
+    if isinstance(key, tuple):
+        return tuple(map(_plain, cast("tuple[Any, ...]", key)))
+    return key.value if isinstance(key, TypedInteger) else key
 
 
 class StrictArray(np.ndarray[Any, np.dtype[Any]]):
@@ -298,6 +324,7 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
         return self.extents[0]
 
     def __getitem__(self, key: Any) -> Any:
+        key = _plain(key)
         self._check(key)
         found: Any = super().__getitem__(key)
         if self.lanes == 1 or np.ndim(found) != 1:

@@ -60,6 +60,13 @@ def _extent(expr: IndexExpr, sizes: Mapping[str, int], kernel: Kernel) -> int:
             return sizes[name]
         case IndexBinary(op, lhs, rhs):
             a, b = _extent(lhs, sizes, kernel), _extent(rhs, sizes, kernel)
+            if op in ("//", "%") and b == 0:
+                at = f" at {', '.join(f'{s} = {v}' for s, v in sizes.items())}" if sizes else ""
+                raise UserError(
+                    Diagnostic(
+                        "SHAPE_UNSUPPORTED", f"expected extents without a division by zero, got {a} {op} 0{at}", kernel.span
+                    )
+                )
             match op:
                 case "+":
                     return a + b

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import kernel_space
 from warploom.schedule.search import KernelModel, recipes
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
@@ -19,7 +18,7 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
     program = program_of(function, options)
     found: list[dict[str, list[str]]] = []
     for recipe in recipes(program, options.target, Bound, None, options.decision_order, options.fixed):
-        space = kernel_space(recipe.backbone, options.target)
+        space = recipe.space()
         candidate = KernelModel(space, Bound(space), fixed=dict(recipe.fixed)).root().candidate
         values: dict[str, list[str]] = {}
         for choice in space.choices(options.decision_order):

@@ -141,7 +141,7 @@ def _outcome(
         results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
     else:
         results = checked(program, function, implementations, data, options, progress, budget.check_s)
-    explored = Explored(program, implementations, events)
+    explored = Explored(program, implementations, found.spaces, events)
     line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason

@@ -12,9 +12,7 @@ from warploom.core import Diagnostic, Span, UserError
 from warploom.schedule.backbone import Backbone, Program, Role
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.search import Implementation, KernelModel, Timed, Unfit, replay
-from warploom.schedule.targets import Target
-from warploom.solve.space import Candidate
+from warploom.schedule.search import KernelModel, Timed, Unfit, replay
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked, checked
@@ -49,7 +47,11 @@ def replay_file(
     notes = _differences(recorded, program, function, options)
     decisions = _of_stages(program, recorded.decisions)
     try:
-        implementations = tuple(_replayed(stage, options.target, decisions[stage.name]) for stage in program.stages)
+        spaces = tuple(kernel_space(stage, options.target) for stage in program.stages)
+        implementations = tuple(
+            replay(KernelModel(space, Bound(space)), decisions[stage.name])
+            for stage, space in zip(program.stages, spaces, strict=True)
+        )
     except UserError as error:
         if not notes:
             raise
@@ -74,7 +76,7 @@ def replay_file(
         found = Checked("unchecked", 0, "what fails while it is timed, in a process of its own, is not run in this one")
     else:
         found = checked(program, function, implementations, data, options, progress)
-    explored = Explored(program, implementations)
+    explored = Explored(program, implementations, spaces)
     time_ms = sum(t.time_ms for t in times) if len(times) == len(implementations) else None
     timer = programs(options, data)(program) if len(implementations) > 1 and not has_failed else None
     if timer is not None:
@@ -190,8 +192,3 @@ def _inputs_of(stage: Backbone, data: Data) -> Data:
     """Without what the stage must make of them: results are compared when all is timed, so that what is unfit crashed."""
     read = {r.name for r in stage.regions if r.role is Role.INPUT}
     return replace(data, outputs={name: array for name, array in data.outputs.items() if name in read})
-
-
-def _replayed(stage: Backbone, target: Target, decisions: Mapping[str, str]) -> Implementation[Candidate]:
-    space = kernel_space(stage, target)
-    return replay(KernelModel(space, Bound(space)), decisions)

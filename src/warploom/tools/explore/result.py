@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from warploom.core import UserError
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import kernel_space
+from warploom.schedule.choices import KernelSpace
 from warploom.schedule.cost import modelled
 from warploom.schedule.nest import text
 from warploom.schedule.search import Implementation, Timed
@@ -37,6 +37,8 @@ class Explored:
 
     program: Program
     implementations: tuple[Implementation[Candidate], ...]
+    spaces: tuple[KernelSpace, ...] = ()
+    """Those of the implementations."""
     events: tuple[Event, ...] = ()
     """Events of the search."""
 
@@ -151,7 +153,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
-    details = _shown(_views(explored, options.target), options.target)
+    details = _shown(_views(explored), options.target)
     return ExploredOutcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, written=tuple(written), details=details)
 
 
@@ -164,7 +166,7 @@ def code_text(line: Line, explored: Explored, options: KernelOptions) -> str:
 def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:
     """The page, as HTML."""
     language = "C" if options.target.kind == "cpu" else "CUDA C++"
-    stages = _views(explored, options.target)
+    stages = _views(explored)
     return render_explore(explored.program.name, line, stages, code_text(line, explored, options), language, explored.events)
 
 
@@ -188,12 +190,11 @@ def _speed(program: Program, time_ms: float | None) -> Line:
     }
 
 
-def _views(explored: Explored, on: Target) -> list[StageView]:
+def _views(explored: Explored) -> list[StageView]:
     """Each stage's loop nest and what binds it."""
     views: list[StageView] = []
-    for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
-        bound = Bound(kernel_space(stage, on))
-        views.append(StageView(stage.name, implementation.nest, bound.explain(implementation.candidate)))
+    for stage, implementation, space in zip(explored.program.stages, explored.implementations, explored.spaces, strict=True):
+        views.append(StageView(stage.name, implementation.nest, Bound(space).explain(implementation.candidate)))
     return views
 
 

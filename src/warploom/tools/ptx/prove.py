@@ -51,6 +51,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.check import read_good_ptx
+from warploom.tools.ptx.replay import Replay, replay
 from warploom.tools.synth.targets import Target
 
 _STATUS: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
@@ -182,11 +183,49 @@ def _proved(
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     wanted = run_plain_spec(spec, (*arguments, *variables), algebra)
     proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes, symbols=symbols)
-    status = _STATUS[proof.verdict]
+    status, shown, extra = _STATUS[proof.verdict], Line(), ()
+    if proof.verdict == "refuted":
+        gathers = next((w.gathers for w in wanted.values()), None)
+        again = replay(
+            program,
+            routine.name,
+            spec,
+            arguments,
+            symbols,
+            launch,
+            shared_bytes,
+            proof,
+            gathers.ranges if gathers is not None else {},
+        )
+        if again.is_shown and proof.difference is not None:
+            shown, extra = _replayed(again)
+        elif not again.is_shown:
+            status, proof = _not_shown(proof, again)
     line = plain_line(_case(file, routine.name), status, stopwatch.read(), verdict=proof.verdict, reason=proof.reason)
-    line |= {"kernel": routine.name, "grid": list(launch[0]), "block": list(launch[1])} | proof_fields(proof)
-    messages = _messages(proof, program)
-    return Outcome(line, EXIT_BY_STATUS[status], messages=messages)
+    fields = proof_fields(proof)
+    if shown:
+        fields["differing"] = {**cast("Line", fields["differing"]), **shown}
+    line |= {"kernel": routine.name, "grid": list(launch[0]), "block": list(launch[1])} | fields
+    messages = (*_messages(proof, program), *extra)
+    return Outcome(line, EXIT_BY_STATUS[status] if status != "error" else GAVE_UP, messages=messages)
+
+
+def _replayed(again: Replay) -> tuple[Line, tuple[str, ...]]:
+    """Fields and message for a difference that was run: both values, and the numbers at which they differ."""
+    at = ", ".join(f"{element} = {number}" for element, number in again.witness)
+    message = f"  with {at}: " if at else "  "
+    message += f"the spec gives {again.expected}, the kernel {again.found}"
+    shown: Line = {"values": {"expected": again.expected, "found": again.found}, "witness": dict(again.witness)}
+    return shown, (message,)
+
+
+def _not_shown(proof: CompiledProof, again: Replay) -> tuple[Status, CompiledProof]:
+    """What a refutation is that its replay does not show: open, or a bug of Warploom where exact numbers contradict it."""
+    if again.is_bug:
+        reason = f"a bug of Warploom: its judges disagree, the symbolic run finds {proof.reason}; {again.reason}"
+        return "error", replace(proof, verdict="unchecked", reason=reason, fault=None, difference=None)
+    reason = f"not shown by a run: {proof.reason}; {again.reason}"
+    return "unknown", replace(proof, verdict="unchecked", reason=reason)
 
 
 def proof_fields(proof: CompiledProof) -> Line:

@@ -15,9 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from warploom.ir.dataflow.sets.listed import distinct_rows
 from warploom.ir.kernel.nodes import IndexConst, IndexExpr, IndexSelect
-from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
+from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables, distinct
 
 MOST_LISTED = 50_000
 """Functions that `matching` lists at most."""
@@ -77,7 +76,7 @@ class ConditionLists:
             grown = tables[state]
             grown[truth[condition] & free[state]] = level
             grown_costs = costs[state] + 1 + self.conditions.costs[condition]
-            keep = distinct_rows(grown, grown_costs)
+            keep = distinct(grown, grown_costs)
             if len(keep) > MOST_LISTED:
                 return None
             tables, costs = grown[keep], grown_costs[keep]

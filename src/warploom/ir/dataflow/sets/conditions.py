@@ -11,9 +11,8 @@ from math import prod
 
 import numpy as np
 
-from warploom.ir.dataflow.sets.listed import distinct_rows
 from warploom.ir.kernel.nodes import Compare, CompareOp, HoleArg, IndexBinary, IndexConst, IndexExpr
-from warploom.ir.swizzle import Functions, IntArray, Tables
+from warploom.ir.swizzle import Functions, IntArray, Tables, distinct
 
 OPS: tuple[CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -42,7 +41,7 @@ def conditions(positions: IntArray, axes: tuple[int, ...], constants: tuple[int,
         a, b, sign, c, op = (int(v) for v in np.unravel_index(row - 2, listed))
         return Compare(OPS[op], HoleArg(axes[a]), _right(HoleArg(axes[b]), constants[c], negated=sign == 1))
 
-    keep = distinct_rows(tables, costs)
+    keep = distinct(tables, costs)
     return Functions(tables[keep], costs[keep], expression, keep)
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ir.dataflow.sets.condition_lists import MOST_CELLS, MOST_LISTED
-from warploom.ir.dataflow.sets.listed import distinct_rows, numbered_text
+from warploom.ir.dataflow.sets.listed import numbered_text
 from warploom.ir.kernel.nodes import IndexConst, IndexExpr
-from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
+from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables, distinct
 
 Values: TypeAlias = NDArray[np.int16]
 
@@ -224,7 +224,7 @@ class UnionSet:
 
         tables = np.concatenate([functions.tables for _, functions in found])
         costs = np.concatenate([functions.costs for _, functions in found])
-        keep = distinct_rows(tables, costs)
+        keep = distinct(tables, costs)
         return Functions(tables[keep], costs[keep], expression, keep)
 
     def supported(self, allowed: BoolArray) -> BoolArray:

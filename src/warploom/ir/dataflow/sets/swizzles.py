@@ -24,10 +24,10 @@ import numpy as np
 from warploom.ir.dataflow.gather_set import GatherSet
 from warploom.ir.dataflow.sets.call import Call
 from warploom.ir.dataflow.sets.elements import coordinates, element_numbers, point_numbers
-from warploom.ir.dataflow.sets.listed import ListedSet, distinct_rows, numbered_text
+from warploom.ir.dataflow.sets.listed import ListedSet, numbered_text
 from warploom.ir.dataflow.sets.xform_template import XformTemplate, divisors, modulo_cost
 from warploom.ir.kernel.nodes import IndexConst
-from warploom.ir.swizzle import Functions, IntArray, Tables
+from warploom.ir.swizzle import Functions, IntArray, Tables, distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def rots(call: Call) -> GatherSet:
     g, shift = settings.T[:, :, None]
     tables: Tables = ((shift + i) % g + i // g * g).astype(np.int16)
     costs = np.array([_rot_cost(int(g), int(shift), axes.n) for g, shift in settings], np.int64)
-    listed = distinct_rows(tables, costs)
+    listed = distinct(tables, costs)
 
     def tabulate(out: Tables) -> None:
         out[:] = tables[listed]

@@ -15,9 +15,8 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.dataflow.sets.listed import distinct_rows, row_hashes
 from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
-from warploom.ir.swizzle import IntArray, Tables
+from warploom.ir.swizzle import IntArray, Tables, distinct, row_hashes
 
 ROWS_AT_ONCE = 1024
 
@@ -80,7 +79,7 @@ class XformTemplate:
             wrapped = np.full(len(cr), int(modulus < g), np.int64)
             settings.append(np.stack([_signed(cr, modulus), dr, wrapped, cost.ravel() + wrapped * modulo_cost(step)], axis=1))
         stacked, all_settings = np.concatenate(tables).astype(np.int16), np.concatenate(settings)
-        keep = distinct_rows(stacked, all_settings[:, 3])
+        keep = distinct(stacked, all_settings[:, 3])
         return stacked[keep], all_settings[keep]
 
     def distinct(self) -> IntArray:
@@ -92,7 +91,7 @@ class XformTemplate:
         unsure = np.flatnonzero(count[group] > 1)
         table: Tables = np.empty((len(unsure), len(self._i) * len(self._k)), np.int16)
         self.tabulate(order[unsure], table)
-        keep[unsure[distinct_rows(table, np.arange(len(unsure), dtype=np.int64))]] = True
+        keep[unsure[distinct(table, np.arange(len(unsure), dtype=np.int64))]] = True
         return order[keep]
 
     def _hashes(self) -> NDArray[np.uint64]:

@@ -12,9 +12,13 @@ from warploom.machines.banks import (
     SECTOR_BYTES,
     WIDEST_BYTES,
     go_in_pairs,
+    least_each,
     lines,
+    lines_each,
     passes,
     wavefronts,
+    wavefronts_each,
+    ways_each,
 )
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
@@ -38,6 +42,6 @@ __all__ = [
     "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
     "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
     "Quantity", "Requests", "RowError", "Speeds", "Timing", "Unit", "Work", "architecture", "compiled_architecture", "fastest",
-    "go_in_pairs", "joined", "lines", "nearest_architecture", "occupancy", "passes", "resident_warps", "system_caches",
-    "usable_cores", "usual", "wavefronts",
+    "go_in_pairs", "joined", "least_each", "lines", "lines_each", "nearest_architecture", "occupancy", "passes",
+    "resident_warps", "system_caches", "usable_cores", "usual", "wavefronts", "wavefronts_each", "ways_each",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ def no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_array_is_made_that_the_budget_has_no_time_for() -> None:
     result, line = explored("axpy", "--size", f"n={HANDLED_PER_S}", "--budget", "2s")
     assert (result.exit_code, line["status"]) == (3, "unknown")
-    assert str(line["reason"]).startswith("budget: arrays of 6e+07 elements take about 3 s")
+    assert str(line["reason"]).startswith("budget: arrays of 1.8e+08 elements take about 3 s")
 
 
 @pytest.mark.usefixtures("no_arrays")

@@ -103,6 +103,12 @@ def test_what_is_refused(old: str, new: str, place: str, message: str) -> None:
     assert message in diagnostic.message and str(diagnostic.span) == f"F:{place}"
 
 
+@pytest.mark.parametrize("called", ["print(1)", "eval(w)", "__import__(w)", "open(w)[0]", "w.sum()"])
+def test_a_specification_calls_nothing_of_python(called: str) -> None:
+    with pytest.raises(UserError):
+        python(parse(TEXT.replace("w[k] * inp[i+k]", called)))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

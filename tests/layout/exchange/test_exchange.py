@@ -8,7 +8,7 @@ import pytest
 from warploom.core import UserError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
-from warploom.layout.exchange import Exchange, certificate, exchange, faults, kernel
+from warploom.layout.exchange import Exchange, certificate, emit, exchange, faults, kernel
 from warploom.layout.exchange.demand import coloured, least, word_moves
 from warploom.ptx import launch
 
@@ -202,3 +202,45 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
 def test_refusals(src: Distributed, dst: Distributed, given: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         exchange(src, dst, **given)
+
+
+FROM_MEMORY = """
+extern "C" __global__ void exchanged(const unsigned* given, unsigned* after) {{
+    __shared__ __align__(1024) unsigned shared[1024];
+    for (int i = threadIdx.x; i < 1024; i += 32) shared[i] = given[i];
+    __syncwarp();
+    unsigned out[{count}];
+    exchange(out, {array});
+    for (int i = 0; i < {count}; i++) after[i * 32 + threadIdx.x] = out[i];
+}}
+"""
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="no CUDA compiler")
+@pytest.mark.parametrize(("regs", "via"), [(7, "load"), (8, "load"), (8, "tma"), (24, "tma")])
+def test_values_out_of_memory(regs: int, via: Any) -> None:
+    chosen = exchange(*pair(regs), via=via).chosen
+    memory = np.arange(1024, dtype=np.uint32)
+    if via == "tma":  # as the copy engine places chunks of 16 bytes
+        bits = {"SWIZZLE_NONE": 0, "SWIZZLE_32B": 1, "SWIZZLE_64B": 3, "SWIZZLE_128B": 7}[chosen.program.name]
+        chunk = memory // 4
+        memory[(chunk ^ (chunk >> 3 & bits)) * 4 + memory % 4] = np.arange(1024)
+    text = chosen.text + FROM_MEMORY.format(count=regs, array="given" if via == "load" else "shared")
+    out = np.zeros(32 * regs, dtype=np.uint32)
+    ran = launch(compile_to_ptx(text), grid=1, block=32, args=[memory, out])
+    assert (np.asarray(ran.arrays[1]).reshape(regs, 32).T.ravel() == np.arange(32 * regs)).all()
+
+
+def test_modes_of_tma_without_conflicts() -> None:
+    modes = {regs: exchange(*pair(regs), via="tma").chosen for regs in (3, 8, 16, 24, 32)}
+    assert {regs: chosen.wavefronts for regs, chosen in modes.items()} == {regs: regs for regs in modes}
+    assert [chosen.program.name.removeprefix("SWIZZLE_") for chosen in modes.values()] == ["NONE", "32B", "64B", "32B", "128B"]
+    assert exchange(*pair(8), via="load").chosen.sectors == 2 * 32
+
+
+def test_what_cannot_come_out_of_memory() -> None:
+    one, two = pair(2, bits=8)
+    with pytest.raises(UserError, match="side by side"):
+        exchange(two, one, via="load")
+    with pytest.raises(UserError, match="expected cuda"):
+        emit(exchange(one, two, via="load").chosen, "python")

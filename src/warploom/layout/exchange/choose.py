@@ -10,9 +10,10 @@ import numpy as np
 
 from warploom.core import Diagnostic, UserError
 from warploom.layout.distributed import WORD_BITS, Distributed
-from warploom.layout.distributed.held import Ints
+from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange import shared, shuffles, slots
 from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
+from warploom.layout.exchange.memory import by_tma, from_memory
 from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
@@ -37,12 +38,15 @@ class Candidate:
     selects: int
     permutes: int
     wavefronts: int
+    sectors: int
+    """Of loads from global memory, if that is where values come from."""
+    loads: int
     cycles: float
     """The larger of what the crossbar and what the arithmetic pipe take."""
 
     @property
     def cost(self) -> tuple[float, int, int]:
-        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes
+        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes + self.loads
 
     def betters(self, other: Candidate) -> bool:
         mine = (self.shuffles, self.selects + self.permutes, self.wavefronts)
@@ -76,6 +80,8 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
         dst, found = renamed(src, dst, axis)
         renamings.append(found)
     same_elements(src, dst)
+    if via in ("load", "tma"):
+        return _out_of_memory(src, dst, via, machine, tuple(renamings))
     crosses = crosses_warps(src, dst)
     bound = None if crosses else least(src, dst)
     held, wanted = as_bytes(src), as_bytes(dst)
@@ -94,6 +100,43 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
         shared.least_wavefronts(*words) if words is not None else _least_wavefronts(held, wanted), tuple(renamings),
         _why(chosen, candidates, via),
     )  # fmt: skip
+
+
+def _out_of_memory(
+    src: Distributed, dst: Distributed, via: Via, machine: Architecture, renamings: tuple[Renaming, ...]
+) -> Exchange:
+    """Elements that lie in memory in their order are loaded as the destination wants them; the source has no part in it."""
+    wanted = as_bytes(dst)
+    words = _in_memory(wanted)
+    if words is None:
+        reason = f"expected registers of {dst.name} whose elements lie side by side in memory, aligned, got others"
+        raise UserError(Diagnostic("EXCHANGE", reason))
+    content = numbered(-(-(int(words.max()) + 1) // 256) * 256, _BYTES)
+    if via == "load":
+        candidates = [_proved(from_memory(words, src.lanes), wanted, wanted, machine, {"memory": content})]
+    else:
+        candidates: list[Candidate] = []
+        for program, places in by_tma(words, src.lanes):
+            shared_words = np.empty_like(content)
+            shared_words[places] = content
+            candidates.append(_proved(program, wanted, wanted, machine, {"shared": shared_words}))
+    chosen = min(candidates, key=lambda c: c.cost)
+    floor = (
+        0
+        if via == "load"
+        else sum(-(-len(np.unique(w[w >= 0])) // WARP_LANES) for w in (words[i : i + 32] for i in range(0, len(words), 32)))
+    )
+    why = f"{via} was asked for: values lie in memory in the order of their elements"
+    return Exchange(src, dst, chosen, tuple(candidates), None, (), floor, renamings, why)
+
+
+def _in_memory(wanted: Ints) -> Ints | None:
+    """Numbers of words in memory; None where the bytes of a word are not its four, in order."""
+    first = wanted[..., 0]
+    follows = (wanted == first[..., None] + np.arange(_BYTES)) & (first % _BYTES == 0)[..., None]
+    if not (follows.all(axis=2) | (wanted < 0).all(axis=2)).all():
+        return None
+    return np.where(first < 0, -1, first // _BYTES)
 
 
 def as_bytes(given: Distributed) -> Ints:
@@ -167,10 +210,12 @@ def _least_wavefronts(held: Ints, wanted: Ints) -> int:
     return -(-bytes_wanted // (WARP_LANES * _BYTES)) + loads
 
 
-def _proved(program: Program, held: Ints, wanted: Ints, machine: Architecture) -> Candidate:
+def _proved(
+    program: Program, held: Ints, wanted: Ints, machine: Architecture, contents: dict[str, Ints] | None = None
+) -> Candidate:
     """Runs the printed text on the bytes; whatever differs is a bug of Warploom."""
     text = cuda(program)
-    run = Replay(program.threads, held, program.shared_words)
+    run = Replay(program.threads, held, program.shared_words, contents or {})
     try:
         run.run(text)
         for word in range(wanted.shape[1]):
@@ -185,7 +230,12 @@ def _proved(program: Program, held: Ints, wanted: Ints, machine: Architecture) -
     crossbar = warps * counts[0] * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
     arithmetic = warps * (counts[1] + counts[2]) * WARP_LANES / SELECT_LANES
     via: Via = "shared" if program.shared_words else "shuffle"
-    return Candidate(program, text, via, counts[0], counts[1], counts[2], wavefronts, max(crossbar, arithmetic))
+    if not program.inputs:
+        via = "load" if run.sectors else "tma"
+        crossbar += run.sectors / machine.timing.l1_sectors.value
+    return Candidate(
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic)
+    )
 
 
 def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -120,12 +121,12 @@ def _priced(places: dict[int, int], held: Ints, wanted: Ints, keep: Ints) -> Way
     table = np.full(int(max(held.max(), wanted.max())) + 2, -1, dtype=np.int64)
     for word, place in places.items():
         table[word] = place
-    stores, stored = _accesses(table, keep)
-    loads, loaded = _accesses(table, wanted)
+    stores, stored = accesses(table, keep)
+    loads, loaded = accesses(table, wanted)
     return Way(places, stores, loads, stored + loaded)
 
 
-def _accesses(table: Ints, words: Ints) -> tuple[tuple[tuple[int, int], ...], int]:
+def accesses(table: Ints, words: Ints) -> tuple[tuple[tuple[int, int], ...], int]:
     """Registers of each access, as wide as all threads allow without further wavefronts, and all wavefronts."""
     where = np.where(words < 0, -1, table[words])
     found: list[tuple[int, int]] = []
@@ -211,14 +212,22 @@ def _written(way: Way, held: Ints, wanted: Ints, keep: Ints, lanes: int) -> Prog
             room += len(idle)
         writer.operations.append(Store(writer.table.index(where), tuple(values[at : at + width])))
     writer.operations.append(Meet())
+    outputs = loaded(writer, table, wanted, way.loads, "shared")
+    return writer.program("shared", held.shape[1], outputs, -(-room // 4) * 4)
+
+
+def loaded(
+    writer: Writer, table: Ints, wanted: Ints, loads: Sequence[tuple[int, int]], array: Literal["shared", "memory"]
+) -> list[str]:
+    """The words that these accesses bring; `table` gives the place of each word."""
     outputs = [""] * wanted.shape[1]
-    for at, width in way.loads:
+    for at, width in loads:
         here = wanted[:, at] >= 0
         where = np.where(here, table[wanted[:, at]], 0)
         names = tuple(writer.fresh() for _ in range(width))
-        writer.operations.append(Load(names, _address(writer, where, here)))
+        writer.operations.append(Load(names, _address(writer, where, here), array))
         outputs[at : at + width] = names
-    return writer.program("shared", held.shape[1], outputs, -(-room // 4) * 4)
+    return outputs
 
 
 def _address(writer: Writer, where: Ints, here: Sequence[bool] | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:

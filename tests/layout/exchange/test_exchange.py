@@ -31,6 +31,15 @@ ACROSS = named("wgmma:m64n8:D:f32"), distributed_of_array((np.arange(512) ^ 128)
 """Elements of one warp go to another."""
 
 
+def permuted(*shape: int) -> tuple[Distributed, Distributed]:
+    random = np.random.default_rng(4)
+    one, two = (distributed_of_array(random.permutation(int(np.prod(shape))).reshape(shape), 8) for _ in range(2))
+    return one, two
+
+
+BYTES_APART, BYTES_BETWEEN_WARPS = permuted(1, 16, 2, 4), permuted(3, 32, 1, 4)
+
+
 def shuffles_of(one: Distributed, two: Distributed) -> int:
     """Of the colouring, which is followed: each lane offers one word and reads one."""
     moves = word_moves(one.parts(), two.parts())
@@ -99,6 +108,9 @@ def moved(found: Exchange) -> tuple[np.ndarray, np.ndarray]:
         (named("mma:m16n8k32:C:e4m3"), named("mma:m16n8k32:A:e4m3"), "shuffle"),
         (named("mma:m16n8k64:C:e2m1"), named("mma:m16n8k64:A:e2m1"), "shuffle"),
         (*ACROSS, "shared"),
+        (*BYTES_APART, "shuffle"),
+        (*BYTES_APART, "shared"),
+        (*BYTES_BETWEEN_WARPS, "auto"),
     ],
 )
 def test_kernels_move_bytes_as_numpy_does(src: Distributed, dst: Distributed, via: Any) -> None:

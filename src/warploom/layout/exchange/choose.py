@@ -263,8 +263,7 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
     if via == "shuffle" and crosses:
         return "expected an exchange within warps for shuffles, got one between warps"
-    if via == "shared" and not src.lanes & (src.lanes - 1):
-        return "expected words that stay together after swaps of bits for shared memory, got bytes that move one by one"
-    if via == "shared":
-        return f"expected lanes that are a power of two for shared memory, got {src.lanes}"
-    return f"expected a way that this exchange can go, got {via}"
+    threads = src.warps * src.lanes
+    if threads & (threads - 1) and threads % WARP_LANES:
+        return f"expected lanes that are a power of two for shared memory, got {src.lanes} of {src.warps} warps"
+    return f"expected an exchange that can go by {via}, got {src.name}"

@@ -106,7 +106,7 @@ class Lanes:
                     return f"{name} & {1 << bit}"
         images = _linear(holds.astype(np.int64), np.arange(self.threads), np.ones(self.threads, dtype=np.bool_))
         if images is not None and not images[1]:
-            return f"({' ^ '.join(f'(lane >> {j})' if j else 'lane' for j, v in enumerate(images[0]) if v)}) & 1"
+            return f"({' ^ '.join(f'(lane >> {j})' if j else 'lane' for j in images[0])}) & 1"
         edge = int(holds.sum())
         if holds[:edge].all():
             return f"((lane - {edge}) >> 31) & 1"

@@ -58,7 +58,7 @@ def _stored(held: Ints, wanted: Ints) -> Ints:
 def through_shared(held: Ints, wanted: Ints, lanes: int) -> Program | None:
     """The program with the fewest wavefronts and then the fewest accesses; words [threads, words]. None if threads do not fit."""
     threads = len(held)
-    if threads & (threads - 1) or (threads > 32 and threads % 32):
+    if threads & (threads - 1) and threads % 32:
         return None
     keep = _kept(held, wanted)
     best: Way | None = None

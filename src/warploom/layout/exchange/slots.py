@@ -17,6 +17,7 @@ import numpy as np
 from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured, word_moves
 from warploom.layout.exchange.program import Permute, Program
+from warploom.layout.exchange.shared import through_shared
 from warploom.layout.exchange.shuffles import Writer, inputs, turns
 
 BYTES = 4
@@ -54,6 +55,8 @@ def programs(held: Ints, wanted: Ints, lanes: int, words: Words, *, crosses: boo
     for swaps in after:
         if swaps:
             yield from _swaps_afterwards(held, wanted, lanes, swaps, words)
+    if not before and not after:
+        yield from _word_by_word(held, wanted, lanes)
 
 
 def _start(held: Ints) -> list[Value]:
@@ -147,6 +150,23 @@ def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Itera
     values += shuffled(writer, values, moves, colours)
     outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
     yield writer.program("words", words, outputs)
+
+
+def _word_by_word(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
+    """Through shared memory: every thread loads all words that hold bytes it wants, then gathers."""
+    threads, words, _ = held.shape
+    home = _word_numbers(held, wanted)
+    needed = [np.unique(row[row >= 0]) for row in home]
+    table = np.full((threads, max(len(row) for row in needed)), -1, dtype=np.int64)
+    for thread, row in enumerate(needed):
+        table[thread, : len(row)] = row
+    inner = through_shared(numbered(threads, words), table, lanes)
+    if inner is not None:
+        writer = Writer(threads, lanes)
+        content = np.where(table[:, :, None] < 0, -1, held.reshape(-1, BYTES)[table])
+        values = [value for value in _after(writer, _start(held), inner, content) if value.name]
+        outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
+        yield writer.program("shared, words", words, outputs, inner.shared_words)
 
 
 def shuffled(writer: Writer, values: Sequence[Value], moves: Sequence[Move], colours: Sequence[int]) -> list[Value]:

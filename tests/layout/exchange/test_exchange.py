@@ -256,3 +256,28 @@ def test_what_cannot_come_out_of_memory() -> None:
         exchange(two, one, via="load")
     with pytest.raises(UserError, match="expected cuda"):
         emit(exchange(one, two, via="load").chosen, "python")
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "via"),
+    [
+        (*pair(5), "shuffle"),
+        (*pair(8), "shared"),
+        (*pair(2, bits=8), "auto"),
+        (*BYTES_APART, "shuffle"),
+        (*BYTES_BETWEEN_WARPS, "auto"),
+    ],
+)
+def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> None:
+    found = exchange(src, dst, via=via)
+    names: dict[str, Any] = {}
+    exec(emit(found.chosen, "python"), names)
+    each = src.bits // 8
+    values = np.random.default_rng(6).integers(0, 256, (src.elements.size, each), dtype=np.uint8)
+
+    def words(held: Distributed) -> np.ndarray:
+        threads = held.warps * held.lanes
+        return np.ascontiguousarray(values[held.elements].reshape(threads, -1)).view(np.uint32).T
+
+    assert (names["exchange"](words(src)) == words(dst)).all()
+    compile(emit(found.chosen, "numba"), "exchange", "exec")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
+from warploom.core.limits import LimitReachedError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
-from warploom.layout.exchange import Exchange, certificate, emit, exchange, faults, kernel
+from warploom.layout.exchange import Exchange, certificate, choose, emit, exchange, faults, kernel
 from warploom.layout.exchange.demand import coloured, least, word_moves
 from warploom.ptx import launch
 
@@ -281,3 +282,18 @@ def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> N
 
     assert (names["exchange"](words(src)) == words(dst)).all()
     compile(emit(found.chosen, "numba"), "exchange", "exec")
+
+
+def test_a_spent_budget_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = list(choose._programs(*(choose.as_bytes(held) for held in pair(32)), *pair(32), crosses=False))
+
+    def few(count: int) -> Any:
+        yield from every[:count]
+        raise LimitReachedError("budget: CPU seconds")
+
+    monkeypatch.setattr(choose, "_programs", lambda *_, **__: few(2))
+    found = exchange(*pair(32))
+    assert len(found.pareto) == 2 and found.chosen.via == "shared" and "budget: CPU seconds spent" in found.why
+    monkeypatch.setattr(choose, "_programs", lambda *_, **__: few(1))
+    with pytest.raises(LimitReachedError):
+        exchange(*pair(32), via="shuffle")

@@ -92,10 +92,11 @@ def distributed_of_function(
 
 def _place(found: object, asked: tuple[int, ...], name: str) -> tuple[int, ...]:
     """An element by its number, or by its coordinates."""
+    got = repr(found)
     parts: tuple[object, ...] = cast("tuple[object, ...]", found) if isinstance(found, tuple) else (found,)
     numbers: tuple[int, ...] = tuple(_number(part) for part in parts)
     if not numbers or not all(0 <= number < MOST for number in numbers):
-        raise wrong(f"expected an element from 0 to {MOST - 1}, its coordinates or None for {asked} from {name}", repr(found))
+        raise wrong(f"expected an element from 0 to {MOST - 1}, its coordinates or None for {asked} from {name}", got)
     return numbers
 
 

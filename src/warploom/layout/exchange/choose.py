@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import LimitReachedError, why
 from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange import shared, shuffles, slots
@@ -85,8 +86,15 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     crosses = crosses_warps(src, dst)
     bound = None if crosses else least(src, dst)
     held, wanted = as_bytes(src), as_bytes(dst)
-    programs = _programs(held, wanted, src, dst, crosses=crosses)
-    candidates = [_proved(program, held, wanted, machine) for program in programs]
+    candidates: list[Candidate] = []
+    stopped = ""
+    try:
+        for program in _programs(held, wanted, src, dst, crosses=crosses):
+            candidates.append(_proved(program, held, wanted, machine))  # noqa: PERF401 (what is there stays when time is up)
+    except LimitReachedError as error:
+        if not any(via in ("auto", c.via) for c in candidates):
+            raise
+        stopped = f"; {why(error)} spent before all programs were tried"
     of_way = [c for c in candidates if via in ("auto", c.via)]
     if not of_way:
         reason = _refusal(via, src, crosses=crosses)
@@ -98,7 +106,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     return Exchange(
         src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
         shared.least_wavefronts(*words) if words is not None else _least_wavefronts(held, wanted), tuple(renamings),
-        _why(chosen, candidates, via),
+        _why(chosen, candidates, via) + stopped,
     )  # fmt: skip
 
 
@@ -126,8 +134,8 @@ def _out_of_memory(
         if via == "load"
         else sum(-(-len(np.unique(w[w >= 0])) // WARP_LANES) for w in (words[i : i + 32] for i in range(0, len(words), 32)))
     )
-    why = f"{via} was asked for: values lie in memory in the order of their elements"
-    return Exchange(src, dst, chosen, tuple(candidates), None, (), floor, renamings, why)
+    reason = f"{via} was asked for: values lie in memory in the order of their elements"
+    return Exchange(src, dst, chosen, tuple(candidates), None, (), floor, renamings, reason)
 
 
 def _in_memory(wanted: Ints) -> Ints | None:
@@ -181,24 +189,29 @@ def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
     return tables[0], tables[1]
 
 
-def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> list[Program]:
+def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> Iterator[Program]:
     lanes = src.lanes
 
-    def of_words(one: Ints, two: Ints, group: int) -> list[Program]:
-        found = [] if crosses else list(shuffles.programs(one, two, group))
+    def of_words(one: Ints, two: Ints, group: int) -> Iterator[Program]:
         through = shared.through_shared(one, two, group)
-        return found + ([through] if through is not None else [])
+        if through is not None:
+            yield through
+        if not crosses:
+            yield from shuffles.programs(one, two, group)
 
     words = _words(held, wanted)
     parts = src.bits // WORD_BITS
     if words is not None and parts > 1:
         one, two = (given.elements.reshape(len(held), -1) for given in (src, dst))
-        whole = [] if crosses else [widened(program, parts) for program in shuffles.programs(one, two, lanes)]
         through = shared.through_shared(*words, lanes)
-        return whole + ([through] if through is not None else [])
-    if words is not None:
-        return of_words(*words, lanes)
-    return list(slots.programs(held, wanted, lanes, of_words, crosses=crosses))
+        if through is not None:
+            yield through
+        if not crosses:
+            yield from (widened(program, parts) for program in shuffles.programs(one, two, lanes))
+    elif words is not None:
+        yield from of_words(*words, lanes)
+    else:
+        yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
 
 
 def _least_wavefronts(held: Ints, wanted: Ints) -> int:

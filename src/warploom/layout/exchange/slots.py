@@ -22,8 +22,8 @@ from warploom.layout.exchange.shuffles import Writer, inputs, turns
 
 BYTES = 4
 _MOST_TURNED = 8
-"""Words of a lane up to which all ways of offering them in turn are tried."""
-Words: TypeAlias = Callable[[Ints, Ints, int], "list[Program]"]
+"""Words of a lane up to which ways that take in all words are tried beside others."""
+Words: TypeAlias = Callable[[Ints, Ints, int], Iterator[Program]]
 """Programs for whole words, given held and wanted words [threads, words] and lanes."""
 
 
@@ -47,8 +47,6 @@ class Value:
 def programs(held: Ints, wanted: Ints, lanes: int, words: Words, *, crosses: bool) -> Iterator[Program]:
     """Programs for bytes [threads, words, 4]; `crosses`: some go to other warps, which shuffles do not reach."""
     before, after = (list(_alignments(one, two, lanes)) for one, two in ((held, wanted), (wanted, held)))
-    if not crosses:
-        yield from _directly(held, wanted, lanes, is_needed=not before and not after)
     for swaps in before:
         if not crosses or all(swap.side == "register" for swap in swaps):
             yield from _by_swaps(held, wanted, lanes, swaps, words)
@@ -57,6 +55,8 @@ def programs(held: Ints, wanted: Ints, lanes: int, words: Words, *, crosses: boo
             yield from _swaps_afterwards(held, wanted, lanes, swaps, words)
     if not before and not after:
         yield from _word_by_word(held, wanted, lanes)
+    if not crosses:
+        yield from _directly(held, wanted, lanes, is_needed=not before and not after)
 
 
 def _start(held: Ints) -> list[Value]:
@@ -142,7 +142,7 @@ def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Itera
         outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
         yield writer.program("turns", words, outputs)
     ends = [move.sender for move in moves] + [threads + move.receiver for move in moves]
-    if not is_needed and moves and int(np.bincount(ends).max()) > 2 * wanted.shape[1]:
+    if not is_needed and moves and (words > _MOST_TURNED or int(np.bincount(ends).max()) > 2 * wanted.shape[1]):
         return
     colours = coloured(moves, threads)
     writer = Writer(threads, lanes)

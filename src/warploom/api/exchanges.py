@@ -47,7 +47,7 @@ class Exchanged(Result):
 
     @property
     def least_shuffles(self) -> int | None:
-        """The fewest shuffles of any program without shared memory; None if elements go to other warps."""
+        """The fewest shuffles of any program that changes lanes by shuffles alone; None if elements go to other warps."""
         return cast("int | None", self.line.get("least_shuffles"))
 
     @property

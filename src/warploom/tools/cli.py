@@ -64,6 +64,10 @@ _BENCH = {
     "ablations": Later(
         "warploom.tools.bench.ablations:bench_ablations", "Measure what each of the engine's ideas is worth: the time without it."
     ),
+    "exchange": Later(
+        "warploom.tools.bench.exchanges:bench_exchange",
+        "Write exchanges of registers, beside what trove, CUB and Triton take for them.",
+    ),
     "kernels": Later(
         "warploom.tools.bench.kernels:bench_kernels",
         "Count, compile and (on a GPU) time every kernel beside its shared-memory baseline.",

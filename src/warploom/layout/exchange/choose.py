@@ -13,7 +13,7 @@ from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints
 from warploom.layout.exchange import shared, shuffles, slots
 from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
-from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda
+from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
 from warploom.machines import WARP_LANES, Architecture, architecture
@@ -79,7 +79,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     crosses = crosses_warps(src, dst)
     bound = None if crosses else least(src, dst)
     held, wanted = as_bytes(src), as_bytes(dst)
-    programs = _programs(held, wanted, src, crosses=crosses)
+    programs = _programs(held, wanted, src, dst, crosses=crosses)
     candidates = [_proved(program, held, wanted, machine) for program in programs]
     of_way = [c for c in candidates if via in ("auto", c.via)]
     if not of_way:
@@ -138,7 +138,7 @@ def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
     return tables[0], tables[1]
 
 
-def _programs(held: Ints, wanted: Ints, src: Distributed, *, crosses: bool) -> list[Program]:
+def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> list[Program]:
     lanes = src.lanes
 
     def of_words(one: Ints, two: Ints, group: int) -> list[Program]:
@@ -147,6 +147,12 @@ def _programs(held: Ints, wanted: Ints, src: Distributed, *, crosses: bool) -> l
         return found + ([through] if through is not None else [])
 
     words = _words(held, wanted)
+    parts = src.bits // WORD_BITS
+    if words is not None and parts > 1:
+        one, two = (given.elements.reshape(len(held), -1) for given in (src, dst))
+        whole = [] if crosses else [widened(program, parts) for program in shuffles.programs(one, two, lanes)]
+        through = shared.through_shared(*words, lanes)
+        return whole + ([through] if through is not None else [])
     if words is not None:
         return of_words(*words, lanes)
     return list(slots.programs(held, wanted, lanes, of_words, crosses=crosses))
@@ -207,6 +213,8 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
     if via == "shuffle" and crosses:
         return "expected an exchange within warps for shuffles, got one between warps"
+    if via == "shared" and not src.lanes & (src.lanes - 1):
+        return "expected words that stay together after swaps of bits for shared memory, got bytes that move one by one"
     if via == "shared":
         return f"expected lanes that are a power of two for shared memory, got {src.lanes}"
     return f"expected a way that this exchange can go, got {via}"

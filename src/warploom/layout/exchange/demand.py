@@ -48,6 +48,9 @@ def same_elements(src: Distributed, dst: Distributed) -> None:
     ):
         if one != two:
             raise wrong(f"expected as many {what} in {dst.name} as in {src.name}", f"{two} and {one}")
+    if len(src.shape) == len(dst.shape) > 1 and src.shape != dst.shape:
+        one, two = (" x ".join(map(str, given.shape)) for given in (src, dst))
+        raise wrong(f"expected the {one} matrix of {src.name} in {dst.name}", two)
     wanted = np.unique(dst.elements[dst.elements >= 0])
     missing = np.setdiff1d(wanted, src.elements)
     if missing.size:

@@ -13,6 +13,8 @@ from warploom.layout.exchange.program import Flag, Index, Operation
 from warploom.layout.maps import shifted_terms
 
 Mask = NDArray[np.bool_]
+_RECENT = 24
+"""Named tables that a new one is compared with."""
 _MOST_CONDITIONS = 4
 """Values of a selector that are chosen by conditions."""
 
@@ -34,7 +36,7 @@ class Lanes:
         here = np.ones(self.threads, dtype=np.bool_) if cares is None else cares
         if not here.any():
             return "0"
-        for name, values in (("0", np.zeros(self.threads, dtype=np.int64)), *self.bases):
+        for name, values in (("0", np.zeros(self.threads, dtype=np.int64)), *self.bases[:1], *self.bases[1:][-_RECENT:]):
             found = _beside(table[here], values[here], name, modulo)
             if found is not None:
                 return found

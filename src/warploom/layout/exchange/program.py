@@ -99,6 +99,29 @@ class Program:
         return sum(isinstance(operation, kind) for operation in self.operations)
 
 
+def widened(program: Program, parts: int) -> Program:
+    """The program on elements of several words, each of which moves as the element does."""
+    operations: list[Operation] = []
+    for operation in program.operations:
+        match operation:
+            case Select(name, flag, yes, no):
+                operations += [Select(f"{name}_{p}", flag, part(yes, p, parts), part(no, p, parts)) for p in range(parts)]
+            case Shuffle(name, value, source):
+                operations += [Shuffle(f"{name}_{p}", part(value, p, parts), source) for p in range(parts)]
+            case _:
+                operations.append(operation)
+    outputs = tuple(part(value, p, parts) for value in program.outputs for p in range(parts))
+    return Program(program.name, program.threads, program.lanes, program.inputs * parts, tuple(operations), outputs)
+
+
+def part(value: str, number: int, parts: int) -> str:
+    """One word of a value, whose inputs lie one after the other."""
+    match = re.fullmatch(r"in\[(\d+)\]", value)
+    if match is not None:
+        return f"in[{int(match[1]) * parts + number}]"
+    return f"{value}_{number}" if value else ""
+
+
 def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[str, str]) -> Operation:
     """The operation with other names of values and flags, and of indices within expressions."""
 

@@ -20,6 +20,8 @@ from warploom.layout.exchange.program import Permute, Program
 from warploom.layout.exchange.shuffles import Writer, inputs, turns
 
 BYTES = 4
+_MOST_TURNED = 8
+"""Words of a lane up to which all ways of offering them in turn are tried."""
 Words: TypeAlias = Callable[[Ints, Ints, int], "list[Program]"]
 """Programs for whole words, given held and wanted words [threads, words] and lanes."""
 
@@ -123,7 +125,8 @@ def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Itera
             receivers[divmod(number, words)] = thread
     stays = int((receivers == numbered(threads, 1)).sum())
     is_for_one = len(moves) + stays == threads * words
-    for turn in turns(receivers) if is_for_one and (receivers >= 0).all() and threads == lanes else []:
+    may_turn = is_for_one and (receivers >= 0).all() and threads == lanes and words <= _MOST_TURNED
+    for turn in turns(receivers) if may_turn else []:
         writer = Writer(threads, lanes)
         names = writer.crossed(inputs(words), turn, range(words.bit_length() - 1))
         register = numbered(1, words) ^ turn[:, None]
@@ -135,9 +138,10 @@ def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Itera
             values.append(Value(writer.shuffle(names[t], source), content[source, t]))
         outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
         yield writer.program("turns", words, outputs)
-    colours = coloured(moves, threads)
-    if not is_needed and len(set(colours)) > 2 * wanted.shape[1]:
+    ends = [move.sender for move in moves] + [threads + move.receiver for move in moves]
+    if not is_needed and moves and int(np.bincount(ends).max()) > 2 * wanted.shape[1]:
         return
+    colours = coloured(moves, threads)
     writer = Writer(threads, lanes)
     values = _start(held)
     values += shuffled(writer, values, moves, colours)

@@ -30,7 +30,9 @@ def requests_of(line: Mapping[str, object]) -> list[tuple[str, str]]:
 
 def kernel_text(kernel: Line) -> str:
     """A kernel that was printed, in one line."""
-    text = f"kernel {kernel['verdict']} over {kernel['domain']}: {kernel['shuffles']} {'shuffle' if kernel['shuffles'] == 1 else 'shuffles'}, {kernel['global_sectors']} sectors"
+    shuffles = cast(int, kernel["shuffles"])
+    counts = f"{shuffles} shuffle{'' if shuffles == 1 else 's'}, {kernel['global_sectors']} sectors"
+    text = f"kernel {kernel['verdict']} over {kernel['domain']}: {counts}"
     return text + (f", {kernel['registers']} registers on {kernel['arch']}" if "registers" in kernel else "")
 
 

@@ -36,6 +36,10 @@ _PTX = {
     ),
 }
 _SCAN = {
+    "census": Later(
+        "warploom.tools.scan.discover:census_command",
+        "Count all scan networks of a number of cells and steps, and the operations of the smallest.",
+    ),
     "check": Later(
         "warploom.tools.scan.lift:check_command",
         "Prove that a function of two values is associative, or refuse it with a counterexample.",
@@ -44,9 +48,21 @@ _SCAN = {
         "warploom.tools.scan.emit:emit_command",
         "Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop.",
     ),
+    "fewest": Later(
+        "warploom.tools.scan.discover:fewest_command",
+        "Find the scan network with the fewest operations for its steps, and prove that there is no smaller.",
+    ),
+    "layout": Later(
+        "warploom.tools.scan.discover:scan_layout_command",
+        "Find the places of a network's cells in banked memory that cost least: padding, swizzles, tables.",
+    ),
     "lift": Later(
         "warploom.tools.scan.lift:lift_command",
         "Find the associative operator that computes a serial loop, and prove it for all inputs and lengths.",
+    ),
+    "modules": Later(
+        "warploom.tools.scan.discover:modules_command",
+        "Find the modules that recur in networks: runs of steps on evenly spaced cells that read only each other.",
     ),
     "network": Later(
         "warploom.tools.scan.network:network_command", "Turn a drawn scan network into a SIMD loop for every size, and prove it."
@@ -63,6 +79,10 @@ _SCAN = {
 _BENCH = {
     "ablations": Later(
         "warploom.tools.bench.ablations:bench_ablations", "Measure what each of the engine's ideas is worth: the time without it."
+    ),
+    "exchange": Later(
+        "warploom.tools.bench.exchanges:bench_exchange",
+        "Write exchanges of registers, beside what trove, CUB and Triton take for them.",
     ),
     "kernels": Later(
         "warploom.tools.bench.kernels:bench_kernels",
@@ -99,6 +119,10 @@ _COMMANDS = {
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
     ),
+    "exchange": Later(
+        "warploom.tools.layout.command:exchange_command",
+        "Write the device function that brings registers from one layout to another, proved, with the least that is possible.",
+    ),
     "explore": Later(
         "warploom.tools.explore.command:explore",
         "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
@@ -126,7 +150,7 @@ _COMMANDS = {
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     "verify-certificate": Later(
         "warploom.tools.layout.command:verify_command",
-        "Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search.",
+        "Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search.",
     ),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),

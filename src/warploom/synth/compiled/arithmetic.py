@@ -26,7 +26,7 @@ from warploom.synth.compiled.data import (
     Value,
     fits,
 )
-from warploom.terms import DIVISORS, Term, apply, constant
+from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
@@ -202,8 +202,9 @@ class Arithmetic:
             if name == "shl":
                 term = data.as_int(a, kind)
                 return data.made(apply("<<", term, amount), data.kinds[term])
-            data.ordered_kinds.add(kind)
-            return data.made(apply(">>", data.exactly(a, kind), amount), kind)
+            own = data.without_sign(kind, a)
+            data.ordered_kinds.add(own)
+            return data.made(apply(">>", data.exactly(a, own), amount), own)
 
         return run
 
@@ -237,28 +238,10 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             assert wide is not None
-            x, y = data.converted(data.exactly(a, kind), wide), data.converted(data.exactly(b, kind), wide)
-            return data.made(apply("*", x, y), wide)
-
-        return run
-
-    def quotient(self, kind: DType, is_remainder: bool) -> Callable[[Value, Value], Value]:
-        """div and rem of integers: towards zero; division by zero is undefined (PTX ISA 9.7.1)."""
-        bits, mask, data = kind.bits, (1 << kind.bits) - 1, self.data
-
-        def run(a: Value, b: Value) -> Value:
-            if isinstance(a, int) and isinstance(b, int):
-                if b == 0:
-                    return Undefined("division by zero", 0)
-                x, y = (signed(a, bits), signed(b, bits)) if kind.kind == "int" else (a, b)
-                whole = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-                return (x - whole * y if is_remainder else whole) & mask
-            if (bad := undefined_in(a, b)) is not None:
-                return bad
-            if not isinstance(b, int) or b in (0, mask):
-                data.notes.add(DIVISORS)
-            op = f"{'rem' if is_remainder else 'div'}.{kind.name}"
-            return data.made(apply(op, data.exactly(a, kind), data.exactly(b, kind)), kind)
+            own = data.without_sign(kind, a, b)
+            target = wide if own is kind else UNSIGNED[2 * bits]
+            x, y = data.converted(data.exactly(a, own), target), data.converted(data.exactly(b, own), target)
+            return data.made(apply("*", x, y), target)
 
         return run
 
@@ -284,8 +267,9 @@ class Arithmetic:
                 if limit is not None:
                     data.notes.add(FINITE)
                     return _known(limit, kind) if not isinstance(limit, Term) else limit
-            data.ordered_kinds.add(kind)
-            return data.made(apply(name, cast(a, kind), cast(b, kind)), kind)
+            own = data.without_sign(kind, a, b)
+            data.ordered_kinds.add(own)
+            return data.made(apply(name, cast(a, own), cast(b, own)), own)
 
         return run
 
@@ -388,8 +372,8 @@ class Arithmetic:
                 return decide(signed(a, bits), signed(b, bits)) if is_signed else decide(a, b)
             if (bad := undefined_in(a, b)) is not None:
                 return bad
-            cast = data.as_float if kind.is_float else data.exactly
-            x, y = cast(a, kind), cast(b, kind)
+            cast, own = data.as_float if kind.is_float else data.exactly, data.without_sign(kind, a, b)
+            x, y = cast(a, own), cast(b, own)
             if _is_nan(x) or _is_nan(y):
                 return test.endswith("u")
             if x.op == "constant" and y.op == "constant":
@@ -397,7 +381,7 @@ class Arithmetic:
             if has_no_number(x) or has_no_number(y):
                 data.notes.add(FINITE)
                 return decide(*(t.data[0] if has_no_number(t) else 0.0 for t in (x, y)))
-            return Comparison(op, x, y, kind)
+            return Comparison(op, x, y, own)
 
         return run
 
@@ -428,8 +412,13 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             own = predicate.kind
+            arms = {data.kinds[v] for v in (a, b) if isinstance(v, Term)}
             if own.bits != kind.bits:
                 own = kind
+            elif arms and not own.is_float and all(k.is_float for k in arms):
+                own = min(arms, key=str)  # floats that a comparison of integers chooses
+            elif arms and own.is_float and not any(k.is_float for k in arms):
+                own = UNSIGNED[kind.bits]
             cast = data.as_float if own.is_float else data.exactly
             x, y = cast(a, own), cast(b, own)
             if (x, y) in ((predicate.a, predicate.b), (predicate.b, predicate.a)) and predicate.op[0] in "<>":
@@ -461,7 +450,8 @@ class Arithmetic:
                 return data.extract(a, 0, target.bits, source.bits)
             if (bad := undefined_in(a)) is not None:
                 return bad
-            term = data.as_float(a, source) if source.is_float else data.exactly(a, source)
+            own = data.without_sign(source, a)
+            term = data.as_float(a, source) if source.is_float else data.exactly(a, own)
             if source.is_float and target.is_float:
                 data.notes.add(NARROWED)
             if source is target and rounding is None:

@@ -12,10 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
+from warploom.core import BY_NAME, DType, f64, integer_range, scalar_of, to_numpy
+from warploom.core.intervals import Interval
 from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.data import Undefined, fits
+from warploom.synth.compiled.division import quotients, with_quotients
+from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
@@ -39,6 +42,11 @@ from warploom.terms import (
 )
 
 _TRIALS = 16
+_NEAR = 0.25
+"""Share of numbers that are drawn near a number of the terms."""
+_MOST_TIMES = 64
+_WHOLE = 200
+"""Integers up to this one are numbers of every float type."""
 _EXTREMES = 0.25
 """Share of integers that are drawn among those at which words wrap."""
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
@@ -112,7 +120,10 @@ class _Pair:
 class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
+    def __init__(
+        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], gathers: Gathers | None = None
+    ) -> None:
+        self._gathers = gathers
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
@@ -170,6 +181,7 @@ class Comparison:
                 pairs.append(_Pair(element, element.got, want, element.got, want))
         if self._partial and (undefined := self.without_value(self._partial)):
             return Outcome("open", None, frozenset(self.operators), undefined)
+        pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             other = wanted_kinds or {}
             pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
@@ -195,6 +207,21 @@ class Comparison:
             reason = f"no law makes these equal, no numbers tell them apart: {open_element}"
             return Outcome("open", open_element, operators, reason)
         return Outcome("equal", None, operators)
+
+    def _with_quotients(
+        self, pairs: list[_Pair], kinds: Mapping[Term, DType], wanted_kinds: Mapping[Term, DType] | None
+    ) -> list[_Pair]:
+        """Quotients by constants in place of the words that compute them, where one side has such quotients."""
+        if not any(op.startswith(("div.", "floordiv.")) for op in self.operators):
+            return pairs
+        found: list[_Pair] = []
+        for p in pairs:
+            own = wanted_kinds or {}
+            wanted = dict.fromkeys([*quotients([p.got], kinds), *quotients([p.want], own)])
+            (got,) = with_quotients([p.got], kinds, list(wanted), self._chosen_kinds)
+            (want,) = with_quotients([p.want], own, list(wanted), self._chosen_kinds)
+            found.append(replace(p, got=got, want=want, left=got, right=want))
+        return found
 
     def _missing(self, element: Element) -> Difference:
         got = element.got
@@ -244,20 +271,31 @@ class Comparison:
         is_spec = self._wanted_kinds is None
         if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
             return None  # a spec on signed and unsigned words leaves open which order it means
-        rng = random.Random(0)
+        rng, near = random.Random(0), _whole_numbers(got, want)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
 
             def number_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
+                known = self._gathers.ranges.get(element) if self._gathers is not None else None
                 if element not in numbers:
                     atom = element.args[0] if element.op == "component" else element
-                    numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
+                    kind = self.types.get(atom.data[0], dtype)
+                    limits = known or _range(kind)
+                    close = rng.choice(near) * rng.choice((1, 1, rng.randint(-_MOST_TIMES, _MOST_TIMES))) + rng.choice((-1, 0, 1))
+                    if rng.random() < _NEAR and limits.holds(close):
+                        numbers[element] = close
+                    elif known is not None:
+                        numbers[element] = rng.randint(int(known.low), int(known.high))
+                    else:
+                        numbers[element] = _drawn(kind, is_exact_algebra, rng)
                 return numbers[element]
 
             wanted = self._value_of_wanted(want, context, number_of)
+            if wanted is None and self._gathers is not None and self._gathers.reads:
+                continue
             if wanted is None:
                 return None
-            found = value_of(got, kinds, number_of)
+            found = value_of(got, kinds, number_of, self._element)
             if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
                 others = evaluate([got], context, number_of, casts=True)
                 found = None if others is None else others[0]
@@ -270,12 +308,15 @@ class Comparison:
     def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
         """What is wanted, for these numbers: of a spec as its text says, of another kernel in the types that it computed in."""
         if self._wanted_kinds is not None:
-            found = value_of(want, self._wanted_kinds, number_of)
+            found = value_of(want, self._wanted_kinds, number_of, self._element)
             if found is None or self.algebra.dtype.is_float:
                 return found
             return wrapped(int(found), self.algebra.dtype)
         values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
         return None if values is None else values[0]
+
+    def _element(self, op: str, words: list[int]) -> Term | None:
+        return None if self._gathers is None else self._gathers.element(op, words)
 
     def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
         """The values that a spec with choices on data wants, where everything in it is of the algebra's type."""
@@ -398,7 +439,7 @@ class Comparison:
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
-            elif words[0] in ("slice", "div", "rem", "mul") or self._is_computed_elsewhere(t, kinds):
+            elif words[0] in ("slice", "div", "floordiv", "rem", "mul", READ) or self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
@@ -484,6 +525,19 @@ def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -
     digits = _TOLD_BITS.get(dtype.name, 20)
     scale = max(abs(want), abs(found), max(map(abs, data), default=0) * Fraction(2) ** -_CANCELLED_BITS)
     return abs(want - found) > scale * Fraction(2) ** -digits
+
+
+def _whole_numbers(*roots: Term) -> list[int]:
+    """Numbers of the terms: comparisons change near them, quotients near their multiples."""
+    constants = {t.data[0] for root in roots for t in iterate_post(root) if t.op == "constant"}
+    return sorted(int(c) for c in constants if isfinite(c) and c == int(c))[:_FEW] or [0]
+
+
+def _range(dtype: DType) -> Interval:
+    """Integers that a type holds, those that floats are drawn from included."""
+    if dtype.is_float:
+        return Interval(-_WHOLE, _WHOLE)
+    return Interval(*integer_range(dtype))
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

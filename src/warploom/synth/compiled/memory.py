@@ -88,8 +88,12 @@ class Region:
     is_written: bool = False
     is_read_only: bool = False
     """Whether ld.global.nc read it: nobody may write it in this launch."""
+    is_gathered: bool = False
+    """Whether it was read at an index from data: nobody may write it in this launch, since any element may have been meant."""
     is_constant: bool = False
     """Whether it lies in constant memory."""
+    element_bytes: int = 0
+    """Of an array's elements."""
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     untold: str = ""

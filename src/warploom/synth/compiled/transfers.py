@@ -9,7 +9,8 @@ from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
-from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Indexed, Undefined, Value
+from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
 from warploom.synth.compiled.moving import ROUND, SplitError
 from warploom.synth.compiled.operands import Operands, Reader, width_of
@@ -24,6 +25,7 @@ _PLAIN = frozenset({
     "L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_normal", "L1::evict_unchanged", "L2::64B", "L2::128B",
     "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal", "unified",
 })  # fmt: skip
+_GATHERS = "a proof follows x[idx[i]] where the spec reads it too and nobody stores to x; run other kernels (`warploom ptx run`)"
 _WINDOWS = {"shared": SHARED_BASE, "local": LOCAL_BASE}
 
 
@@ -46,7 +48,7 @@ class Transfers:
         size = count // 8
         if space == "param":
             return self._load_parameter(instruction, index, size)
-        addresses = self.operands.address(instruction.operands[1], index)
+        addresses = self.operands.address(instruction.operands[1], index, of_data=True)
         is_constant = "nc" in instruction.modifiers
 
         def run(block: Block, lanes: Lanes) -> None:
@@ -54,6 +56,12 @@ class Transfers:
             places = addresses(block, lanes)
             self.check_all_steps(places, size * len(writers))
             for t, address in zip(lanes, places, strict=True):
+                if isinstance(address, Indexed):
+                    region, values = self._gathered(address, space, size, len(writers), index)
+                    region.is_read_only = region.is_read_only or is_constant
+                    for column, value in zip(columns, values, strict=True):
+                        column.append(value)
+                    continue
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(writers), "load", index)
                 if is_constant and region.is_written:
@@ -70,6 +78,27 @@ class Transfers:
                 writer(block, lanes, column if extension is None else [extension(v) for v in column])
 
         return run
+
+    def _gathered(self, address: Indexed, space: str, size: int, count: int, index: int) -> tuple[Region, list[Term]]:
+        """The elements at an index from data: of an array that nobody writes, where the spec reads it, too."""
+        launch, base = self.launch, address.base
+        region = launch.memory.at(base) if space in ("global", "generic", "const") else None
+        known = [(name, times) for name, times in base.of if name in launch.places.variables]
+        try:
+            if launch.gathers is None or region is None or known != [(region.name, 1)] or len(base.of) > 1:
+                raise NotGatheredError("an address that depends on data")
+            if region.is_written or region.is_constant != (space == "const"):
+                raise NotGatheredError(f"{region.name} read at an index from data and written")
+            offset = launch.data.as_int(address.offset, UNSIGNED[64])
+            terms = launch.gathers.found(region.name, int(base) - region.base, offset, launch.data.kinds, size, count)
+        except NotGatheredError as error:
+            raise launch.unsupported(
+                f"expected reads that the spec makes, at indices inside the array, got {error}", index, _GATHERS
+            ) from error
+        region.is_gathered = True
+        if size * count > region.align:
+            self._need(region, size * count, index)
+        return region, [launch.data.made(term, launch.gathers.dtype(region.name)) for term in terms]
 
     def extension(self, type_name: str, target: object) -> partial[Value] | None:
         """The function that fills a register wider than the loaded value: zeros, or the sign for .sN."""
@@ -111,14 +140,21 @@ class Transfers:
         size = TYPE_BITS[type_name] // 8
         space = _space(instruction)
         addresses = self.operands.address(instruction.operands[0], index)
-        readers = [self.operands.reader(o, type_name, index) for o in self.operands.pieces(instruction.operands[1])]
+        pieces = self.operands.pieces(instruction.operands[1])
+        readers = [self.operands.reader(o, type_name, index) for o in pieces]
+        names = [o.text for o in pieces if isinstance(o, Name)]
         data = self.launch.data
 
         def run(block: Block, lanes: Lanes) -> None:
+            if space not in ("shared", "local") and len(names) == len(readers):
+                commons = [block.alike[name] for name in names if name in block.alike]
+                if len(commons) == len(names):
+                    lanes = self._store_common(block, lanes, addresses(block, lanes), commons, size, space, index)
             columns = [reader(block, lanes) for reader in readers]
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(readers), "store", index)
+                self._check_not_gathered(region, index)
                 if (reason := _only_read(region)) is not None:
                     message = f"expected a store to memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
@@ -130,6 +166,43 @@ class Transfers:
                     region.store(offset + k * size, size, column[n], index, data)
 
         return run
+
+    def _store_common(
+        self, block: Block, lanes: Lanes, addresses: list[Value], commons: list[list[Value]], size: int, space: str, index: int
+    ) -> Lanes:
+        """Leaves out the stores of threads whose representatives store, too; gives the threads whose stores are left."""
+        translations = self.launch.translations
+        assert translations is not None
+        whole, place_of = size * len(commons), {t: a for t, a in zip(lanes, addresses, strict=True) if isinstance(a, int)}
+        left: Lanes = []
+        for t in lanes:
+            group = translations.group[t]
+            own = translations.representatives[group]
+            values = [c[group] for c in commons]
+            terms = [v for v in values if isinstance(v, Term)]
+            if t == own or own not in place_of or len(terms) < len(values) or terms[0] not in self.launch.data.kinds:
+                left.append(t)
+                continue
+            region, offset = self.place(block, t, place_of[t], space, whole, "store", index)
+            by = int(place_of[t]) - int(place_of[own])
+            if self.launch.memory.at(region.base) is not region:
+                left.append(t)
+                continue
+            if region.name not in translations.moves and region.element_bytes == size:
+                places = {u: (int(a) - region.base) // size for u, a in place_of.items()}
+                translations.learn(region.name, own, places[own], places)
+            far = translations.is_far(region.name, t, by, size)
+            if (
+                not far
+                or _only_read(region) is not None
+                or not all(
+                    translations.imply(region, offset + k * size, size, by, term, t, index) for k, term in enumerate(terms)
+                )
+            ):
+                left.append(t)
+                continue
+            self.remember(block, t, region, offset, whole, "store", index)
+        return left
 
     def reduce(self, instruction: Instruction, index: int) -> Action:
         """red, atom: the operation applied to memory; any order is as good, so what memory held before is undefined."""
@@ -161,6 +234,7 @@ class Transfers:
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size, "reduction", index)
+                self._check_not_gathered(region, index)
                 if (reason := _only_read(region)) is not None:
                     message = f"expected an update of memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
@@ -171,6 +245,11 @@ class Transfers:
                 write(block, lanes, [old_value] * len(lanes))
 
         return run
+
+    def _check_not_gathered(self, region: Region, index: int) -> None:
+        if region.is_gathered:
+            message = f"expected no store to {region.name}, of which any element may have been read at an index from data"
+            raise self.launch.unsupported(message, index, _GATHERS)
 
     def _reduction(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
         if kind.is_float and name == "add":
@@ -205,6 +284,10 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if size > region.align:
             self._need(region, size, index)
+        if self.launch.translations is not None:
+            self.launch.translations.settle_near(region, offset, size)
+        if own == "shared" and isinstance(address, Placed) and address.of == ((region.name, 1),):
+            return region, offset  # in every block and round of a loop the same place
         if self.launch.places.moving.last:
             self._follow(block, thread, region, address, offset, size, what, index)
         self._check_variable(block, thread, address, region, what, index)

@@ -12,6 +12,8 @@ from functools import partial
 from warploom.core import BY_NAME, DType, f64, scalar_of
 from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError
 from warploom.synth.compiled.data import Data, NoBitsError, Value
+from warploom.synth.compiled.gathers import Gathers
+from warploom.synth.compiled.quotients import quotient
 from warploom.terms import IN_RANGE, Term, apply, component, constant, iterate_post, pack
 
 _WORDS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
@@ -22,8 +24,10 @@ _Node = tuple[Term, DType]
 class TypedSpec:
     """Translates what one spec stores. types: of arrays and symbolic numbers, by name."""
 
-    def __init__(self, types: Mapping[str, DType]) -> None:
+    def __init__(self, types: Mapping[str, DType], gathers: Gathers) -> None:
         self.data = Data()
+        self._gathers = gathers
+        gathers.kinds = self.data.kinds
         self._types = {name: scalar_of(t) for name, t in types.items()}
         self._arithmetic = Arithmetic(self.data)
         self._values: dict[_Node, Value] = {}
@@ -32,7 +36,8 @@ class TypedSpec:
     def has_words(self, root: Term) -> bool:
         """Whether integers take part."""
         return any(
-            t.op.startswith("cast.") or (t.op == "atom" and not self._types[t.data[0]].is_float) for t in iterate_post(root)
+            t.op.startswith(("cast.", "gathered.")) or (t.op == "atom" and not self._types[t.data[0]].is_float)
+            for t in iterate_post(root)
         )
 
     def term(self, root: Term, dtype: DType) -> Term:
@@ -67,6 +72,8 @@ class TypedSpec:
         match term.op.split("."):
             case ["cast", source, _]:
                 return [(term.args[0], BY_NAME[source])]
+            case ["gathered", _, *kinds]:
+                return [(a, BY_NAME[k]) for a, k in zip(term.args, kinds, strict=True)]
             case ["select", test]:
                 compared = BY_NAME[test.split()[0]]
                 return [(a, k) for a, k in zip(term.args, (compared, compared, kind, kind), strict=True)]
@@ -94,6 +101,10 @@ class TypedSpec:
         if words[0] == "cast":
             source, target = BY_NAME[words[1]], BY_NAME[words[2]]
             return self._converted(self._converted(operands[0], source, target), target, kind)
+        if words[0] == "gathered":
+            indices = [data.exactly(v, BY_NAME[k]) for v, k in zip(operands, words[2:], strict=True)]
+            own = self._gathers.dtype(words[1])
+            return self._converted(data.made(self._gathers.wanted(words[1], indices), own), own, kind)
         if words[0].startswith("select"):
             own = BY_NAME[words[1].split()[0]] if len(words) > 1 else kind
             compare = self._arithmetic.compare(_TESTS[term.op.rpartition(" ")[2]], own)
@@ -121,9 +132,9 @@ class TypedSpec:
             case "abs":
                 return _itself
             case "/":
-                return arithmetic.quotient(kind, is_remainder=False)
+                return quotient(arithmetic, kind, is_remainder=False)
             case "//" | "%" if kind.kind == "uint":
-                return arithmetic.quotient(kind, is_remainder=op == "%")
+                return quotient(arithmetic, kind, is_remainder=op == "%")
             case "//" | "%":
                 return partial(self._floored, op, kind)
             case _:
@@ -131,11 +142,15 @@ class TypedSpec:
 
     def _floored(self, op: str, kind: DType, a: Value, b: Value) -> Value:
         """Python's `//` and `%` of signed words."""
-        if not isinstance(b, int) or b & (b - 1) or not 0 < b < 1 << (kind.bits - 1):
-            raise NotFollowedError(op)
+        arithmetic = self._arithmetic
+        if isinstance(b, int) and not b & (b - 1) and 0 < b < 1 << (kind.bits - 1):
+            if op == "//":
+                return arithmetic.shift("shr", kind)(a, b.bit_length() - 1)
+            return arithmetic.signless("and", kind)(a, b - 1)
+        whole = quotient(arithmetic, kind, is_remainder=False, is_floored=True)(a, b)
         if op == "//":
-            return self._arithmetic.shift("shr", kind)(a, b.bit_length() - 1)
-        return self._arithmetic.signless("and", kind)(a, b - 1)
+            return whole
+        return arithmetic.signless("sub", kind)(a, arithmetic.signless("mul", kind)(whole, b))
 
     def _converted(self, value: Value, source: DType, target: DType) -> Value:
         """Floats are real numbers, whatever their width: a spec rounds nowhere."""

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from warploom.schedule.backbone import NoWindowError, Repetition, count_stored, evaluate_window, parse_backbone, points_of
+from warploom.schedule.backbone import (
+    NoWindowError,
+    Repetition,
+    count_stored,
+    evaluate_window,
+    joined_repetition,
+    parse_backbone,
+    points_of,
+)
 
 SUM = """\
 backbone sum
@@ -168,3 +176,22 @@ def test_the_part_of_a_mirrored_store_is_refused() -> None:
     }
     with pytest.raises(NoWindowError, match="expected stores whose indices grow with their axes"):
         points_of(parse_backbone(changed(COPY, mirrored)), {"Y": np.array([0, 1]), "Z": np.array([0])})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Repetition(0, (6,), 2, 3),
+        Repetition(0, (5,), 2, 3),
+        Repetition(0, (8,), 2, 4),
+        Repetition(0, (8,), 1, 3),
+        Repetition(1, (8,), 2, 3),
+    ],
+)
+def test_loops_are_joined_where_they_leave_out_as_many_steps_of_other_points(other: Repetition) -> None:
+    one = Repetition(0, (0,), 2, 3)
+    if other.firsts == (6,):
+        assert joined_repetition([one, other]) == Repetition(0, (0, 6), 2, 3)
+    else:
+        with pytest.raises(NoWindowError, match="as many steps each"):
+            joined_repetition([other, one])

@@ -47,7 +47,7 @@ def replay_file(
     notes = _differences(recorded, program, function, options)
     decisions = _of_stages(program, recorded.decisions)
     try:
-        spaces = tuple(kernel_space(stage, options.target) for stage in program.stages)
+        spaces = tuple(kernel_space(stage, options.target, options.features) for stage in program.stages)
         implementations = tuple(
             replay(KernelModel(space, Bound(space)), decisions[stage.name])
             for stage, space in zip(program.stages, spaces, strict=True)

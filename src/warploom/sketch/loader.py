@@ -10,7 +10,7 @@ import traceback
 from functools import partial
 from pathlib import Path
 
-from warploom.core import Diagnostic, Span, UserError, require_file
+from warploom.core import Diagnostic, Span, UserError, read_bytes, require_file
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
 _numbers = itertools.count(1)
@@ -91,7 +91,7 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
 def _run_once(file: Path, variables: dict[str, object]) -> None:
     """Runs the text of a pipe, which can be read only once: it is kept where Python, and the reader of sketches, look for
     sources."""
-    text = file.read_bytes().decode("utf-8")
+    text = read_bytes(file).decode("utf-8")
     linecache.cache[str(file)] = len(text), None, text.splitlines(keepends=True), str(file)
     exec(compile(text, str(file), "exec"), variables)
 

@@ -42,3 +42,9 @@ def test_serial_programs(name: str) -> None:
 def test_choices(path: Path) -> None:
     done = CliRunner().invoke(cli, ["choices", str(path)])
     assert done.exit_code == 0 and "solved, proved" in done.output, done.output
+
+
+@pytest.mark.parametrize("path", sorted(PAPERS.glob("swizzle-inventor/*.matrix")), ids=lambda p: p.stem)
+def test_matrix_programs(path: Path) -> None:
+    done = CliRunner().invoke(cli, ["synth", str(path)])
+    assert done.exit_code == 0 and "solved, proved" in done.output, done.output

@@ -50,7 +50,7 @@ EQUIVALENT: dict[str, str] = {
     "src/warploom/synth/transposes/template.py:_with_constants:refusal:not seconds -> False:0": (
         "without a second step the loop over them does nothing for every constant, and None follows"
     ),
-    "src/warploom/synth/transposes/compositions.py:_compositions:refusal:len(letters) > most + 1 -> False:0": (
+    "src/warploom/ir/swizzle/grown/listing.py:_compositions:refusal:len(letters) > most + 1 -> False:0": (
         "the words of one letter are counted first, so that the sum after the second letter is more than `most`, too"
     ),
     "src/warploom/synth/proof/concrete.py:TypedInteger.__ror__:constant:True -> False:0": (

@@ -5,6 +5,7 @@ from .api import (
     CheckedOperator,
     Completed,
     Emitted,
+    Exchanged,
     Explored,
     Laid,
     Lifted,
@@ -16,6 +17,7 @@ from .api import (
     check_layout,
     check_operator,
     complete,
+    exchange,
     explore,
     layout,
     lift,
@@ -25,7 +27,7 @@ from .api import (
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .ir.swizzle.kinds import bits, choose, cond, const, part, xform
+from .ir.swizzle.kinds import bits, choose, compose, cond, const, part, xform
 from .schedule.frontend import cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
@@ -96,6 +98,7 @@ __all__ = [
     "Completed",
     "Constant",
     "Emitted",
+    "Exchanged",
     "Explored",
     "Global",
     "Laid",
@@ -121,6 +124,7 @@ __all__ = [
     "check_operator",
     "choose",
     "complete",
+    "compose",
     "cond",
     "const",
     "cos",
@@ -128,6 +132,7 @@ __all__ = [
     "double2",
     "double4",
     "erf",
+    "exchange",
     "exp",
     "explore",
     "f16",

@@ -21,6 +21,7 @@ FUNCTIONS = (
     "run_ptx",
     "layout",
     "check_layout",
+    "exchange",
 )
 RESULTS = (
     "Result",
@@ -34,6 +35,7 @@ RESULTS = (
     "ShuffledPtx",
     "RanPtx",
     "Laid",
+    "Exchanged",
 )
 MARK = "<!-- From here on the page is made from the code: `make golden`. -->\n"
 

@@ -308,3 +308,16 @@ def test_layouts_of_functions_and_arrays() -> None:
         wl.check_layout(np.zeros((2, 2)), "32x32:f32", ["rows"])  # type: ignore[arg-type]
     with pytest.raises(wl.UserError, match="at least one access"):
         wl.layout("32x32:f32", [])
+
+
+def test_exchange_gives_counts_and_code() -> None:
+    found = wl.exchange("striped", "blocked", regs=3, emit="python")
+    assert (found.via, found.shuffles, found.selects, found.permutes, found.wavefronts) == ("shuffle", 3, 6, 0, 0)
+    assert (found.least_shuffles, found.least_wavefronts, found.renaming, found.equal) == (3, 6, {}, False)
+    assert [entry["via"] for entry in found.pareto] == ["shuffle", "shared"]
+    assert "3 shuffles" in found.explain() and broken_rules(found.line) == []
+    names: dict[str, object] = {}
+    exec(found.code, names)
+    moved = names["exchange"]
+    assert callable(moved) and (moved(np.arange(96).reshape(3, 32)).T.ravel() == np.arange(96)).all()
+    assert wl.exchange(np.arange(64).reshape(32, 2), lambda lane, item: 2 * lane + item).equal

@@ -155,3 +155,53 @@ def test_people_read_a_table() -> None:
     assert "def place(r, c):" in shown
     shown = CliRunner().invoke(cli, ["check-layout", "r*32 + c", "--tile", "32x32:f32", "--access", "columns"]).stdout
     assert "32 ways, such as elements (0, 0) and (1, 0)" in shown and "better: " in shown
+
+
+def test_exchange_of_registers(tmp_path: Path) -> None:
+    code, line = call("exchange", "--from", "striped", "--to", "blocked", "--lanes", 32, "--regs", 7, "--bits", 32)
+    assert (code, line["status"], line["verdict"], line["via"]) == (0, "solved", "proved", "shuffle")
+    assert [line[name] for name in ("shuffles", "selects", "permutes", "wavefronts")] == [7, 21, 0, 0]
+    assert (line["least_shuffles"], line["least_wavefronts"], line["renaming"], line["counted"]) == (7, 14, None, "model")
+    assert [entry["via"] for entry in line["pareto"]] == ["shuffle", "shared"]
+    assert line["equal"] is False and line["differs"]["lane"] == 0
+    path = tmp_path / "line"
+    path.write_text(json.dumps(line))
+    code, checked = call("verify-certificate", path)
+    assert (code, checked["verdict"], checked["least_shuffles"]) == (0, "proved", 7)
+    line["certificate"]["least_shuffles"] = 6
+    path.write_text(json.dumps(line))
+    code, checked = call("verify-certificate", path)
+    assert (code, checked["verdict"]) == (1, "refuted")
+
+
+def test_exchange_writes_code_and_renames_k(tmp_path: Path) -> None:
+    fragments = ("--from", "mma:m16n8k8:C:tf32", "--to", "mma:m16n8k8:A:tf32")
+    out = tmp_path / "exchange.cu"
+    code, line = call("exchange", *fragments, "--free", "k", "--emit", "kernel", "--out", out)
+    assert (code, line["shuffles"], line["selects"]) == (0, 0, 0)
+    assert line["renaming"] == {"k": [0, 2, 4, 6, 1, 3, 5, 7]} and "k" in line["other_side"]
+    assert out.read_text() == line["code"] and "__global__" in line["code"]
+    functions = tmp_path / "held.py"
+    functions.write_text(
+        "def turned(lane, item):\n    return (lane + 1) % 32 * 2 + item\n\n\ndef none(lane, item):\n    return 'x'\n"
+    )
+    code, line = call("exchange", "--from", "blocked", "--to", f"{functions}:turned", "--regs", 2)
+    assert (code, line["shuffles"], line["selects"]) == (0, 2, 0)
+    assert call("exchange", "--from", "blocked", "--to", f"{functions}:none", "--regs", 2)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--from", "striped", "--to", "blocked"), "expected --regs"),
+        (("--from", "striped", "--to", "blocks", "--regs", 2), "got 'blocks'"),
+        (("--from", "striped", "--to", "mma:m16n8k8:A:tf32", "--regs", 2), "expected --regs 4"),
+        (("--from", "striped", "--to", "blocked", "--regs", 2, "--via", "tma"), "got tma"),
+        (("--from", "striped", "--to", "blocked", "--regs", 2, "--arch", "sm_1"), "sm_1"),
+        (("--from", "striped", "--to", "x.py:f", "--regs", 2), "found none"),
+    ],
+)
+def test_exchanges_that_are_refused(arguments: tuple[object, ...], said: str) -> None:
+    code, line = call("exchange", *arguments)
+    assert (code, line["status"]) == (2, "error")
+    assert said in line["reason"]

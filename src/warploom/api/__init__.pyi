@@ -1,4 +1,5 @@
 from .completing import Completed, complete
+from .exchanges import Exchanged, exchange
 from .exploring import Explored, explore
 from .layouts import Laid, check_layout, layout
 from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
@@ -10,6 +11,7 @@ __all__ = [
     "CheckedOperator",
     "Completed",
     "Emitted",
+    "Exchanged",
     "Explored",
     "Laid",
     "Lifted",
@@ -22,6 +24,7 @@ __all__ = [
     "check_layout",
     "check_operator",
     "complete",
+    "exchange",
     "explore",
     "layout",
     "lift",

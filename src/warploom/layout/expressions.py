@@ -8,6 +8,7 @@ expression := integer | r | c | brev(expression, bits) | expression op expressio
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, cast
 
@@ -36,6 +37,11 @@ def parse(text: str, names: tuple[str, ...] = ("r", "c")) -> ast.expr:
         raise _wrong(f"expected an expression in {' and '.join(names)} such as 'r*32 + (c ^ r)'", text, 0) from error
     _check(found, text, names)
     return found
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """What the names of an expression that is known to be one are."""
+    return tuple(dict.fromkeys(re.findall(r"[a-z]\w*", text)))
 
 
 def _check(node: ast.expr, text: str, names: tuple[str, ...]) -> None:

@@ -63,7 +63,7 @@ class Term:
         return (1 if self.shift else 0) + (0.5 if self.is_whole else 1)
 
 
-def _terms(columns: Sequence[tuple[int, int]], source: str, bits: int) -> Iterator[Term]:
+def shifted_terms(columns: Sequence[tuple[int, int]], source: str, bits: int) -> Iterator[Term]:
     """Of an input's bits (bit, image): grouped by how far they move."""
     masks: dict[int, int] = {}
     for bit, image in columns:
@@ -95,12 +95,12 @@ def xor_map(
         row_bits = (tile.rows - 1).bit_length()
         from_rows = [(low + j - wide, value << chunk) for j, value in enumerate(columns) if low + j >= wide]
         from_columns = [(low + j, value << chunk) for j, value in enumerate(columns) if low + j < wide]
-        terms = [*_terms(from_rows, "r", row_bits), *_terms(from_columns, "c", wide)]
+        terms = [*shifted_terms(from_rows, "r", row_bits), *shifted_terms(from_columns, "c", wide)]
         text = f"r * {pitch} + (c ^ {' ^ '.join(t.text for t in terms)})"
     else:
         address = f"(r * {pitch} + c)"
         bits = (tile.rows * pitch - 1).bit_length()
-        terms = list(_terms([(low + j, value << chunk) for j, value in enumerate(columns)], address, bits))
+        terms = list(shifted_terms([(low + j, value << chunk) for j, value in enumerate(columns)], address, bits))
         text = f"{address} ^ {' ^ '.join(t.text for t in terms)}"
     if end is not None and end < tile.rows * pitch:
         text, swizzle, kind = f"{text} if r * {pitch} + c < {end} else r * {pitch} + c", None, "body"
@@ -124,8 +124,8 @@ def full_linear(tile: Tile, images: Sequence[int]) -> Map:
     wide = tile.columns.bit_length() - 1
     row_bits = len(images) - wide
     terms = [
-        *_terms([(j - wide, images[j]) for j in range(wide, len(images))], "r", row_bits),
-        *_terms([(j, images[j]) for j in range(wide)], "c", wide),
+        *shifted_terms([(j - wide, images[j]) for j in range(wide, len(images))], "r", row_bits),
+        *shifted_terms([(j, images[j]) for j in range(wide)], "c", wide),
     ]
     return from_text(" ^ ".join(t.text for t in terms), tile, "linear", int(sum(t.instructions for t in terms) + 0.5))
 
@@ -145,8 +145,8 @@ def body_and_rest(tile: Tile, body: int, low: int, of_columns: Sequence[int], of
     `of_columns` and `of_rows` are the bits to which S and M send bit j of c and of r; both are permutations of `low` bits.
     """
     size, left = 1 << low, tile.columns - body
-    s_terms = " ^ ".join(t.text for t in _terms([(j, 1 << to) for j, to in enumerate(of_columns)], "c", 31))
-    m_terms = " ^ ".join(t.text for t in _terms([(j, 1 << to) for j, to in enumerate(of_rows)], "r", 31))
+    s_terms = " ^ ".join(t.text for t in shifted_terms([(j, 1 << to) for j, to in enumerate(of_columns)], "c", 31))
+    m_terms = " ^ ".join(t.text for t in shifted_terms([(j, 1 << to) for j, to in enumerate(of_rows)], "r", 31))
     moved = (
         "c"
         if list(of_columns) == list(range(low)) and body == size

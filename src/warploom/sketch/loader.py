@@ -11,8 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UserError, read_bytes, require_file
+from warploom.sketch.matrix import parse, python
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
+MATRIX = ".matrix"
+"""Ending of the files that hold matrix programs."""
 _numbers = itertools.count(1)
 
 
@@ -66,6 +69,8 @@ def _sketches(file: Path) -> tuple[list[tuple[str, Sketch | Broken]], list[Broke
 
 
 def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
+    if file.suffix == MATRIX:
+        return _matrix_variables(file)
     module_name = f"_warploom_file_{next(_numbers)}_{file.stem}"
     spec = importlib.util.spec_from_file_location(module_name, file)
     if spec is None or spec.loader is None:
@@ -86,6 +91,28 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
         finally:
             sys.path.remove(str(file.parent))
     return dict(vars(module)), broken
+
+
+def _matrix_variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
+    """Variables of the sketch that a matrix program is; its Python is kept where the reader of sketches looks for sources."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        where = Span(str(file), 1, 1, 1, 1)
+        raise UserError(
+            Diagnostic("NOT_READ", f"expected text in UTF-8 in {file}, got: {error}", where, "Save it so.")
+        ) from error
+    made, name = python(parse(text, str(file))), f"{file} as a sketch"
+    linecache.cache[name] = len(made), None, made.splitlines(keepends=True), name
+    variables: dict[str, object] = {"__name__": f"_warploom_matrix_{next(_numbers)}"}
+    with collecting_broken() as broken:
+        try:
+            exec(compile(made, name, "exec"), variables)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:  # what the specification does with its symbols
+            raise _together(broken, *_problems(error, Path(name))) from error
+    return variables, broken
 
 
 def _run_once(file: Path, variables: dict[str, object]) -> None:

@@ -11,7 +11,11 @@ import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError
 from warploom.terms.promotion import held_term
-from warploom.terms.term import Term, atom, component, pack, plain, to_operand, vector_element
+from warploom.terms.term import Term, atom, component, constant, pack, plain, to_operand, vector_element
+
+
+class DataIndexError(IndexError):
+    """Data as an index, where they are none."""
 
 
 class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
@@ -26,6 +30,8 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
     """Gives the content of a cell after a term was stored to it; None: the term itself."""
     lanes: int = 1
     """Components of an element; with several, `a[i].x = ...` stores one of them."""
+    gathered: Callable[[str, list[Term]], Term] | None = None
+    """Gives the element at indices of which some are data; None: data are no index. Parts of an array do not have it."""
     blank: Term | None = None
     """An output's element that was never stored to; None: the plain integer 0."""
 
@@ -36,11 +42,29 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
         self.blank = getattr(obj, "blank", None)
 
     def __getitem__(self, key: Any) -> Any:
+        if self.gathered is not None:
+            parts = _parts(key)
+            if len(parts) == self.ndim and any(isinstance(p, Term) for p in parts):
+                return self._gathered(self.gathered, parts)
         self._check(key)
         found: Any = super().__getitem__(key)
         if self.lanes == 1 or not isinstance(found, Term | int):
             return found
         return vector_element(self._vector(found), partial(self._replace, key))
+
+    def _gathered(self, gathered: Callable[[str, list[Term]], Term], parts: tuple[Any, ...]) -> Term:
+        """The element at indices of which some are data; the others lie inside."""
+        found: list[Term] = []
+        for axis, part in enumerate(parts):
+            if isinstance(part, Term):
+                found.append(plain(part))
+                continue
+            if isinstance(part, bool) or not isinstance(part, int):
+                raise IndexError(f"expected integers beside data as indices of {self.label}, got {part}")
+            if not 0 <= part < self.shape[axis]:
+                raise IndexError(f"expected index {axis} of {self.label} in 0..{self.shape[axis] - 1}, got {part}")
+            found.append(constant(part))
+        return gathered(self.label, found)
 
     def _vector(self, found: Any) -> Term:
         """An element; the plain 0 of an output that was never stored to has zeros as components."""
@@ -71,14 +95,14 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
         self[...] = value
 
     def _check(self, key: Any) -> None:
-        parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
+        parts = _parts(key)
         if len(parts) > self.ndim:
             raise IndexError(f"expected {self.ndim} indices of {self.label}, got {len(parts)}")
         if any(p is Ellipsis or p is None for p in parts):
             return
         for axis, part in enumerate(parts):
             if isinstance(part, Term):
-                raise IndexError(f"expected an index of {self.label} that does not depend on data, got {part}")
+                raise DataIndexError(f"expected an index of {self.label} that does not depend on data, got {part}")
             if isinstance(part, bool | np.bool_):
                 raise IndexError(
                     f"expected an integer as index of {self.label}, got {part}, which NumPy and lists read differently"
@@ -92,6 +116,10 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
                     if self.shape[axis]
                     else f"expected no access to {self.label}, whose extent {axis} is 0, got index {position}"
                 )
+
+
+def _parts(key: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
 
 
 def _as_terms(value: Any) -> Term | npt.NDArray[np.object_]:

@@ -28,6 +28,8 @@ _HELD = "held"
 """`held.<dtype>`: what a cell of an array of that type holds after a store."""
 _ASKED = "to"
 """`to.<dtype>`: a conversion that the spec itself asks for."""
+_GATHERED = "gathered"
+"""`gathered.<array>`: an element at indices that are the operands. Typed: `gathered.<array>.<dtype of each index>`."""
 _CHOICES = ("select ", "select.")
 
 
@@ -96,6 +98,11 @@ class Stored:
         self._are_floats = self._is_plain = False
         return apply(f"{_ASKED}.{target.name}", term)
 
+    def gather(self, name: str, indices: list[Term]) -> Term:
+        """The element of an array at indices that data give; terms stored from now on are typed one by one."""
+        self._are_floats = self._is_plain = False
+        return apply(f"{_GATHERED}.{name}", *indices)
+
     # ------------------------------------------------------------ what Python and C tell apart
 
     def check(self, root: Term) -> None:
@@ -103,7 +110,9 @@ class Stored:
         stack = [root]
         while stack:
             term = stack.pop()
-            if term.serial in self._checked or ("." in term.op and not _is_asked(term)):  # checked when that was stored
+            if term.serial in self._checked or (
+                "." in term.op and not (_is_asked(term) or _is_gathered(term))
+            ):  # checked when that was stored
                 continue
             self._checked.add(term.serial)
             if term.op == "constant":
@@ -202,6 +211,8 @@ class Stored:
         if term.op == "component":
             inner = self._naturals[term.args[0].serial]
             return None if inner is None else scalar_of(inner)
+        if _is_gathered(term):
+            return scalar_of(self.types[term.op.split(".")[1]])
         if _is_held(term) or _is_asked(term):
             return BY_NAME[term.op.partition(".")[2]]
         if types := cast_types(term):
@@ -261,8 +272,8 @@ class Stored:
     def _parts(self, term: Term, target: DType) -> list[tuple[Term, DType]]:
         if not term.args or term.op == "component" or _is_held(term) or cast_types(term):
             return []
-        if _is_asked(term):
-            return [(term.args[0], self._computed_in(term.args[0]))]
+        if _is_asked(term) or _is_gathered(term):
+            return [(a, self._computed_in(a)) for a in term.args]
         kind = self._operation_type(term, target)
         kinds = [kind] * len(term.args)
         if is_choice(term):
@@ -280,6 +291,10 @@ class Stored:
         if _is_asked(term):
             ((operand, source),) = self._parts(term, target)
             return _converted(_converted(self._built[operand.serial, source], source, natural), natural, target)
+        if _is_gathered(term):
+            parts = self._parts(term, target)
+            op = ".".join([term.op, *(str(kind) for _, kind in parts)])
+            return _converted(apply(op, *(self._built[a.serial, kind] for a, kind in parts)), natural, target)
         kind = self._operation_type(term, target)
         op = f"select.{self._compared_in(term)} {comparison_of(term)}" if is_choice(term) else term.op
         return _converted(apply(op, *(self._built[a.serial, k] for a, k in self._parts(term, target))), kind, target)
@@ -287,6 +302,10 @@ class Stored:
 
 def _is_asked(term: Term) -> bool:
     return term.op.startswith(_ASKED + ".")
+
+
+def _is_gathered(term: Term) -> bool:
+    return term.op.startswith(_GATHERED + ".")
 
 
 def is_choice(term: Term) -> bool:

@@ -64,6 +64,10 @@ _BENCH = {
     "ablations": Later(
         "warploom.tools.bench.ablations:bench_ablations", "Measure what each of the engine's ideas is worth: the time without it."
     ),
+    "exchange": Later(
+        "warploom.tools.bench.exchanges:bench_exchange",
+        "Write exchanges of registers, beside what trove, CUB and Triton take for them.",
+    ),
     "kernels": Later(
         "warploom.tools.bench.kernels:bench_kernels",
         "Count, compile and (on a GPU) time every kernel beside its shared-memory baseline.",
@@ -99,6 +103,10 @@ _COMMANDS = {
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
     ),
+    "exchange": Later(
+        "warploom.tools.layout.command:exchange_command",
+        "Write the device function that brings registers from one layout to another, proved, with the least that is possible.",
+    ),
     "explore": Later(
         "warploom.tools.explore.command:explore",
         "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
@@ -126,7 +134,7 @@ _COMMANDS = {
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     "verify-certificate": Later(
         "warploom.tools.layout.command:verify_command",
-        "Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search.",
+        "Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search.",
     ),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),

@@ -11,13 +11,14 @@ from tests.ptx.shuffle.kernels import arguments, kernel
 from tests.ptx.shuffle.same import SHAPES, differences, report, rewritten
 
 from warploom.gpu import assemble, compile_to_ptx, toolchain_available
-from warploom.kernels.kernelgen import KERNELGEN, Shape, cuda_source, parameters
+from warploom.kernels.kernelgen import APPLICATION_SHUFFLES, APPLICATIONS, KERNELGEN, Shape, cuda_source, parameters
 from warploom.kernels.kernelgen import launch as launch_shape
 from warploom.ptx.routine import lower
 from warploom.ptx.shuffle import Candidate, Decision, KernelFacts, ShuffleOptions, apply_all, apply_none
 from warploom.ptx.symbolic import LaunchLimits
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
+from warploom.tools.bench.ptx import PAPERS_APPLICATIONS
 
 THREE = kernel(
     """
@@ -38,6 +39,27 @@ COUNTS = {
 """Shuffles, global loads, mean distance: the published ones, for nvcc's PTX of the guarded shape."""
 
 needs_cuda = pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA wheels")
+
+
+ROW = kernel("\n".join(f"ld.global.nc.f32 %f{n + 1}, [%rd5+{4 * n}];" for n in range(4)) + "\nst.global.f32 [%rd6], %f4;")
+
+
+@pytest.mark.parametrize(("lone", "covered"), [(False, [1, 3]), (True, [1])])
+def test_papers_rule_takes_no_source_that_could_have_been_covered(lone: bool, covered: list[int]) -> None:
+    """Of four loads in a row, each next to the one before, PTXASW covers the second: third and fourth have no source then."""
+    found = report(ROW.replace("%f4;", "%f1;"), ShuffleOptions(policy=apply_all, max_delta=1, lone_sources=lone))
+    first = found.shuffles[0].source_line
+    assert [(c.source_line - first, c.line - first) for c in found.shuffles] == [(n - 1, n) for n in covered]
+
+
+@needs_cuda
+@pytest.mark.parametrize("name", PAPERS_APPLICATIONS)
+def test_applications_have_the_papers_loads_and_shuffles(name: str) -> None:
+    text = compile_to_ptx(cuda_source(APPLICATIONS[name], "guarded"), "sm_75")
+    found = report(text, ShuffleOptions(policy=apply_all, max_delta=1, lone_sources=True))
+    theirs = APPLICATION_SHUFFLES[PAPERS_APPLICATIONS[name]]
+    assert (len(found.shuffles), found.loads) == (theirs.shuffles, theirs.loads)
+    assert len(report(text, ShuffleOptions(policy=apply_all, max_delta=1)).shuffles) >= theirs.shuffles
 
 
 def test_everything_else_stays() -> None:

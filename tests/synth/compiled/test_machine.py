@@ -110,7 +110,7 @@ def test_vote_and_ballot_of_known_predicates() -> None:
         ("\tsetp.lt.s32 %p1, %r2, 0;\n\t@%p1 bra $on;\n$on:\n", "control that does not depend on data"),
         (
             "\tcvt.u64.u32 %rd9, %r2;\n\tadd.s64 %rd9, %rd9, %rd2;\n\tld.global.u32 %r2, [%rd9];\n",
-            "an address that does not depend",
+            "a place in a that is no whole element",
         ),
         ("\tpopc.b32 %r2, %r2;\n", "depend on data"),
         ("\ttex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd9, {%r1}];\n", "tex.1d.v4.s32.s32"),

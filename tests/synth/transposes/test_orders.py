@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from warploom.ir.swizzle import parse_composition
+from warploom.ir.swizzle.grown import cheapest_order, peel
 from warploom.synth.transposes import solve_transpose, tabulated
-from warploom.synth.transposes.orders import cheapest_order
-from warploom.synth.transposes.peel import peel
 
 APART = "(unit(12, 4, rot(3)(k=j, dr=4)) o xor(12)(k=j) o unit(12, 4, fan(3)(cf=2)))(i)"
 

@@ -12,8 +12,8 @@ from tests.synth.transposes.test_recover import all_primitives
 
 from warploom.core import UserError
 from warploom.ir.swizzle import Cm2Linear, Composition, check_domains, parse_composition
+from warploom.ir.swizzle.grown import candidates
 from warploom.synth.transposes import KINDS, Kind, replay, solve_transpose, table_cost
-from warploom.synth.transposes.candidates import candidates
 from warploom.synth.transposes.table import table_steps
 
 SIZES = sorted({(random.Random(seed).randint(1, 24), random.Random(-seed - 1).randint(1, 24)) for seed in range(14)})

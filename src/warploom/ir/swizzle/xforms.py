@@ -19,8 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
-from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexExpr
 from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct, row_blocks
+from warploom.ir.swizzle.sums import ModularSum, quotient, remainder
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,69 +302,27 @@ def _fan_cost(fan: Fan, n: int) -> int:
 def _expression(n: int, fan: Fan, scale: int, period: int, offset: int) -> IndexExpr:
     i: IndexExpr = HoleArg(0)
     k: IndexExpr = HoleArg(1)
-    local = i if fan.group == n else _op("%", i, fan.group)
-    total = _Sum(fan.group)
+    local = i if fan.group == n else remainder(i, fan.group)
+    total = ModularSum(fan.group)
     total.add(local, fan.scale)
     if fan.period < fan.group:
-        total.add(_op("//", local, fan.period), 1)
-    rotation = _Sum(fan.modulus)
+        total.add(quotient(local, fan.period), 1)
+    rotation = ModularSum(fan.modulus)
     rotation.add(k, scale)
     if period:
-        rotation.add(_op("//", k, period), 1)
+        rotation.add(quotient(k, period), 1)
     rotation.constant(offset)
     if fan.wrap:
-        fanned = _op("%", total.expr(), fan.group)
-        start = IndexBinary("-", fanned, _op("%", fanned, fan.modulus))
-        turned = _op("%", _join(fanned, rotation.expr()), fan.modulus)
+        fanned = remainder(total.expr(), fan.group)
+        start = IndexBinary("-", fanned, remainder(fanned, fan.modulus))
+        turned = remainder(IndexBinary("+", fanned, rotation.expr()), fan.modulus)
         moved: IndexExpr = IndexBinary("+", start, turned)
     else:
         total.add(k, scale)
         if period:
-            total.add(_op("//", k, period), 1)
+            total.add(quotient(k, period), 1)
         total.constant(offset)
-        moved = _op("%", total.expr(), fan.group)
+        moved = remainder(total.expr(), fan.group)
     if fan.group == n:
         return moved
     return IndexBinary("+", IndexBinary("-", i, local), moved)
-
-
-def _op(op: str, lhs: IndexExpr, rhs: int) -> IndexExpr:
-    return IndexBinary("%" if op == "%" else "//", lhs, IndexConst(rhs))
-
-
-def _join(lhs: IndexExpr, rhs: IndexExpr) -> IndexExpr:
-    return IndexBinary("+", lhs, rhs)
-
-
-class _Sum:
-    """Builds `a*x + b*y + c` with signed coefficients mod `modulus`, without the terms that vanish."""
-
-    def __init__(self, modulus: int) -> None:
-        self._modulus = modulus
-        self._plus: list[IndexExpr] = []
-        self._minus: list[IndexExpr] = []
-
-    def add(self, term: IndexExpr, coefficient: int) -> None:
-        signed = self._signed(coefficient)
-        if signed == 0:
-            return
-        scaled = term if abs(signed) == 1 else IndexBinary("*", term, IndexConst(abs(signed)))
-        (self._plus if signed > 0 else self._minus).append(scaled)
-
-    def constant(self, value: int) -> None:
-        signed = self._signed(value)
-        if signed:
-            (self._plus if signed > 0 else self._minus).append(IndexConst(abs(signed)))
-
-    def _signed(self, value: int) -> int:
-        value %= self._modulus
-        return value if value <= self._modulus // 2 else value - self._modulus
-
-    def expr(self) -> IndexExpr:
-        terms = self._plus or [IndexConst(0)]
-        result = terms[0]
-        for term in terms[1:]:
-            result = IndexBinary("+", result, term)
-        for term in self._minus:
-            result = IndexBinary("-", result, term)
-        return result

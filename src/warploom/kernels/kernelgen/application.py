@@ -6,7 +6,8 @@ Written for PTXASW (2023), section 8.5, as stand-ins for kernels of fluid flow a
 - elastic: accelerations of an isotropic elastic medium in stretched coordinates, fourth order; pure second derivatives in the
   compact form of Sjögreen and Petersson, A Fourth Order Accurate Finite Difference Scheme for the Elastic Wave Equation in Second
   Order Formulation (2012), mixed ones by differences of differences.
-- curvilinear: mixed second derivatives of three displacements with metric coefficients that vary along i, fourth order.
+- curvilinear: mixed second derivatives in the first component of the elastic operator on a curvilinear, stretched grid, fourth
+  order; u, v, w and their axes follow that operator in SW4 with the axis z fastest in memory.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ _DISPLACEMENTS, _ACCELERATIONS = ("u", "v", "w"), ("au", "av", "aw")
 def _elastic_text() -> str:
     lines: list[str] = []
     for name in "ijk":
-        for n, d in enumerate(range(-2, 3)):
-            at = _at(name, d)
+        for d in (-1, 0, -2, 1, 2):
+            n, at = d + 2, _at(name, d)
             lines.append(
                 f"float t{name}{n} = s{name}[{name} + {d}], m{name}{n} = mu({at}), l{name}{n} = la({at});".replace("+ -", "- ")
             )
@@ -117,7 +118,7 @@ def _elastic_text() -> str:
                 f"float {kind}{name}_3 = {a[1]} + {a[4]} + 3.0f * ({a[3]} + {a[2]});",
                 f"float {kind}{name}_4 = {a[3]} - 0.75f * ({a[2]} + {a[4]});",
             ]
-    for component, (moved, out) in enumerate(zip(_DISPLACEMENTS, _ACCELERATIONS, strict=True)):
+    for component, moved in enumerate(_DISPLACEMENTS):
         lines.append(f"float {moved}_ = {moved}();")
         pure: list[str] = []
         for axis, name in enumerate("ijk"):
@@ -128,7 +129,7 @@ def _elastic_text() -> str:
             ]
             pure.append(f"t{name}2 * ({' + '.join(parts)})")
         lines.append(f"float r{moved} = c6 * (" + "\n    + ".join(pure) + ");")
-        name = "ijk"[component]
+    for component, (name, moved, out) in enumerate(zip("ijk", _DISPLACEMENTS, _ACCELERATIONS, strict=True)):
         for axis, other in enumerate("ijk"):
             if axis == component:
                 continue
@@ -141,7 +142,7 @@ def _elastic_text() -> str:
                     for p in _FOURTH
                 ]
                 lines.append(f"r{moved} += t{name}2 * t{other}2 * (" + "\n    + ".join(terms) + ");")
-        lines.append(f"{out}() = a * {out}() + cof / rho() * r{moved};")
+        lines.append(f"{out}() = a * {out}() + cof * r{moved};")
     return "\n".join(lines)
 
 
@@ -186,14 +187,14 @@ def _elastic(arrays: Mapping[str, Grid], scalars: Mapping[str, float]) -> Mappin
                 squeezed = _first(la * _first(source, axis, scalars), component, scalars)
                 sheared = _first(mu * _first(source, component, scalars), axis, scalars)
                 rate += stretch[component] * stretch[axis] * (squeezed + sheared)
-        whole = scalars["a"] * arrays[out] + scalars["cof"] / arrays["rho"] * rate
+        whole = scalars["a"] * arrays[out] + scalars["cof"] * rate
         results[out] = window((2, 2), whole)
     return results
 
 
 ELASTIC = Stencil(
-    name="elastic", dims=3, extents=_XYZ, lower=2, upper=2, loads=180,
-    inputs=axes(*_DISPLACEMENTS, extents=_XYZ) + axes("mu", "la", "rho", extents=_XYZ, low=1, high=2)
+    name="elastic", dims=3, extents=_XYZ, lower=2, upper=2, loads=179,
+    inputs=axes(*_DISPLACEMENTS, extents=_XYZ) + axes("mu", "la", extents=_XYZ, low=1, high=2)
     + tuple(Field(f"s{name}", (extent,), 0.5, 1.5) for name, extent in zip("ijk", _XYZ, strict=True)),
     outputs=axes(*_ACCELERATIONS, extents=_XYZ), scalars={"a": 0.5, "cof": 0.25, "c6": 1 / 6, **_FOURTH_SCALARS},
     body=_elastic_text(), reference=_elastic, tolerance=1e-4,
@@ -202,50 +203,56 @@ ELASTIC = Stencil(
 # Curvilinear derivatives -----------------------------------------------------------------------------------------------
 
 _METRICS = ("m1", "m2", "m3", "m4")
+_STIFF = "(2.0f * mu({0}) + la({0}))"
+_MU, _LA = "mu({0})", "la({0})"
+_MIXED = (
+    ("j", ((_MU, "m1", "k", "v", ""),)),
+    ("k", ((_LA, "m1", "j", "v", ""),)),
+    ("i", ((_STIFF, "m2", "k", "u", "sk[k] * sj[j]"), (_MU, "m3", "k", "v", ""), (_MU, "m4", "k", "w", "sj[j]"))),
+    ("k", ((_STIFF, "m2", "i", "u", "sk[k] * sj[j]"), (_LA, "m3", "i", "v", "sj[j] * sj[j]"), (_LA, "m4", "i", "w", "sj[j]"))),
+    ("j", ((_MU, "m3", "i", "u", "sk[k] * sj[j{1}]"), (_MU, "m2", "i", "v", ""))),
+    ("i", ((_MU, "m3", "j", "u", "sk[k] * sj[j]"), (_LA, "m2", "j", "v", ""))),
+)
+"""Along each outer axis: what is differentiated, as modulus * m1 * metric * stretching * derivative along an inner axis of a
+displacement."""
+_OUTSIDE_IN = (2, -2, 1, -1)
 
 
 def _curvilinear_text() -> str:
-    lines: list[str] = []
-    for d in _FOURTH:
-        s, at = _sign(d), _at("i", d)
-        lines += [
-            f"float p{s} = mu({at}) * m1({at}) * m2({at});",
-            f"float q{s} = (2.0f * mu({at}) + la({at})) * m3({at}) * m4({at});",
-        ]
-    lines.append("float n1 = mu() * m1(), n2 = mu() * m2(), n3 = la() * m3() * m4(), ja = jac();")
-    for moved, out in zip(_DISPLACEMENTS, _ACCELERATIONS, strict=True):
-        lines.append(f"float r{moved} = 0.0f;")
-        for weight, other in (("p", "j"), ("q", "k")):
-            terms = [
-                f"d{_sign(d)} * {weight}{_sign(d)} * ("
-                + " + ".join(f"d{_sign(t)} * {moved}({_at('i', d, other, t)})" for t in _FOURTH)
-                + ")"
-                for d in _FOURTH
-            ]
-            lines.append(f"r{moved} += " + "\n    + ".join(terms) + ";")
-        slopes = [
-            f"n{n} * (" + " + ".join(f"d{_sign(d)} * {moved}({_at(name, d)})" for d in _FOURTH) + ")"
-            for n, name in zip((1, 2, 3), "ijk", strict=True)
-        ]
-        lines.append(f"{out}() = beta * {out}() + ja * (r{moved} + " + "\n    + ".join(slopes) + ");")
-    return "\n".join(lines)
+    lines = ["float rate = 0.0f;"]
+    for outer, terms in _MIXED:
+        for d in _OUTSIDE_IN:
+            at = _at(outer, d)
+            for modulus, metric, inner, moved, stretching in terms:
+                slope = " + ".join(f"d{_sign(t)} * {moved}({_at(outer, d, inner, t)})" for t in _OUTSIDE_IN)
+                factors = [modulus.format(at), f"{metric}({at})", f"m1({at})", f"({slope})"]
+                factors += [stretching.format(at, f"{d:+d}")] if stretching else []
+                lines.append(f"rate += d{_sign(d)} * {' * '.join(factors)};")
+    return "\n".join([*lines, "rate_u() = rate;"])
 
 
 def _curvilinear(arrays: Mapping[str, Grid], scalars: Mapping[str, float]) -> Mapping[str, Grid]:
     mu, la, m1, m2, m3, m4 = (arrays[name] for name in ("mu", "la", *_METRICS))
-    results: dict[str, Grid] = {}
-    for name, out in zip(_DISPLACEMENTS, _ACCELERATIONS, strict=True):
-        along_i, along_j, along_k = (_first(arrays[name], axis, scalars) for axis in range(3))
-        mixed = _first(mu * m1 * m2 * along_j + (2 * mu + la) * m3 * m4 * along_k, 0, scalars)
-        slopes = mu * m1 * along_i + mu * m2 * along_j + la * m3 * m4 * along_k
-        results[out] = window((2, 2), scalars["beta"] * arrays[out] + arrays["jac"] * (mixed + slopes))
-    return results
+    u, v, w = (arrays[name] for name in _DISPLACEMENTS)
+    sj, sk = arrays["sj"][None, :, None], arrays["sk"][:, None, None]
+
+    def d(grid: Grid, axis: str) -> Grid:
+        return _first(grid, "ijk".index(axis), scalars)
+
+    stiff = 2 * mu + la
+    rate = d(mu * m1 * m1 * d(v, "k"), "j") + d(la * m1 * m1 * d(v, "j"), "k")
+    rate += d(m1 * (stiff * m2 * sk * sj * d(u, "k") + mu * m3 * d(v, "k") + mu * m4 * sj * d(w, "k")), "i")
+    rate += sj * sk * d(stiff * m1 * m2 * d(u, "i"), "k") + sj * d(la * m1 * (m3 * sj * d(v, "i") + m4 * d(w, "i")), "k")
+    rate += sk * d(mu * m1 * m3 * sj * d(u, "i"), "j") + d(mu * m1 * m2 * d(v, "i"), "j")
+    rate += sk * sj * d(mu * m1 * m3 * d(u, "j"), "i") + d(la * m1 * m2 * d(v, "j"), "i")
+    return {"rate_u": window((2, 2), rate)}
 
 
 CURVILINEAR = Stencil(
     name="curvilinear", dims=3, extents=_XYZ, lower=2, upper=2, loads=166,
-    inputs=axes(*_DISPLACEMENTS, *_METRICS, extents=_XYZ) + axes("mu", "la", "jac", extents=_XYZ, low=1, high=2),
-    outputs=axes(*_ACCELERATIONS, extents=_XYZ), scalars={"beta": 0.5, **_FOURTH_SCALARS},
+    inputs=axes(*_DISPLACEMENTS, *_METRICS, extents=_XYZ) + axes("mu", "la", extents=_XYZ, low=1, high=2)
+    + tuple(Field(f"s{name}", (extent,), 0.5, 1.5) for name, extent in zip("jk", _XYZ[1:], strict=True)),
+    outputs=axes("rate_u", extents=_XYZ), scalars=_FOURTH_SCALARS,
     body=_curvilinear_text(), reference=_curvilinear, tolerance=1e-4,
 )  # fmt: skip
 

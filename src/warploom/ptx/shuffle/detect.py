@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from warploom.machines import WARP_LANES
@@ -42,6 +43,8 @@ class Search:
     assume_nsw: bool
     halo: bool = False
     """Show what `Plan.halo` needs."""
+    lone_sources: bool = False
+    """A load that an earlier one could cover is no source, covered or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class _Detector:
         self.strides: dict[Term, int | None] = {}
         self.threads: dict[Neighbour, OtherThread] = {}
         self.irregular = 0
+        self.coverable: set[int] = set()
+        """Loads that are no sources with `Search.lone_sources`."""
         self.plain = Algebra(emulation.table, emulation.algebra(emulation.order[0]).facts) if emulation.order else None
 
     def run(self) -> Detected:
@@ -106,11 +111,16 @@ class _Detector:
         plans: list[Plan] = []
         for place in places:
             found = self._covered(place)
+            if isinstance(found, Plan) and self.search.lone_sources:
+                self._offer(place)
+                self.coverable.add(place.load.index)
+                found = self._covered(place, without=self.coverable)
             if isinstance(found, Plan):
                 plans.append(found)
                 continue
             refused.append(Refused(place.load.index, found))
-            self._offer(place)
+            if place.load.index not in self.coverable:
+                self._offer(place)
         return Detected(len(counted), tuple(plans), tuple(sorted(refused, key=lambda r: r.load)))
 
     def _places(self, counted: list[int]) -> tuple[list[_Place], list[Refused]]:
@@ -199,12 +209,14 @@ class _Detector:
 
     # one load
 
-    def _covered(self, place: _Place) -> Plan | str:
-        """The plan that covers the load, else why there is none."""
+    def _covered(self, place: _Place, without: AbstractSet[int] = frozenset()) -> Plan | str:
+        """The plan that covers the load, else why there is none; `without` these loads as sources."""
         if not any(r != "_" for r in place.load.registers):
             return "nobody takes what it loads"
         reason = ""
         for chance in self._chances(place):
+            if chance.source.load.index in without:
+                continue
             found = self._tried(place, chance)
             if isinstance(found, Plan):
                 return found

@@ -29,5 +29,8 @@ class ShuffleOptions:
     """Cover loads of shared memory, too."""
     assume_nsw: bool = False
     """Take it that signed index arithmetic does not wrap, instead of testing it at run time."""
+    lone_sources: bool = False
+    """Take as sources only loads that no earlier one could cover, as PTXASW does, to compare counts with it. Else all loads that
+    stay are sources."""
     limits: LaunchLimits | None = None
     """Limits that every launch keeps; None: those of every device. Beyond them the result may be wrong."""

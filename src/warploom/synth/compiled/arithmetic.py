@@ -428,8 +428,13 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             own = predicate.kind
+            arms = {data.kinds[v] for v in (a, b) if isinstance(v, Term)}
             if own.bits != kind.bits:
                 own = kind
+            elif arms and not own.is_float and all(k.is_float for k in arms):
+                own = min(arms, key=str)  # floats that a comparison of integers chooses
+            elif arms and own.is_float and not any(k.is_float for k in arms):
+                own = UNSIGNED[kind.bits]
             cast = data.as_float if own.is_float else data.exactly
             x, y = cast(a, own), cast(b, own)
             if (x, y) in ((predicate.a, predicate.b), (predicate.b, predicate.a)) and predicate.op[0] in "<>":

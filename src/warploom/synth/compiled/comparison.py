@@ -12,10 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
+from warploom.core import BY_NAME, DType, f64, integer_range, scalar_of, to_numpy
+from warploom.core.intervals import Interval
 from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.data import Undefined, fits
+from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
@@ -39,6 +41,10 @@ from warploom.terms import (
 )
 
 _TRIALS = 16
+_NEAR = 0.25
+"""Share of numbers that are drawn near a number of the terms."""
+_WHOLE = 200
+"""Integers up to this one are numbers of every float type."""
 _EXTREMES = 0.25
 """Share of integers that are drawn among those at which words wrap."""
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
@@ -112,7 +118,10 @@ class _Pair:
 class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
+    def __init__(
+        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], gathers: Gathers | None = None
+    ) -> None:
+        self._gathers = gathers
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
@@ -244,20 +253,31 @@ class Comparison:
         is_spec = self._wanted_kinds is None
         if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
             return None  # a spec on signed and unsigned words leaves open which order it means
-        rng = random.Random(0)
+        rng, near = random.Random(0), _near_numbers(got, want)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
 
             def number_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
+                known = self._gathers.ranges.get(element) if self._gathers is not None else None
                 if element not in numbers:
                     atom = element.args[0] if element.op == "component" else element
-                    numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
+                    kind = self.types.get(atom.data[0], dtype)
+                    limits = known or _range(kind)
+                    inside = [n for n in near if limits.holds(n)]
+                    if inside and rng.random() < _NEAR:
+                        numbers[element] = rng.choice(inside)
+                    elif known is not None:
+                        numbers[element] = rng.randint(int(known.low), int(known.high))
+                    else:
+                        numbers[element] = _drawn(kind, is_exact_algebra, rng)
                 return numbers[element]
 
             wanted = self._value_of_wanted(want, context, number_of)
+            if wanted is None and self._gathers is not None and self._gathers.reads:
+                continue
             if wanted is None:
                 return None
-            found = value_of(got, kinds, number_of)
+            found = value_of(got, kinds, number_of, self._element)
             if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
                 others = evaluate([got], context, number_of, casts=True)
                 found = None if others is None else others[0]
@@ -270,12 +290,15 @@ class Comparison:
     def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
         """What is wanted, for these numbers: of a spec as its text says, of another kernel in the types that it computed in."""
         if self._wanted_kinds is not None:
-            found = value_of(want, self._wanted_kinds, number_of)
+            found = value_of(want, self._wanted_kinds, number_of, self._element)
             if found is None or self.algebra.dtype.is_float:
                 return found
             return wrapped(int(found), self.algebra.dtype)
         values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
         return None if values is None else values[0]
+
+    def _element(self, op: str, words: list[int]) -> Term | None:
+        return None if self._gathers is None else self._gathers.element(op, words)
 
     def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
         """The values that a spec with choices on data wants, where everything in it is of the algebra's type."""
@@ -398,7 +421,7 @@ class Comparison:
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
-            elif words[0] in ("slice", "div", "rem", "mul") or self._is_computed_elsewhere(t, kinds):
+            elif words[0] in ("slice", "div", "rem", "mul", READ) or self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
@@ -484,6 +507,20 @@ def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -
     digits = _TOLD_BITS.get(dtype.name, 20)
     scale = max(abs(want), abs(found), max(map(abs, data), default=0) * Fraction(2) ** -_CANCELLED_BITS)
     return abs(want - found) > scale * Fraction(2) ** -digits
+
+
+def _near_numbers(*roots: Term) -> list[int]:
+    """Numbers of the terms and their neighbours, at which comparisons change."""
+    constants = {t.data[0] for root in roots for t in iterate_post(root) if t.op == "constant"}
+    whole = sorted(int(c) for c in constants if isfinite(c) and c == int(c))[:_FEW]
+    return sorted({n + k for n in whole for k in (-1, 0, 1)})
+
+
+def _range(dtype: DType) -> Interval:
+    """Integers that a type holds, those that floats are drawn from included."""
+    if dtype.is_float:
+        return Interval(-_WHOLE, _WHOLE)
+    return Interval(*integer_range(dtype))
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

@@ -23,7 +23,7 @@ from warploom.synth.compiled.placed import Places
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
 from warploom.synth.compiled.schedule import run_launch
-from warploom.synth.compiled.threads import Launch
+from warploom.synth.compiled.threads import GathersSeen, Launch
 from warploom.terms import Term, atom, component, pack
 
 STEP_LIMIT = 20_000_000
@@ -152,12 +152,15 @@ def run_symbolically(
     box: Box | None = None,
     has_rounds_left_out: bool = False,
     step_limit: int | None = None,
+    gathers: GathersSeen | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
 
     box: run its first block only, which stands for all blocks of the box. SplitError where they do not run alike.
     has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
+
+    gathers: which elements may be read at indices that data give; None: none.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -193,7 +196,7 @@ def run_symbolically(
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=step_limit,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
-        first_block=None if box is None else box.first,
+        first_block=None if box is None else box.first, gathers=gathers,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None

@@ -88,6 +88,8 @@ class Region:
     is_written: bool = False
     is_read_only: bool = False
     """Whether ld.global.nc read it: nobody may write it in this launch."""
+    is_gathered: bool = False
+    """Whether it was read at an index from data: nobody may write it in this launch, since any element may have been meant."""
     is_constant: bool = False
     """Whether it lies in constant memory."""
     align: int = 0

@@ -14,8 +14,16 @@ from warploom.operations import COMPARISONS
 from warploom.terms import Number, Term, iterate_post
 
 
-def value_of(root: Term, kinds: Mapping[Term, DType], number_of: Callable[[Term], Number]) -> Number | None:
-    """`root` for the elements' numbers, floats as exact rationals; None where an operator has no meaning here."""
+def value_of(
+    root: Term,
+    kinds: Mapping[Term, DType],
+    number_of: Callable[[Term], Number],
+    element_of: Callable[[str, list[int]], Term | None] | None = None,
+) -> Number | None:
+    """`root` for the elements' numbers, floats as exact rationals; None where an operator has no meaning here.
+
+    element_of: the element that a read at an index from data stands for.
+    """
     done: dict[Term, Number | None] = {}
     for term in iterate_post(root):
         if term.op == "atom" and term.data[2] > 1:
@@ -27,6 +35,12 @@ def value_of(root: Term, kinds: Mapping[Term, DType], number_of: Callable[[Term]
             done[term] = int(value) if value.denominator == 1 else value
         elif term.op in ("atom", "component"):
             done[term] = number_of(term)
+        elif term.op.startswith("read.") and element_of is not None:
+            words = [done[a] for a in term.args]
+            element = element_of(term.op, [int(w) for w in words if w is not None]) if None not in words else None
+            if element is None:
+                return None
+            done[term] = number_of(element)
         else:
             kind = kinds.get(term)
             values = [done[a] for a in term.args]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from warploom.core import f32, f64
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Float, Instruction, Integer, Name, Negation, Operand, Pair, Sum, Vector
-from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.data import Data, Indexed, Undefined, Value
 from warploom.synth.compiled.placed import Placed, placed, shifted
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.schedule import truth
@@ -118,8 +118,8 @@ class Operands:
         """`d|p` as its two parts."""
         return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, None)
 
-    def address(self, operand: Operand, index: int) -> Reader:
-        """Addresses of `[base + offset]`; known numbers only."""
+    def address(self, operand: Operand, index: int, *, of_data: bool = False) -> Reader:
+        """Addresses of `[base + offset]`: known numbers; of_data: also those of which a part depends on data."""
         if not isinstance(operand, Address) or operand.rest:
             raise self.launch.unsupported("expected an address [register + offset]", index)
         inner = self.reader(operand.base, "u64", index)
@@ -131,6 +131,9 @@ class Operands:
         def run(block: Block, lanes: Lanes) -> list[Value]:
             found: list[Value] = []
             for t, value in zip(lanes, inner(block, lanes), strict=True):
+                if of_data and is_wide and isinstance(value, Indexed):
+                    found.append(Indexed(placed(value.base + offset, value.base.of), value.offset))
+                    continue
                 if not isinstance(value, int):
                     raise self._bad_address(block, value, t, index)
                 address = (value + offset) & mask
@@ -143,8 +146,9 @@ class Operands:
         if isinstance(value, Undefined):
             message = f"expected a defined address, got one from the undefined value of {value.reason}"
             return block.fault("undefined value", message, index, thread=thread, what="access")
+        source = value.offset if isinstance(value, Indexed) else value
         return self.launch.unsupported(
-            f"expected an address that does not depend on data, got one computed from {value}", index,
+            f"expected an address that does not depend on data, got one computed from {source}", index,
             "addresses depend on data: such kernels are run on numbers (`warploom ptx run`), not proved",
         )  # fmt: skip
 

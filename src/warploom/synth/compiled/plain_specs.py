@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import Diagnostic, DType, Span, UserError, f32, scalar_of
+from warploom.core import Diagnostic, DType, Span, UnsupportedError, UserError, f32, scalar_of
 from warploom.ir import IndexConst, Kernel, Param
 from warploom.synth.compiled.execution import Argument, ArrayArgument
+from warploom.synth.compiled.gathers import Gathers, NoIndexError, NotGatheredError
 from warploom.synth.compiled.proof import Wanted
 from warploom.synth.compiled.spec_words import absolute, readable
 from warploom.synth.compiled.typed_specs import TypedSpec
-from warploom.synth.proof.specs import OutsideSketchError, call_spec
+from warploom.synth.proof.specs import OutsideSketchError, call_spec, definition
 from warploom.terms import (
     Algebra,
+    DataIndexError,
     Stored,
     SymbolicArray,
     Term,
@@ -33,6 +36,8 @@ from warploom.terms import (
     zero_array,
 )
 
+_NO_SCATTER = "data may be an index of an element that is read, `x[idx[i]]`, of a whole array that the spec does not store to"
+
 
 def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], algebra: str | None = None) -> dict[str, Wanted]:
     """Calls `spec` on symbols; what each array holds afterwards. The arguments bear the spec's parameter names.
@@ -42,7 +47,8 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     arrays: dict[str, SymbolicArray] = {}
     numbers: dict[str, Any] = {}
     types = {a.name: a.dtype for a in arguments if isinstance(a, ArrayArgument) or a.value is None}
-    stores, typed = Stored(types), TypedSpec(types)
+    gathers = Gathers({a.name: (a.dtype, a.shape) for a in arguments if isinstance(a, ArrayArgument) and a.content == "symbols"})
+    stores, typed = Stored(types), TypedSpec(types, gathers)
     for argument in arguments:
         if not isinstance(argument, ArrayArgument):
             numbers[argument.name] = atom(argument.name, ()) if argument.value is None else argument.value
@@ -50,6 +56,8 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
             arrays[argument.name] = zero_array(argument.name, argument.shape, _kept(stores, argument))
         else:
             arrays[argument.name] = symbols(argument.name, argument.shape, argument.dtype.lanes, _kept(stores, argument))
+    for array in arrays.values():
+        array.gathered = stores.gather
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
     try:
         with strict_comparisons():
@@ -63,6 +71,10 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     except OutsideSketchError as error:
         message = "expected plain Python on arrays and numbers, got a word of the sketch language"
         raise UserError(Diagnostic("SPEC_FAILED", message, fix="Write loops, indices and arithmetic only.")) from error
+    except UserError as error:
+        if isinstance(error.__cause__, DataIndexError):
+            raise UnsupportedError(replace(error.diagnostics[0], code="PTX_PROVE_UNSUPPORTED", fix=_NO_SCATTER)) from error
+        raise
     wanted: dict[str, Wanted] = {}
     used = algebra is None
     for argument in arguments:
@@ -74,11 +86,22 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
             laws = _laws(scalar, algebra)
             used = used or laws.name == algebra
             terms = as_terms(arrays[argument.name])
-            has_words = _in_words(terms, stored, argument.dtype, typed)
+            try:
+                has_words = _in_words(terms, stored, argument.dtype, typed)
+            except NoIndexError as error:
+                fix = "Correct the spec, or give the array another shape."
+                raise UserError(Diagnostic("SPEC_FAILED", str(error), definition(spec), fix)) from error
+            except NotGatheredError as error:
+                raise UnsupportedError(Diagnostic("PTX_PROVE_UNSUPPORTED", str(error), definition(spec))) from error
             kinds = typed.data.kinds if has_words else None
             wanted[argument.name] = Wanted(terms, stored, laws, kinds, frozenset(typed.data.ordered_kinds))
+    for name in sorted({name for name, _ in gathers.reads}):
+        if wanted[name].stored.any():
+            message = f"expected the spec to store nothing to {name}, which it reads at indices from data"
+            raise UnsupportedError(Diagnostic("PTX_PROVE_UNSUPPORTED", message, definition(spec)))
     for want in wanted.values():
-        want.notes.update(typed.data.notes)
+        want.notes.update(typed.data.notes, gathers.notes())
+        want.gathers = gathers
     if not used:
         algebra_for(next((scalar_of(a.dtype) for a in arguments if isinstance(a, ArrayArgument)), f32), algebra)
     return wanted

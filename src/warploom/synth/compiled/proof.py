@@ -17,6 +17,7 @@ from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
+from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.operands import WARP_NUMBER
 from warploom.synth.compiled.placed import is_about_places
 from warploom.terms import Algebra, Term, algebra_for, atom
@@ -46,7 +47,7 @@ class CompiledProof:
     """Variables whose order in memory decided something."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wanted:
     """The content that one array must have after the launch."""
 
@@ -62,6 +63,8 @@ class Wanted:
     """Types of integers in which the terms take a smaller or larger value or shift to the right."""
     notes: set[str] = field(default_factory=set[str])
     """What the domain must say of the data for which the spec has a meaning."""
+    gathers: Gathers | None = None
+    """What the spec reads at indices that data give."""
     of_some: Mapping[int, Term] | None = None
     """In place of `terms`: what the spec stores, by element, of which the run need only have stored some."""
 
@@ -116,7 +119,7 @@ def _prove_once(
     try:
         run = run_symbolically(
             program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, symbols=symbols,
-            is_alone=is_alone, order=order,
+            is_alone=is_alone, order=order, gathers=_gathers(wanted),
         )  # fmt: skip
     except FaultError as error:
         return _sure(CompiledProof("refuted", "", error.fault.message, fault=error.fault), error.assumed)
@@ -138,7 +141,7 @@ def judged(
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
-        comparison = Comparison(want.algebra, types, run.data.ordered_kinds | want.ordered_kinds)
+        comparison = Comparison(want.algebra, types, run.data.ordered_kinds | want.ordered_kinds, want.gathers)
         outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
         domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes | want.notes)]
         if outcome.verdict == "different":
@@ -152,6 +155,10 @@ def judged(
             worst = replace(worst, verdict="unchecked", reason=undefined)
         domains += sorted(comparison.notes)
     return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
+
+
+def _gathers(wanted: Mapping[str, Wanted]) -> Gathers | None:
+    return next((w.gathers for w in wanted.values() if w.gathers is not None), None)
 
 
 def _sure(refuted: CompiledProof, assumed: Collection[str]) -> CompiledProof:

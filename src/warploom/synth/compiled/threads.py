@@ -7,19 +7,20 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from warploom.core import Span
+from warploom.core import DType, Span
 from warploom.ptx import Routine, Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
+from warploom.terms import Term
 
 Lanes = list[int]
 
@@ -33,6 +34,14 @@ class RoundsSeen(Protocol):
     def arrive(self, block: Block, header: int) -> None: ...
 
     def failed(self, block: Block, error: Exception) -> int | None: ...
+
+
+class GathersSeen(Protocol):
+    """Reads at indices that data give (`gathers.py`)."""
+
+    def found(self, name: str, start: int, offset: Term, kinds: Mapping[Term, DType], size: int, count: int) -> list[Term]: ...
+
+    def dtype(self, name: str) -> DType: ...
 
 
 @dataclass(slots=True)
@@ -60,6 +69,8 @@ class Launch:
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
     rounds: RoundsSeen | None = None
     """Follows the rounds of loops; None: each is run."""
+    gathers: GathersSeen | None = None
+    """Which elements may be read at indices from data; None: none."""
     symbols: int = 0
     moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By array: bytes by which the accesses of a block lie further on than those of the block before."""

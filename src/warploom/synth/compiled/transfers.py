@@ -9,7 +9,8 @@ from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
-from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Indexed, Undefined, Value
+from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
 from warploom.synth.compiled.moving import ROUND, SplitError
 from warploom.synth.compiled.operands import Operands, Reader, width_of
@@ -24,6 +25,7 @@ _PLAIN = frozenset({
     "L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_normal", "L1::evict_unchanged", "L2::64B", "L2::128B",
     "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal", "unified",
 })  # fmt: skip
+_GATHERS = "a proof follows x[idx[i]] where the spec reads it too and nobody stores to x; run other kernels (`warploom ptx run`)"
 _WINDOWS = {"shared": SHARED_BASE, "local": LOCAL_BASE}
 
 
@@ -46,7 +48,7 @@ class Transfers:
         size = count // 8
         if space == "param":
             return self._load_parameter(instruction, index, size)
-        addresses = self.operands.address(instruction.operands[1], index)
+        addresses = self.operands.address(instruction.operands[1], index, of_data=True)
         is_constant = "nc" in instruction.modifiers
 
         def run(block: Block, lanes: Lanes) -> None:
@@ -54,6 +56,12 @@ class Transfers:
             places = addresses(block, lanes)
             self.check_all_steps(places, size * len(writers))
             for t, address in zip(lanes, places, strict=True):
+                if isinstance(address, Indexed):
+                    region, values = self._gathered(address, space, size, len(writers), index)
+                    region.is_read_only = region.is_read_only or is_constant
+                    for column, value in zip(columns, values, strict=True):
+                        column.append(value)
+                    continue
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(writers), "load", index)
                 if is_constant and region.is_written:
@@ -70,6 +78,27 @@ class Transfers:
                 writer(block, lanes, column if extension is None else [extension(v) for v in column])
 
         return run
+
+    def _gathered(self, address: Indexed, space: str, size: int, count: int, index: int) -> tuple[Region, list[Term]]:
+        """The elements at an index from data: of an array that nobody writes, where the spec reads it, too."""
+        launch, base = self.launch, address.base
+        region = launch.memory.at(base) if space in ("global", "generic", "const") else None
+        known = [(name, times) for name, times in base.of if name in launch.places.variables]
+        try:
+            if launch.gathers is None or region is None or known != [(region.name, 1)] or len(base.of) > 1:
+                raise NotGatheredError("an address that depends on data")
+            if region.is_written or region.is_constant != (space == "const"):
+                raise NotGatheredError(f"{region.name} read at an index from data and written")
+            offset = launch.data.as_int(address.offset, UNSIGNED[64])
+            terms = launch.gathers.found(region.name, int(base) - region.base, offset, launch.data.kinds, size, count)
+        except NotGatheredError as error:
+            raise launch.unsupported(
+                f"expected reads that the spec makes, at indices inside the array, got {error}", index, _GATHERS
+            ) from error
+        region.is_gathered = True
+        if size * count > region.align:
+            self._need(region, size * count, index)
+        return region, [launch.data.made(term, launch.gathers.dtype(region.name)) for term in terms]
 
     def extension(self, type_name: str, target: object) -> partial[Value] | None:
         """The function that fills a register wider than the loaded value: zeros, or the sign for .sN."""
@@ -119,6 +148,7 @@ class Transfers:
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size * len(readers), "store", index)
+                self._check_not_gathered(region, index)
                 if (reason := _only_read(region)) is not None:
                     message = f"expected a store to memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
@@ -161,6 +191,7 @@ class Transfers:
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self.place(block, t, address, space, size, "reduction", index)
+                self._check_not_gathered(region, index)
                 if (reason := _only_read(region)) is not None:
                     message = f"expected an update of memory that can be written, {reason}"
                     raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
@@ -171,6 +202,11 @@ class Transfers:
                 write(block, lanes, [old_value] * len(lanes))
 
         return run
+
+    def _check_not_gathered(self, region: Region, index: int) -> None:
+        if region.is_gathered:
+            message = f"expected no store to {region.name}, of which any element may have been read at an index from data"
+            raise self.launch.unsupported(message, index, _GATHERS)
 
     def _reduction(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
         if kind.is_float and name == "add":

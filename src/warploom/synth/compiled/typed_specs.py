@@ -12,6 +12,7 @@ from functools import partial
 from warploom.core import BY_NAME, DType, f64, scalar_of
 from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError
 from warploom.synth.compiled.data import Data, NoBitsError, Value
+from warploom.synth.compiled.gathers import Gathers
 from warploom.terms import IN_RANGE, Term, apply, component, constant, iterate_post, pack
 
 _WORDS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
@@ -22,8 +23,10 @@ _Node = tuple[Term, DType]
 class TypedSpec:
     """Translates what one spec stores. types: of arrays and symbolic numbers, by name."""
 
-    def __init__(self, types: Mapping[str, DType]) -> None:
+    def __init__(self, types: Mapping[str, DType], gathers: Gathers) -> None:
         self.data = Data()
+        self._gathers = gathers
+        gathers.kinds = self.data.kinds
         self._types = {name: scalar_of(t) for name, t in types.items()}
         self._arithmetic = Arithmetic(self.data)
         self._values: dict[_Node, Value] = {}
@@ -32,7 +35,8 @@ class TypedSpec:
     def has_words(self, root: Term) -> bool:
         """Whether integers take part."""
         return any(
-            t.op.startswith("cast.") or (t.op == "atom" and not self._types[t.data[0]].is_float) for t in iterate_post(root)
+            t.op.startswith(("cast.", "gathered.")) or (t.op == "atom" and not self._types[t.data[0]].is_float)
+            for t in iterate_post(root)
         )
 
     def term(self, root: Term, dtype: DType) -> Term:
@@ -67,6 +71,8 @@ class TypedSpec:
         match term.op.split("."):
             case ["cast", source, _]:
                 return [(term.args[0], BY_NAME[source])]
+            case ["gathered", _, *kinds]:
+                return [(a, BY_NAME[k]) for a, k in zip(term.args, kinds, strict=True)]
             case ["select", test]:
                 compared = BY_NAME[test.split()[0]]
                 return [(a, k) for a, k in zip(term.args, (compared, compared, kind, kind), strict=True)]
@@ -94,6 +100,10 @@ class TypedSpec:
         if words[0] == "cast":
             source, target = BY_NAME[words[1]], BY_NAME[words[2]]
             return self._converted(self._converted(operands[0], source, target), target, kind)
+        if words[0] == "gathered":
+            indices = [data.exactly(v, BY_NAME[k]) for v, k in zip(operands, words[2:], strict=True)]
+            own = self._gathers.dtype(words[1])
+            return self._converted(data.made(self._gathers.wanted(words[1], indices), own), own, kind)
         if words[0].startswith("select"):
             own = BY_NAME[words[1].split()[0]] if len(words) > 1 else kind
             compare = self._arithmetic.compare(_TESTS[term.op.rpartition(" ")[2]], own)

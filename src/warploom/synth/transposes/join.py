@@ -13,13 +13,11 @@ from heapq import merge
 
 import numpy as np
 
-from warploom.ir.swizzle import Cm2Linear, Composition, IntArray
-from warploom.synth.transposes.candidates import candidates
+from warploom.ir.swizzle import Composition, IntArray
+from warploom.ir.swizzle.grown import candidates, forms
 from warploom.synth.transposes.demands import Source, demands, fulfilling
-from warploom.synth.transposes.orders import cheapest_order
-from warploom.synth.transposes.peel import peel
 from warploom.synth.transposes.pivots import pivots
-from warploom.synth.transposes.problem import Tables, Transpose, permutes
+from warploom.synth.transposes.problem import Tables, Transpose
 
 EXACT_PIVOTS = 200
 """Pivots looked up among the words before the bound is given up."""
@@ -181,34 +179,13 @@ class Join:
     def _cheapest(self, table: IntArray, name: str, tables: Tables | None) -> Composition | None:
         """The cheapest composition for the step with this table; `tables` for the second step, which may undo the third before
         it switches the index."""
-        size, parameters = table.shape
         source = self._inner if tables is not None else self._outer
         number = source.find(table)
         if number is not None:
             return source.composition(number, name)
         m, n = self._problem.m, self._problem.n
-        found = [cheapest_order(composition, m, n) for composition in peel(table, name)]
-        other = "j" if name == "i" else "i"
-        rest = self._before_switch(table, tables)
-        if rest is not None:
-            switch = Cm2Linear(parameters, size)
-            inners = (cheapest_order(inner, m, n) for inner in peel(rest, other))
-            found += [Composition(other, (switch, *inner.primitives)) for inner in inners]
-        return min(found, key=self.cost, default=None)
-
-    def _before_switch(self, table: IntArray, tables: Tables | None) -> IntArray | None:
-        """W, [parameter, index], with cm2linear(parameters, size)(k = index) o W = table; None where there is none to know."""
-        size, parameters = (int(n) for n in table.shape)
-        moved = np.arange(size)[:, None] * parameters
-        rest: IntArray = (table - moved) % size
-        if parameters > size:
-            # The switch hides multiples of its modulus: W may still be what undoes the third step.
-            if tables is None:
-                return None
-            rest = np.argsort(tables.third, axis=0).T
-            if not np.array_equal((moved + rest) % size, table):
-                return None
-        return np.ascontiguousarray(rest.T) if permutes(rest) else None
+        undone = None if tables is None else np.argsort(tables.third, axis=0)
+        return min(forms(table, name, m, n, undone), key=self.cost, default=None)
 
 
 def _nameless(third: IntArray) -> bytes:

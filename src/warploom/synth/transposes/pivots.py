@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from warploom.ir.swizzle import IntArray, Window, divide_cost, scale_cost, window_cost
-from warploom.synth.transposes.alphabet import NEVER, PARAMETERS, ROT, Alphabet, identity_row, mask_rows, windows
+from warploom.ir.swizzle.grown import NEVER, PARAMETERS, ROT, Alphabet, identity_row, mask_rows, windows
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from warploom.ir.swizzle import IntArray
+from warploom.ir.swizzle.grown import permutes
 
 Kind = Literal["crc", "rcr", "sum"]
 KINDS: tuple[Kind, ...] = ("crc", "rcr", "sum")
@@ -115,8 +116,3 @@ def _placed(side: tuple[IntArray, IntArray], outer: int, inner: int) -> IntArray
     placed = np.empty((outer, inner), np.int64)
     placed[side] = np.arange(outer * inner)
     return placed
-
-
-def permutes(rows: IntArray) -> bool:
-    """Whether each row holds every number below its length once."""
-    return np.array_equal(np.sort(rows, axis=1), np.broadcast_to(np.arange(int(rows.shape[1])), rows.shape))

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ir.swizzle import Composition, IntArray, Primitive
-from warploom.synth.transposes.alphabet import PARAMETERS, alphabet
-from warploom.synth.transposes.problem import permutes
+from warploom.ir.swizzle.grown import PARAMETERS, alphabet, permutes
 
 _EVERY = 1 << 10
 """A price above that of any primitive."""

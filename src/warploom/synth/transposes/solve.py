@@ -8,7 +8,7 @@ from typing import Literal
 
 from warploom.core import Status
 from warploom.ir.swizzle import Composition
-from warploom.synth.transposes.compositions import LENGTH
+from warploom.ir.swizzle.grown import LENGTH
 from warploom.synth.transposes.join import Join
 from warploom.synth.transposes.problem import Kind, Transpose
 from warploom.synth.transposes.replay import replay

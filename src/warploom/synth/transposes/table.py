@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from warploom.ir.swizzle import Cm2Linear, Composition, Fan, Group, IntArray, Primitive, Rot
-from warploom.synth.transposes.peel import rotations
+from warploom.ir.swizzle.grown import rotations
 from warploom.synth.transposes.problem import Tables, Transpose
 
 _Chain = tuple[Primitive, ...]

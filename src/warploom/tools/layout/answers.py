@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -34,11 +33,12 @@ from warploom.layout import (
     map_of_text,
     tile,
 )
+from warploom.layout.exchange import faults as faults_of_exchange
 from warploom.machines import architecture
-from warploom.sketch import load_variables
 from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.layout.functions import function_of, is_function
 
 Taken: TypeAlias = str | Callable[..., Any]
 Given: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
@@ -122,14 +122,19 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
         raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate in JSON in {path}, got: {error}")) from error
     if isinstance(given, dict) and "certificate" in given:
         given = cast(Line, given)["certificate"]
-    if not isinstance(given, dict) or "accesses" not in given:
+    if not isinstance(given, dict) or not {"accesses", "held"} & {*cast(Certificate, given)}:
         raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate or a line that has one in {path}, got none"))
     document = cast(Certificate, given)
-    wrong = faults(document)
+    is_exchange = "held" in document
+    wrong = faults_of_exchange(document) if is_exchange else faults(document)
     if wrong:
         line = plain_line(str(path), "refused", stopwatch.read(), verdict="refuted", reason="; ".join(wrong))
         return Outcome(line, IMPOSSIBLE)
-    claims: dict[str, Any] = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
+    claims: dict[str, Any] = {name: document.get(name) for name in ("least_shuffles", "reached")}
+    if is_exchange:
+        line = plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain="every lane and element", **claims)
+        return Outcome(line, SOLVED)
+    claims = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
     claims["no_linear"] = bool(document.get("no_linear"))
     return Outcome(plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **claims), SOLVED)
 
@@ -142,13 +147,13 @@ def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:
 def _access(taken: Taken, given: Tile) -> Access:
     if not isinstance(taken, str):
         return access_of_function(_name(taken), taken, given)
-    return access_of_function(taken, _function(taken), given) if _is_function(taken) else access(taken, given)
+    return access_of_function(taken, function_of(taken), given) if is_function(taken) else access(taken, given)
 
 
 def read_map(found: Given, given: Tile) -> Map:
     """An expression, CuTe's text, Triton's bases, `FILE.py:function`, a function or an array; UserError."""
     if isinstance(found, str):
-        return map_of_function(_function(found), given) if _is_function(found) else map_of_text(found, given)
+        return map_of_function(function_of(found), given) if is_function(found) else map_of_text(found, given)
     if isinstance(found, np.ndarray):
         return map_of_array(cast("NDArray[np.integer[Any]]", found), given)
     return map_of_function(found, given)
@@ -156,20 +161,6 @@ def read_map(found: Given, given: Tile) -> Map:
 
 def _name(given: Given | Taken) -> str:
     return given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
-
-
-def _is_function(text: str) -> bool:
-    return re.fullmatch(r".+\.py:\w+", text.strip()) is not None
-
-
-def _function(text: str) -> Callable[..., Any]:
-    path, _, name = text.strip().rpartition(":")
-    variables = load_variables(path)
-    found = variables.get(name)
-    if not callable(found):
-        known = ", ".join(n for n, v in variables.items() if callable(v) and not n.startswith("_")) or "none"
-        raise UserError(Diagnostic("UNKNOWN_FUNCTION", f"expected a function {name} in {path}, which has: {known}"))
-    return found
 
 
 def _contradicted(case: str, wrong: Sequence[str], stopwatch: Stopwatch) -> Outcome:

@@ -1,4 +1,5 @@
-"""`warploom layout`, `check-layout`, `verify-certificate`: the options of the commands; `answers` does the work."""
+"""`warploom layout`, `check-layout`, `exchange`, `verify-certificate`: the options of the commands; `answers` and `exchanges` do
+the work."""
 
 from __future__ import annotations
 
@@ -8,10 +9,15 @@ from typing import cast
 import click
 
 from warploom.layout import TARGETS, Room, Target
+from warploom.layout.exchange import TARGETS as EXCHANGE_TARGETS
+from warploom.layout.exchange import VIAS, Via
+from warploom.layout.exchange import Target as ExchangeTarget
+from warploom.tools.command.files import OUTPUT_FILE
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.layout.answers import answered, checked, verified
+from warploom.tools.layout.exchanges import exchanged
 
 _ACCESS_HELP = (
     "What a warp takes at once: rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans, stmatrix, each with "
@@ -79,11 +85,64 @@ def check_layout_command(
     report(map_text, lambda stopwatch, _: checked(tile, map_text, accesses, other, arch, stopwatch), as_json=as_json, debug=debug)
 
 
+_REGISTERS_HELP = (
+    "striped, blocked, row, aos:STRIDE, soa:STRIDE, mma:m16n8k32:C:e4m3 (A, B, C, D), wgmma:m64n64:D:f32, tcgen05:m128n64:D:f32, "
+    "ldmatrix[.trans][:x4], CuTe's (lanes,items):(..), or FILE.py:function of (lane, item) or (warp, lane, register, slot)."
+)
+
+
+@click.command("exchange")
+@click.option("--from", "source", required=True, metavar="LAYOUT", help=f"What lanes hold: {_REGISTERS_HELP}")
+@click.option("--to", "destination", required=True, metavar="LAYOUT", help="What they are to hold.")
+@click.option("--lanes", type=click.IntRange(1, 32), help="Lanes that take part; default: 32, or those of a matrix fragment.")
+@click.option(
+    "--regs", type=click.IntRange(1, 256), help="Registers of a lane: one element each, or as many as fit into 32 bits."
+)
+@click.option("--bits", type=click.Choice(["4", "8", "16", "32", "64", "128"]), help="Bits of an element; default: 32.")
+@click.option(
+    "--via", type=click.Choice(VIAS), default="auto", show_default=True, help="How; auto: the fewest cycles of the model."
+)
+@click.option("--free", multiple=True, metavar="AXIS", help="An axis that may be renamed, such as the k of a product. Repeat it.")
+@click.option("--arch", metavar="sm_NN", default="sm_90", show_default=True, help="Architecture whose rates decide.")
+@click.option("--emit", "target", type=click.Choice(EXCHANGE_TARGETS), help="Language of the code; default: cuda.")
+@click.option("--out", type=OUTPUT_FILE, help="Write the code to this file.")
+@JSON_OPTION
+@DEBUG_OPTION
+@limited
+def exchange_command(
+    source: str,
+    destination: str,
+    lanes: int | None,
+    regs: int | None,
+    bits: str | None,
+    via: str,
+    free: tuple[str, ...],
+    arch: str,
+    target: str | None,
+    out: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Write the device function that brings registers from one layout to another, proved, with the least that is possible.
+
+    Shuffles, selects and byte permutations, or shared memory without padding, whatever takes fewer cycles.
+    """
+    report(
+        f"{source} to {destination}",
+        lambda stopwatch, _: exchanged(
+            source, destination, lanes=lanes, regs=regs, bits=None if bits is None else int(bits), free=free, via=cast(Via, via),
+            target=cast("ExchangeTarget | None", target), arch=arch, out=out, stopwatch=stopwatch,
+        ),
+        as_json=as_json,
+        debug=debug,
+    )  # fmt: skip
+
+
 @click.command("verify-certificate")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
 def verify_command(path: Path, as_json: bool, debug: bool) -> None:
-    """Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search."""
+    """Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search."""
     report(str(path), lambda stopwatch, _: verified(path, stopwatch), as_json=as_json, debug=debug)

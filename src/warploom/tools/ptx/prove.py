@@ -185,7 +185,18 @@ def _proved(
     proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes, symbols=symbols)
     status, shown, extra = _STATUS[proof.verdict], Line(), ()
     if proof.verdict == "refuted":
-        again = replay(program, routine.name, spec, arguments, symbols, launch, shared_bytes, proof)
+        gathers = next((w.gathers for w in wanted.values()), None)
+        again = replay(
+            program,
+            routine.name,
+            spec,
+            arguments,
+            symbols,
+            launch,
+            shared_bytes,
+            proof,
+            gathers.ranges if gathers is not None else {},
+        )
         if again.is_shown and proof.difference is not None:
             shown, extra = _replayed(again)
         elif not again.is_shown:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core import DType, UnsupportedError, UserError, scalar_of, to_numpy
+from warploom.core.intervals import Interval
 from warploom.ptx import Launch, Program, launch
 from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, Symbol, run_on_numbers
 from warploom.terms import Term, element_text
@@ -55,11 +56,13 @@ def replay(
     launched: tuple[Triple, Triple],
     shared_bytes: int,
     proof: CompiledProof,
+    ranges: Mapping[Term, Interval],
 ) -> Replay:
-    """Runs kernel and spec on the numbers of a refutation."""
+    """Runs kernel and spec on the numbers of a refutation. ranges: numbers that elements may be, where they are indices."""
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     numbers = dict(proof.difference.numbers or ()) if proof.difference is not None else {}
-    arrays, scalars = _data((*arguments, *variables), numbers)
+    inside = {t: int(r.low) for t, r in ranges.items() if t.op in ("atom", "component")}
+    arrays, scalars = _data((*arguments, *variables), inside | numbers)
     try:
         ran = _launched(program, kernel, arguments, variables, arrays, scalars, launched, shared_bytes)
     except (UserError, UnsupportedError) as error:

@@ -51,4 +51,4 @@ def _loaded(file: str, name: str | None) -> tuple[Target, ...]:
 
 
 def _is_path(text: str) -> bool:
-    return text.endswith(".py") or "/" in text
+    return text.endswith((".py", ".matrix")) or "/" in text

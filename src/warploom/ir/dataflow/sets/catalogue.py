@@ -9,7 +9,7 @@ from math import prod
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ir.dataflow.gather_set import GatherSet, Shape
-from warploom.ir.dataflow.sets import amd, avx2, fixed, hvx, permutations, selects, swizzles, xform
+from warploom.ir.dataflow.sets import amd, avx2, fixed, hvx, of_holes, permutations, selects, swizzles
 from warploom.ir.dataflow.sets.call import Call, Option, shape_text
 
 MOST_SOURCES = 1 << 25
@@ -61,11 +61,14 @@ ENTRIES: Mapping[str, Entry] = {
     "load_grid_2d": Entry(fixed.load_grid_2d, "a grid of threads, several elements each", is_fixed=True),
     **_swizzles(),
     **_conditional(),
-    "xform": Entry(xform.xform, "Swizzle Inventor's template on axis out"),
-    "row": Entry(xform.xform, "Swizzle Inventor's template on the last index"),
-    "col": Entry(xform.xform, "Swizzle Inventor's template on the first index"),
-    "gpu_swizzle_row": Entry(xform.xform, "the same as row, as Swizzleflow's listings write it"),
-    "gpu_swizzle_col": Entry(xform.xform, "the same as col, as Swizzleflow's listings write it"),
+    "xform": Entry(of_holes.xform, "Swizzle Inventor's template on axis out"),
+    "row": Entry(of_holes.xform, "Swizzle Inventor's template on the last index"),
+    "col": Entry(of_holes.xform, "Swizzle Inventor's template on the first index"),
+    "compose": Entry(of_holes.compose, "compositions of rot, fan, group, unit, xor and cm2linear on axis out"),
+    "row_compose": Entry(of_holes.compose, "compositions of rot, fan, group, unit, xor and cm2linear on the last index"),
+    "col_compose": Entry(of_holes.compose, "compositions of rot, fan, group, unit, xor and cm2linear on the first index"),
+    "gpu_swizzle_row": Entry(of_holes.xform, "the same as row, as Swizzleflow's listings write it"),
+    "gpu_swizzle_col": Entry(of_holes.xform, "the same as col, as Swizzleflow's listings write it"),
     "grouped_perms": Entry(permutations.grouped_perms, "one order for all groups of neighbours"),
     "amd_swizzles_perm": Entry(permutations.amd_swizzles_perm, "grouped_perms and XOR of lane numbers"),
     "amd_dpp": Entry(amd.amd_dpp, "AMD data-parallel primitives: quads, rows and waves of lanes"),

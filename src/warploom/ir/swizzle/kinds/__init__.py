@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from warploom.ir.kernel.nodes import Hole
 from warploom.ir.swizzle.kinds.bits import Bits, bits
 from warploom.ir.swizzle.kinds.choose import Choose, choose
+from warploom.ir.swizzle.kinds.compose import Compose, compose
 from warploom.ir.swizzle.kinds.cond import Cond, cond
 from warploom.ir.swizzle.kinds.const import Const, const
 from warploom.ir.swizzle.kinds.kind import HoleKind
 from warploom.ir.swizzle.kinds.part import Part, part
 from warploom.ir.swizzle.kinds.xform import Xform, xform
 
-KINDS: Mapping[str, HoleKind] = {kind.name: kind for kind in (Cond(), Part(), Xform(), Bits(), Const(), Choose())}
+KINDS: Mapping[str, HoleKind] = {kind.name: kind for kind in (Cond(), Part(), Xform(), Bits(), Compose(), Const(), Choose())}
 """Every kind of hole by its word."""
 
 
@@ -48,4 +49,4 @@ def _signature(kind: HoleKind) -> str:
     return ", ".join(shown)
 
 
-__all__ = ["KINDS", "HoleKind", "bits", "choose", "cond", "const", "documentation", "kind_of", "part", "xform"]
+__all__ = ["KINDS", "HoleKind", "bits", "choose", "compose", "cond", "const", "documentation", "kind_of", "part", "xform"]

@@ -15,12 +15,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir import is_power_of_two
-from warploom.ir.swizzle import (
-    Composition,
+from warploom.ir.kernel.cost import is_power_of_two
+from warploom.ir.swizzle.compositions import Composition
+from warploom.ir.swizzle.functions import IntArray
+from warploom.ir.swizzle.grown.alphabet import PARAMETERS, windows
+from warploom.ir.swizzle.primitives import (
     Core,
     Fan,
-    IntArray,
     Primitive,
     Rot,
     Window,
@@ -30,9 +31,7 @@ from warploom.ir.swizzle import (
     mask_range,
     scale_cost,
     windowed,
-)  # fmt: skip
-from warploom.synth.transposes.alphabet import PARAMETERS, windows
-from warploom.synth.transposes.problem import permutes
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -306,3 +305,8 @@ def _static_chains(known: Statics, tables: IntArray) -> Iterator[tuple[int, tupl
         inner = known.find(known.inverses[outer][tables[number]])
         if inner is not None:
             yield int(number), (*known.primitives[outer], *known.primitives[inner])
+
+
+def permutes(rows: IntArray) -> bool:
+    """Whether each row holds every number below its length once."""
+    return np.array_equal(np.sort(rows, axis=1), np.broadcast_to(np.arange(int(rows.shape[1])), rows.shape))

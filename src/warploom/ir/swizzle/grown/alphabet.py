@@ -14,9 +14,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.swizzle import (
+from warploom.ir.swizzle.functions import IntArray
+from warploom.ir.swizzle.primitives import (
     Fan,
-    IntArray,
     Primitive,
     Rot,
     Window,

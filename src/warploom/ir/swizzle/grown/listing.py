@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from warploom.ir.swizzle import IntArray
-from warploom.synth.transposes.alphabet import FAN, NEVER, ROT, XOR, Alphabet, Floats, alphabet
+from warploom.ir.swizzle.functions import IntArray
+from warploom.ir.swizzle.grown.alphabet import FAN, NEVER, ROT, XOR, Alphabet, Floats, alphabet
 
 LENGTH = 2
 _CEILING = 16

@@ -10,8 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from warploom.ir.swizzle import Cm2Linear, Composition, IntArray, Primitive, divide_cost, scale_cost
-from warploom.synth.transposes.compositions import LENGTH, Compositions, compositions
+from warploom.ir.swizzle.compositions import Composition
+from warploom.ir.swizzle.functions import IntArray
+from warploom.ir.swizzle.grown.listing import LENGTH, Compositions, compositions
+from warploom.ir.swizzle.primitives import Cm2Linear, Primitive, divide_cost, scale_cost
 
 MOST = 40_000
 """Compositions of one step: their greatest cost is chosen so."""
@@ -37,6 +39,13 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.costs)
+
+    @property
+    def lengths(self) -> IntArray:
+        """[candidates] primitives."""
+        plain = self.inner_rows < 0
+        switched = self.after.lengths[np.where(plain, 0, self.rows)] + 1 + self.before.lengths[np.maximum(self.inner_rows, 0)]
+        return np.where(plain, self.own.lengths[np.where(plain, self.rows, 0)], switched)
 
     def image(self, which: IntArray, index: IntArray, parameter: IntArray) -> IntArray:
         """[which, points]"""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from warploom.ir.swizzle import Cm2Linear, Composition, Primitive, Window, Xor, digit, mask_range
+from warploom.ir.swizzle.compositions import Composition
+from warploom.ir.swizzle.primitives import Cm2Linear, Primitive, Window, Xor, digit, mask_range
 
 _Chain = tuple[Primitive, ...]
 

@@ -47,3 +47,22 @@ def test_the_whole_template_stays_implicit() -> None:
 def test_errors(options: dict, message: str) -> None:
     with pytest.raises(UserError, match=r"BAD_OPTION\]: row: expected " + message):
         gather_set("row", options, ((4, 6),), (4, 6))
+
+
+def test_compositions_are_those_of_the_hole() -> None:
+    points = np.array([(i, k) for i, k in product(range(4), range(6))])
+    words = function_set(Hole("h", "compose", ("i", "k"), n=4), points, 2)
+    functions = words.matching(np.ones((24, 4), np.bool_))
+    assert functions is not None
+    wanted = {tuple(value * 6 + k for (_, k), value in zip(points, table, strict=True)) for table in functions.tables.tolist()}
+    assert set(check(gather_set("col_compose", {}, ((4, 6),), (4, 6)))) == wanted
+    general = {"main": 0, "second": 1, "out": 0}
+    assert set(check(gather_set("compose", general, ((4, 6),), (4, 6)))) == wanted
+    assert gather_set("col_compose", {"space": 3}, ((4, 6),), (4, 6)).members.size_bound > 10**9
+
+
+def test_axes_beyond_the_grammar_are_refused() -> None:
+    with pytest.raises(UserError, match="expected 1 to 64 as the number of indices, got 65"):
+        gather_set("row_compose", {}, ((2, 65),), (2, 65))
+    with pytest.raises(UserError, match="expected a parameter from 0 to 63, got 64"):
+        gather_set("row_compose", {}, ((65, 2),), (65, 2))

@@ -1,9 +1,9 @@
-"""Swizzle Inventor's transformation swizzle: `xform{main, second, out, n, space}`, with the shorthands `row` and `col`.
+"""Swizzle Inventor's swizzles of an axis: `xform` with the shorthands `row` and `col`; `compose`, `row_compose`, `col_compose`.
 
 The functions are those of `ir.swizzle` on the points (i, k): i on axis `main`, k on axis `second`; n defaults to the argument's
-length of `main`, the space (1, 2, or 3 = the whole template) to 3.
+length of `main`, the space to 3 for `xform` (the whole template) and to 2 for `compose` (up to two primitives; 3: up to five).
 
-Source: Swizzle Inventor, section 5.3, equations 5 to 7, and section 5.4.
+Source: Swizzle Inventor, section 5.3, equations 5 to 7, section 5.4, and section 8.
 """
 
 from __future__ import annotations
@@ -16,17 +16,30 @@ from warploom.ir.dataflow.sets.swizzles import positions_on, swizzle_axes
 from warploom.ir.kernel.nodes import Hole
 from warploom.ir.kernel.text import index_text
 from warploom.ir.swizzle import SPACES, function_set
+from warploom.ir.swizzle.kinds import kind_of
 
 
 def xform(call: Call) -> GatherSet:
+    return _of_kind(call, "xform", "full", SPACES[-1])
+
+
+def compose(call: Call) -> GatherSet:
+    return _of_kind(call, "compose", "long", 2)
+
+
+def _of_kind(call: Call, kind: str, grammar: str, default: int) -> GatherSet:
+    """The functions that a hole of a sketch may become."""
     axes = swizzle_axes(call, "n", "space")
-    n, space = call.integer("n", axes.n), call.integer("space", SPACES[-1])
+    n, space = call.integer("n", axes.n), call.integer("space", default)
     if space not in SPACES:
         raise call.bad_option(f"expected a space among {', '.join(map(str, SPACES))}, got {space}")
     if n < call.out[axes.main]:
         raise call.bad_option(f"expected n of at least {call.out[axes.main]}, the length of axis {axes.main}, got {n}")
+    hole = Hole(call.name, kind, ("i", "k"), n=n, grammar=grammar)
+    if (fault := kind_of(hole).fault(hole)) is not None:
+        raise call.bad_option(fault[0])
     point, positions = point_numbers(call.out, (axes.main, axes.second))
-    members = function_set(Hole(call.name, "xform", ("i", "k"), n=n), positions.T, space)
+    members = function_set(hole, positions.T, space)
     names = axis_names(call)
     arguments = (names[axes.main], names[axes.second])
     source = positions_on(call, axes.out, n)

@@ -1,0 +1,130 @@
+"""Compositions as sets of functions on the points (i, k) of a hole.
+
+`ShortSet` has every composition of up to two primitives, up to the greatest price at which there are `MOST` of them, and stays
+implicit: what is allowed picks them by a few points at a time. `LongSet` has besides every composition of up to five that peeling
+finds; which ones those are is known only where the values are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from warploom.ir.kernel.nodes import IndexConst, IndexExpr
+from warploom.ir.swizzle.compositions import Composition
+from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, distinct
+from warploom.ir.swizzle.grown.candidates import Candidates, candidates
+from warploom.ir.swizzle.grown.expressions import expression
+from warploom.ir.swizzle.grown.forms import forms
+from warploom.ir.swizzle.grown.listing import LENGTH
+
+MOST = 100_000
+"""Compositions of one hole: their greatest price is chosen so."""
+UNLISTED = 1 << 62
+"""Stands for the number of functions that nobody counts."""
+
+
+@lru_cache(maxsize=2)
+def _short(size: int, parameters: int) -> Candidates:
+    return candidates(size, parameters, MOST)
+
+
+@dataclass(frozen=True, eq=False)
+class ShortSet:
+    """Compositions of up to `length` primitives on indices below `size`; `place` holds the points (i, k)."""
+
+    size: int
+    place: IntArray
+    """[points, 2], i below `size` and k below `PARAMETERS`, none negative."""
+    length: int = LENGTH
+
+    @property
+    def points(self) -> int:
+        return len(self.place)
+
+    @property
+    def values(self) -> int:
+        return self.size
+
+    @property
+    def size_bound(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def parameters(self) -> int:
+        return int(self.place[:, 1].max()) + 1
+
+    @cached_property
+    def listed(self) -> Candidates:
+        return _short(self.size, self.parameters)
+
+    @cached_property
+    def _rows(self) -> IntArray:
+        return np.flatnonzero(self.listed.lengths <= self.length)
+
+    def matching(self, allowed: BoolArray) -> Functions | None:
+        freedom = allowed.sum(axis=1)
+        order: IntArray = np.argsort(freedom, kind="stable")
+        order = order[freedom[order] < self.size]
+        left, start, width = self._rows, 0, 4
+        while start < len(order) and len(left):
+            points: IntArray = order[start : start + width]
+            left = left[allowed[points, self._images(left, points)].all(axis=1)]
+            start, width = start + width, width * 4
+        if len(left) * self.points > MAX_TABLE_CELLS:
+            return None
+        tables = self._images(left, np.arange(self.points)).astype(np.int16)
+        keep = distinct(tables, self.listed.costs[left])
+        return Functions(tables[keep], self.listed.costs[left[keep]], self.expression, left[keep])
+
+    def _images(self, rows: IntArray, points: IntArray) -> IntArray:
+        """[rows, points]"""
+        chunks = np.array_split(rows, len(rows) // 4096 + 1)
+        return np.concatenate([self.listed.image(chunk, *self.place[points].T) for chunk in chunks])
+
+    def expression(self, row: int) -> IndexExpr:
+        return expression(self.listed.composition(row, "i"), self.size, self.parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class LongSet:
+    """The functions of `short`, and those that peeling takes apart where the points are all (i, k)."""
+
+    short: ShortSet
+
+    @property
+    def points(self) -> int:
+        return self.short.points
+
+    @property
+    def values(self) -> int:
+        return self.short.size
+
+    @property
+    def size_bound(self) -> int:
+        return UNLISTED
+
+    def matching(self, allowed: BoolArray) -> Functions | None:
+        short = self.short
+        freedom = allowed.sum(axis=1)
+        if (freedom == 0).any() or (self.points < short.size * short.parameters and (freedom == 1).all()):
+            return short.matching(allowed)
+        if (freedom > 1).any():
+            return None
+        values: IntArray = allowed.argmax(axis=1)
+        table = np.empty((short.size, short.parameters), np.int64)
+        table[tuple(short.place.T)] = values
+        best = self._cheapest(table)
+        if best is None:
+            return Functions(np.zeros((0, self.points), np.int16), np.zeros(0, np.int64), IndexConst, np.zeros(0, np.int64))
+        written = expression(best, *table.shape)
+        cost = best.cost(*table.shape)
+        return Functions(values[None, :].astype(np.int16), np.array([cost]), lambda row: written, np.zeros(1, np.int64))
+
+    def _cheapest(self, table: IntArray) -> Composition | None:
+        known = self.short.listed.find(table)
+        if known is not None:
+            return self.short.listed.composition(known, "i")
+        return min(forms(table, "i", *table.shape), key=lambda form: form.cost(*table.shape), default=None)

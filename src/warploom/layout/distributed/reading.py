@@ -1,0 +1,104 @@
+"""Layouts of registers as they are given: names, CuTe's text of (thread, value), functions of Python."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from operator import index
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError
+from warploom.layout import cute
+from warploom.layout.distributed.fragments import FORMS, fragment
+from warploom.layout.distributed.held import MOST, WORD_BITS, Distributed, Ints, distributed, from_items, wrong
+from warploom.layout.tiles import Tile
+
+_NAMES = f"striped, blocked, row, aos:STRIDE, soa:STRIDE, {FORMS}, CuTe's (lanes,items):(..) or FILE.py:function"
+_LANES = 32
+
+
+def needs_no_sizes(text: str) -> bool:
+    """Whether the name says by itself how many lanes and registers there are."""
+    return fragment(text) is not None
+
+
+def distributed_of_text(text: str, lanes: int, registers: int, bits: int) -> Distributed:
+    """The layout of that name; `registers` hold one element each, or as many as fit into 32 bits; UserError (REGISTERS)."""
+    found = fragment(text)
+    if found is not None:
+        return found
+    _checked(lanes, registers, bits)
+    items = registers * max(1, WORD_BITS // bits)
+    lane, item = np.arange(lanes)[:, None], np.arange(items)[None, :]
+    match = re.fullmatch(r"(striped|blocked|row|aos|soa)(?::(\d{1,5}))?", text.strip())
+    if match is None:
+        if cute.is_cute(text):
+            table = cute.read(text, Tile(lanes, items, f"b{bits}")).table.reshape(1, lanes, items)
+            return from_items(text, table, bits)
+        raise wrong(f"expected {_NAMES}", repr(text))
+    name, given = match[1], int(match[2]) if match[2] else None
+    if name in ("striped", "soa"):
+        step = lanes if given is None else given
+        elements = item * step + lane
+        least = lanes
+    else:
+        step = items if given is None else given
+        elements = lane * step + item
+        least = items
+    if name in ("striped", "blocked", "row") and given is not None:
+        raise wrong(
+            f"expected {name} without a stride", repr(text), fix=f"Write {'soa' if name == 'striped' else 'aos'}:{given}."
+        )
+    if step < least:
+        raise wrong(f"expected a stride of at least {least}, so that elements differ", repr(text))
+    return from_items(text, elements[None], bits)
+
+
+def distributed_of_function(
+    name: str, function: Callable[..., Any], lanes: int, registers: int, bits: int, warps: int = 1
+) -> Distributed:
+    """Of `function(lane, item)` or `function(warp, lane, register, slot)`, which gives an element or None; UserError."""
+    _checked(lanes, registers, bits)
+    slots = max(1, WORD_BITS // bits)
+    count = len(inspect.signature(function).parameters)
+    if count not in (2, 4):
+        raise wrong(f"expected {name} to take (lane, item) or (warp, lane, register, slot)", f"{count} parameters")
+    table = np.empty((warps, lanes, registers, slots), dtype=np.int64)
+    for warp, lane, register, slot in np.ndindex(*table.shape):
+        places = (lane, register * slots + slot) if count == 2 else (warp, lane, register, slot)
+        try:
+            found: object = function(*places)
+        except Exception as error:
+            text = f"expected an element for {places} from {name}, got {type(error).__name__}: {error}"
+            raise UserError(Diagnostic("FUNCTION_FAILED", text)) from error
+        if found is None:
+            found = -1
+        if not hasattr(found, "__index__") or not -1 <= (element := index(cast(SupportsIndex, found))) < MOST:
+            raise wrong(f"expected an element from 0 to {MOST - 1} or None for {places} from {name}", repr(found))
+        table[warp, lane, register, slot] = element
+    return distributed(name, table, bits)
+
+
+def distributed_of_array(elements: NDArray[np.integer[Any]], bits: int) -> Distributed:
+    """Elements [lanes, items] or [warps, lanes, registers, slots]; -1 for none; UserError."""
+    if not np.issubdtype(elements.dtype, np.integer) or elements.ndim not in (2, 4):
+        raise wrong(
+            "expected integers [lanes, items] or [warps, lanes, registers, slots]", f"{elements.dtype} {list(elements.shape)}"
+        )
+    table: Ints = elements.astype(np.int64)
+    if not 1 <= table.shape[0 if table.ndim == 2 else 1] <= _LANES:
+        raise wrong("expected 1 to 32 lanes", str(list(table.shape)))
+    return from_items("array", table[None], bits) if table.ndim == 2 else distributed("array", table, bits)
+
+
+def _checked(lanes: int, registers: int, bits: int) -> None:
+    if not 1 <= lanes <= _LANES:
+        raise wrong("expected 1 to 32 lanes", str(lanes))
+    if not 1 <= registers <= 256:
+        raise wrong("expected 1 to 256 registers", str(registers))
+    if bits not in (4, 8, 16, 32, 64, 128):
+        raise wrong("expected elements of 4, 8, 16, 32, 64 or 128 bits", str(bits))

@@ -1,0 +1,220 @@
+"""The cheapest exchange: programs of all ways are written, run on symbols and counted; what no other betters is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError
+from warploom.layout.distributed import WORD_BITS, Distributed
+from warploom.layout.distributed.held import Ints
+from warploom.layout.exchange import shared, shuffles, slots
+from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
+from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
+from warploom.layout.exchange.renaming import Renaming, renamed
+from warploom.layout.exchange.replay import FaultError, Replay
+from warploom.machines import WARP_LANES, Architecture, architecture
+
+Via: TypeAlias = Literal["auto", "shuffle", "shared", "load", "tma"]
+VIAS: tuple[Via, ...] = get_args(Via)
+SELECT_LANES = 64
+"""Lanes of SEL, PRMT and LOP3 per cycle and multiprocessor, on every architecture of the table. Source: CUDA C++ Programming
+Guide, throughput of native arithmetic instructions (compare, minimum, shift)."""
+_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A program that was run on symbols, and what it takes by warp of 32 lanes."""
+
+    program: Program
+    text: str
+    via: Via
+    shuffles: int
+    selects: int
+    permutes: int
+    wavefronts: int
+    cycles: float
+    """The larger of what the crossbar and what the arithmetic pipe take."""
+
+    @property
+    def cost(self) -> tuple[float, int, int]:
+        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes
+
+    def betters(self, other: Candidate) -> bool:
+        mine = (self.shuffles, self.selects + self.permutes, self.wavefronts)
+        others = (other.shuffles, other.selects + other.permutes, other.wavefronts)
+        return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """The answer, with its bounds."""
+
+    src: Distributed
+    dst: Distributed
+    """With free axes renamed."""
+    chosen: Candidate
+    pareto: tuple[Candidate, ...]
+    least: Least | None
+    """None if elements move between warps, which no shuffle does."""
+    moves: tuple[tuple[Move, int], ...]
+    """Words that change lanes, with the number of their shuffle; as many as the least if that is reached."""
+    least_wavefronts: int
+    renamings: tuple[Renaming, ...]
+    why: str
+
+
+def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: Via = "auto", arch: str = "sm_90") -> Exchange:
+    """The cheapest proved program; UserError where the layouts do not fit or no such program exists."""
+    machine = architecture(arch)
+    renamings: list[Renaming] = []
+    for axis in free:
+        dst, found = renamed(src, dst, axis)
+        renamings.append(found)
+    same_elements(src, dst)
+    crosses = crosses_warps(src, dst)
+    bound = None if crosses else least(src, dst)
+    held, wanted = as_bytes(src), as_bytes(dst)
+    programs = _programs(held, wanted, src, dst, crosses=crosses)
+    candidates = [_proved(program, held, wanted, machine) for program in programs]
+    of_way = [c for c in candidates if via in ("auto", c.via)]
+    if not of_way:
+        reason = _refusal(via, src, crosses=crosses)
+        raise UserError(Diagnostic("EXCHANGE", reason))
+    chosen = min(of_way, key=lambda c: c.cost)
+    moves = [] if crosses else word_moves(*((src.parts(), dst.parts()) if src.bits >= WORD_BITS else (held, wanted)))
+    pareto = _undominated(candidates)
+    words = _words(held, wanted)
+    return Exchange(
+        src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
+        shared.least_wavefronts(*words) if words is not None else _least_wavefronts(held, wanted), tuple(renamings),
+        _why(chosen, candidates, via),
+    )  # fmt: skip
+
+
+def as_bytes(given: Distributed) -> Ints:
+    """[threads, words, 4]: numbers of bytes. Elements of 4 bits must move in pairs; UserError (EXCHANGE)."""
+    parts = given.parts()
+    if given.bits >= WORD_BITS:
+        parts = np.where(parts < 0, -1, parts * _BYTES)
+        return np.where(parts < 0, -1, parts + np.arange(_BYTES))
+    if given.bits == 4:
+        low, high = parts[..., 0::2], parts[..., 1::2]
+        if ((low < 0) != (high < 0)).any() or (low % 2)[low >= 0].any() or (high != low + 1)[low >= 0].any():
+            raise UserError(
+                Diagnostic("EXCHANGE", f"expected elements of 4 bits that stay in pairs 2 i, 2 i + 1, got others in {given.name}")
+            )
+        return np.where(low < 0, -1, low // 2)
+    each = given.bits // 8
+    found = np.where(parts[..., None] < 0, -1, parts[..., None] * each + np.arange(each))
+    return found.reshape(*parts.shape[:2], _BYTES)
+
+
+def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
+    """Numbers of words, where all bytes of wanted words stand in held words in that order."""
+    whole = (held % _BYTES == np.arange(_BYTES)).all() and (held == held[..., :1] + np.arange(_BYTES)).all()
+    known: dict[tuple[int, ...], int] = {}
+    if not whole:
+        for word in held.reshape(-1, _BYTES).tolist():
+            known.setdefault(tuple(word), len(known))
+
+    def number(word: list[int]) -> int | None:
+        if all(byte < 0 for byte in word):
+            return -1
+        if not known:
+            return word[0] // _BYTES if word == list(range(word[0], word[0] + _BYTES)) and word[0] % _BYTES == 0 else None
+        return known.get(tuple(word))
+
+    tables: list[Ints] = []
+    for table in (held, wanted):
+        numbers = [number(word) for word in table.reshape(-1, _BYTES).tolist()]
+        if any(n is None for n in numbers):
+            return None
+        tables.append(np.array(numbers, dtype=np.int64).reshape(table.shape[:2]))
+    return tables[0], tables[1]
+
+
+def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> list[Program]:
+    lanes = src.lanes
+
+    def of_words(one: Ints, two: Ints, group: int) -> list[Program]:
+        found = [] if crosses else list(shuffles.programs(one, two, group))
+        through = shared.through_shared(one, two, group)
+        return found + ([through] if through is not None else [])
+
+    words = _words(held, wanted)
+    parts = src.bits // WORD_BITS
+    if words is not None and parts > 1:
+        one, two = (given.elements.reshape(len(held), -1) for given in (src, dst))
+        whole = [] if crosses else [widened(program, parts) for program in shuffles.programs(one, two, lanes)]
+        through = shared.through_shared(*words, lanes)
+        return whole + ([through] if through is not None else [])
+    if words is not None:
+        return of_words(*words, lanes)
+    return list(slots.programs(held, wanted, lanes, of_words, crosses=crosses))
+
+
+def _least_wavefronts(held: Ints, wanted: Ints) -> int:
+    """Of bytes: what goes through shared memory once must be stored and loaded, 128 bytes at a time."""
+    bytes_wanted = len(np.intersect1d(held, wanted[wanted >= 0]))
+    loads = sum(
+        -(-len(np.unique(w[w >= 0])) // (WARP_LANES * _BYTES)) for w in (wanted[i : i + 32] for i in range(0, len(wanted), 32))
+    )
+    return -(-bytes_wanted // (WARP_LANES * _BYTES)) + loads
+
+
+def _proved(program: Program, held: Ints, wanted: Ints, machine: Architecture) -> Candidate:
+    """Runs the printed text on the bytes; whatever differs is a bug of Warploom."""
+    text = cuda(program)
+    run = Replay(program.threads, held, program.shared_words)
+    try:
+        run.run(text)
+        for word in range(wanted.shape[1]):
+            goal = wanted[:, word]
+            if (goal >= 0).any() and ((run.outputs[word] != goal) & (goal >= 0)).any():
+                raise FaultError(f"out[{word}] holds other bytes")
+    except (FaultError, KeyError) as error:
+        raise AssertionError(f"the program {program.name} does not do the exchange: {error}\n{text}") from error
+    warps = -(-program.threads // WARP_LANES)
+    wavefronts = run.store_wavefronts + run.load_wavefronts
+    counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
+    crossbar = warps * counts[0] * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
+    arithmetic = warps * (counts[1] + counts[2]) * WARP_LANES / SELECT_LANES
+    via: Via = "shared" if program.shared_words else "shuffle"
+    return Candidate(program, text, via, counts[0], counts[1], counts[2], wavefronts, max(crossbar, arithmetic))
+
+
+def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    kept: list[Candidate] = []
+    seen: set[tuple[int, ...]] = set()
+    for candidate in sorted(candidates, key=lambda c: (c.wavefronts, c.shuffles, c.selects + c.permutes)):
+        key = (candidate.shuffles, candidate.selects + candidate.permutes, candidate.wavefronts)
+        if key not in seen and not any(other.betters(candidate) for other in candidates):
+            seen.add(key)
+            kept.append(candidate)
+    return tuple(kept)
+
+
+def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
+    if via != "auto":
+        return f"{via} was asked for"
+    ways: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if candidate.via not in ways or candidate.cost < ways[candidate.via].cost:
+            ways[candidate.via] = candidate
+    told = [f"{way} {c.cycles:g} cycles" for way, c in sorted(ways.items(), key=lambda item: item[1].cost)]
+    return "; ".join(told) + (" (crossbar or arithmetic, whatever is longer)" if len(told) > 1 else "")
+
+
+def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
+    if via == "shuffle" and crosses:
+        return "expected an exchange within warps for shuffles, got one between warps"
+    if via == "shared" and not src.lanes & (src.lanes - 1):
+        return "expected words that stay together after swaps of bits for shared memory, got bytes that move one by one"
+    if via == "shared":
+        return f"expected lanes that are a power of two for shared memory, got {src.lanes}"
+    return f"expected a way that this exchange can go, got {via}"

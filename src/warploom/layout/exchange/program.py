@@ -1,0 +1,205 @@
+"""Programs that move words between registers and lanes, instruction by instruction, and their text in CUDA C++.
+
+Expressions are texts in `lane` (the number of the thread) and in names given before, as `layout.expressions` reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from warploom.ctext import BARRIER, SHUFFLES
+from warploom.layout import expressions
+
+VECTORS = {1: "unsigned", 2: "uint2", 4: "uint4"}
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`name` stands for an expression from here on."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """`name` holds where the expression is not 0."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    name: str
+    flag: str
+    yes: str
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """Reads `value` of the lane that the expression names, modulo the lanes of a group."""
+
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """PRMT: byte i is byte `selector >> 4 i & 7` of the eight of `low`, `high`."""
+
+    name: str
+    low: str
+    high: str
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Words side by side into shared memory; the address counts words."""
+
+    address: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    names: tuple[str, ...]
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meet:
+    """All threads of the exchange wait for each other's stores."""
+
+
+Operation: TypeAlias = Index | Flag | Select | Shuffle | Permute | Store | Load | Meet
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One exchange. Inputs are called in[0], in[1], ..."""
+
+    name: str
+    threads: int
+    lanes: int
+    """Threads of a group, which shuffles do not leave."""
+    inputs: int
+    operations: tuple[Operation, ...]
+    outputs: tuple[str, ...]
+    """What each word of the destination is; empty for a word that holds nothing."""
+    shared_words: int = 0
+
+    def count(self, kind: type) -> int:
+        return sum(isinstance(operation, kind) for operation in self.operations)
+
+
+def widened(program: Program, parts: int) -> Program:
+    """The program on elements of several words, each of which moves as the element does."""
+    operations: list[Operation] = []
+    for operation in program.operations:
+        match operation:
+            case Select(name, flag, yes, no):
+                operations += [Select(f"{name}_{p}", flag, part(yes, p, parts), part(no, p, parts)) for p in range(parts)]
+            case Shuffle(name, value, source):
+                operations += [Shuffle(f"{name}_{p}", part(value, p, parts), source) for p in range(parts)]
+            case _:
+                operations.append(operation)
+    outputs = tuple(part(value, p, parts) for value in program.outputs for p in range(parts))
+    return Program(program.name, program.threads, program.lanes, program.inputs * parts, tuple(operations), outputs)
+
+
+def part(value: str, number: int, parts: int) -> str:
+    """One word of a value, whose inputs lie one after the other."""
+    match = re.fullmatch(r"in\[(\d+)\]", value)
+    if match is not None:
+        return f"in[{int(match[1]) * parts + number}]"
+    return f"{value}_{number}" if value else ""
+
+
+def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[str, str]) -> Operation:
+    """The operation with other names of values and flags, and of indices within expressions."""
+
+    def text(expression: str) -> str:
+        return re.sub(r"[a-z]\w*", lambda match: indices.get(match[0], match[0]), expression)
+
+    match operation:
+        case Index(name, expression):
+            return Index(indices[name], text(expression))
+        case Flag(name, expression):
+            return Flag(values[name], text(expression))
+        case Select(name, flag, yes, no):
+            return Select(values[name], values[flag], values.get(yes, yes), values.get(no, no))
+        case Shuffle(name, value, source):
+            return Shuffle(values[name], values.get(value, value), text(source))
+        case Permute(name, low, high, selector):
+            return Permute(values[name], values.get(low, low), values.get(high, high), text(selector))
+        case Store(address, stored):
+            return Store(text(address), tuple(values.get(value, value) for value in stored))
+        case Load(names, address):
+            return Load(tuple(values[name] for name in names), text(address))
+        case Meet():
+            return operation
+
+
+def cuda(program: Program, name: str = "exchange") -> str:
+    """A device function on registers `in` and `out`, one statement a line."""
+    threads = program.threads
+    parameters = f"const unsigned (&in)[{program.inputs}], unsigned (&out)[{len(program.outputs)}]"
+    if program.shared_words:
+        parameters += ", unsigned* shared"
+    body = [f"const unsigned lane = threadIdx.x & {rounded(threads) - 1};"] if _reads_lane(program) else []
+    for operation in program.operations:
+        body += _statements(operation, program)
+    body += [f"out[{i}] = {value};" for i, value in enumerate(program.outputs) if value]
+    lines = "".join(f"    {line}\n" for line in body)
+    return f"__device__ __forceinline__ void {name}({parameters}) {{\n{lines}}}\n"
+
+
+def rounded(threads: int) -> int:
+    """The power of two that threads are numbered by."""
+    return 1 << (threads - 1).bit_length() if threads > 32 or not threads & (threads - 1) else 32
+
+
+def _reads_lane(program: Program) -> bool:
+    texts = (getattr(o, field, "") for o in program.operations for field in ("expression", "source", "selector", "address"))
+    return any("lane" in text for text in texts)
+
+
+def _statements(operation: Operation, program: Program) -> Iterator[str]:
+    match operation:
+        case Index(name, expression):
+            yield f"const unsigned {name} = {printed(expression)};"
+        case Flag(name, expression):
+            yield f"const bool {name} = ({printed(expression)}) != 0;"
+        case Select(name, flag, yes, no):
+            yield f"const unsigned {name} = {flag} ? {yes} : {no};"
+        case Shuffle(name, value, source):
+            width = "" if program.lanes & (program.lanes - 1) or program.lanes == 32 else f", {program.lanes}"
+            yield f"const unsigned {name} = {SHUFFLES['idx']}(0xffffffffu, {value}, {printed(source)}{width});"
+        case Permute(name, low, high, selector):
+            yield f"const unsigned {name} = __byte_perm({low}, {high}, {printed(selector)});"
+        case Store(address, (value,)):
+            yield f"shared[{printed(address)}] = {value};"
+        case Store(address, values):
+            kind = VECTORS[len(values)]
+            yield f"*reinterpret_cast<{kind}*>(&shared[{printed(address)}]) = make_{kind}({', '.join(values)});"
+        case Load((name,), address):
+            yield f"const unsigned {name} = shared[{printed(address)}];"
+        case Load(names, address):
+            kind, whole = VECTORS[len(names)], f"{names[0]}_{len(names)}"
+            yield f"const {kind} {whole} = *reinterpret_cast<const {kind}*>(&shared[{printed(address)}]);"
+            for name, part in zip(names, "xyzw", strict=False):
+                yield f"const unsigned {name} = {whole}.{part};"
+        case Meet():
+            yield BARRIER if program.threads > 32 else "__syncwarp();"
+
+
+def printed(expression: str) -> str:
+    """The expression in C."""
+    return expressions.as_text(expressions.parse(expression, names=expressions.names_in(expression)), "cuda")

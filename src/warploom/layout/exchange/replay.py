@@ -1,0 +1,228 @@
+"""Runs the printed text of an exchange on symbols: what each word of each thread is made of at the end.
+
+It reads the text alone, and computes indices as C does, on 32-bit words. Values are only moved, so what happens to these symbols
+happens to all values. A statement of another form, a word that was never written and a race are faults.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.machines import wavefronts
+
+Bytes = NDArray[np.int64]
+"""[threads, bytes of a word]; each is a number of a symbol, or -1 for what is not defined."""
+_Words = NDArray[np.int64]
+
+BYTES = 4
+_WORD = (1 << 32) - 1
+_STATEMENTS = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("flag", r"const bool (\w+) = \((.*)\) != 0"),
+        ("select", r"const unsigned (\w+) = (\w+) \? ([\w\[\]]+) : ([\w\[\]]+)"),
+        ("shuffle", r"const unsigned (\w+) = __shfl_sync\(0xffffffffu, ([\w\[\]]+), (.*?)(?:, (\d+))?\)"),
+        ("permute", r"const unsigned (\w+) = __byte_perm\(([\w\[\]]+), ([\w\[\]]+), (.*)\)"),
+        ("load", r"const unsigned (\w+) = shared\[(.*)\]"),
+        ("part", r"const unsigned (\w+) = (\w+)\.([xyzw])"),
+        ("loads", r"const uint([24]) (\w+) = \*reinterpret_cast<const uint\1\*>\(&shared\[(.*)\]\)"),
+        ("store", r"shared\[(.*)\] = ([\w\[\]]+)"),
+        ("stores", r"\*reinterpret_cast<uint([24])\*>\(&shared\[(.*)\]\) = make_uint\1\((.*)\)"),
+        ("meet", r"(__syncwarp|__syncthreads)\(\)"),
+        ("out", r"out\[(\d+)\] = ([\w\[\]]+)"),
+        ("index", r"const unsigned (\w+) = (.*)"),
+    )
+)
+
+
+class FaultError(Exception):
+    """What the text does that an exchange must not do."""
+
+
+@dataclass(slots=True)
+class Replay:
+    """One run. `inputs` [threads, words, bytes] are the symbols; `outputs` by number of word; counts of instructions."""
+
+    threads: int
+    inputs: Bytes
+    shared_words: int
+    outputs: dict[int, Bytes] = field(default_factory=dict[int, Bytes])
+    stores: int = 0
+    loads: int = 0
+    store_wavefronts: int = 0
+    load_wavefronts: int = 0
+    _names: dict[str, _Words] = field(default_factory=dict[str, _Words])
+    _words: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
+    _wide: dict[str, list[Bytes]] = field(default_factory=dict[str, list[Bytes]])
+    _memory: Bytes = field(default_factory=lambda: np.zeros((0, BYTES), dtype=np.int64))
+    _written: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Words that were written since the threads met."""
+    _read: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    def run(self, text: str) -> None:
+        """Faults are raised."""
+        self._memory = np.full((self.shared_words, BYTES), -1, dtype=np.int64)
+        self._written, self._read = np.zeros(self.shared_words, dtype=np.bool_), np.zeros(self.shared_words, dtype=np.bool_)
+        self._names["threadIdx"] = np.arange(self.threads)
+        head, *lines = text.strip().split("\n")
+        if not re.fullmatch(r"__device__ __forceinline__ void \w+\(.*\) \{", head) or lines.pop() != "}":
+            raise FaultError(f"a device function was expected: {head}")
+        for line in lines:
+            statement = line.strip()
+            for kind, pattern in _STATEMENTS:
+                match = pattern.fullmatch(statement.removesuffix(";"))
+                if match is not None and statement.endswith(";"):
+                    getattr(self, f"_{kind}")(*match.groups())
+                    break
+            else:
+                raise FaultError(f"a statement that no exchange has: {statement}")
+
+    def _index(self, name: str, expression: str) -> None:
+        self._names[name] = self._number(expression)
+
+    def _flag(self, name: str, expression: str) -> None:
+        self._names[name] = (self._number(expression) != 0).astype(np.int64)
+
+    def _select(self, name: str, flag: str, yes: str, no: str) -> None:
+        if flag not in self._names:
+            raise FaultError(f"no condition {flag}")
+        self._words[name] = np.where(self._names[flag][:, None] != 0, self._value(yes), self._value(no))
+
+    def _shuffle(self, name: str, value: str, source: str, width: str | None) -> None:
+        group = int(width or 32)
+        thread = np.arange(self.threads)
+        reads = thread // group * group + self._number(source) % group
+        taken = self._value(value)[np.minimum(reads, self.threads - 1)]
+        taken[reads >= self.threads] = -1
+        self._words[name] = taken
+
+    def _permute(self, name: str, low: str, high: str, selector: str) -> None:
+        both = np.concatenate([self._value(low), self._value(high)], axis=1)
+        numbers = self._number(selector)
+        if (numbers >> 16).any() or (numbers & 0x8888).any():
+            raise FaultError(f"a selector that repeats a sign or is too large: {selector}")
+        places = np.stack([numbers >> 4 * i & 7 for i in range(BYTES)], axis=1)
+        self._words[name] = np.take_along_axis(both, places, axis=1)
+
+    def _store(self, address: str, value: str) -> None:
+        self._put(self._number(address), [self._value(value)])
+
+    def _stores(self, count: str, address: str, values: str) -> None:
+        words = [self._value(value) for value in values.split(", ")]
+        if len(words) != int(count):
+            raise FaultError(f"{count} words were expected: {values}")
+        self._put(self._number(address), words)
+
+    def _load(self, name: str, address: str) -> None:
+        (self._words[name],) = self._get(self._number(address), 1)
+
+    def _loads(self, count: str, name: str, address: str) -> None:
+        self._wide[name] = self._get(self._number(address), int(count))
+
+    def _part(self, name: str, whole: str, component: str) -> None:
+        parts = self._wide.get(whole, [])
+        if "xyzw".index(component) >= len(parts):
+            raise FaultError(f"no {component} in {whole}")
+        self._words[name] = parts["xyzw".index(component)]
+
+    def _meet(self, kind: str) -> None:
+        if kind == "__syncwarp" and self.threads > 32:
+            raise FaultError("threads of several warps meet in __syncwarp")
+        self._written[:] = False
+        self._read[:] = False
+
+    def _out(self, number: str, value: str) -> None:
+        self.outputs[int(number)] = self._value(value)
+
+    def _put(self, address: _Words, words: list[Bytes]) -> None:
+        places = self._places(address, len(words))
+        if len(np.unique(places)) != places.size or self._written[places].any() or self._read[places].any():
+            raise FaultError("a word of shared memory is written twice, or read by others, before the threads meet")
+        for column, word in enumerate(words):
+            self._memory[places[:, column]] = word
+        self._written[places] = True
+        self.stores += 1
+        self.store_wavefronts += self._wavefronts(address, len(words))
+
+    def _get(self, address: _Words, count: int) -> list[Bytes]:
+        places = self._places(address, count)
+        if self._written[places].any():
+            raise FaultError("a word of shared memory is read before the threads meet")
+        self._read[places] = True
+        self.loads += 1
+        self.load_wavefronts += self._wavefronts(address, count)
+        return [self._memory[places[:, column]] for column in range(count)]
+
+    def _places(self, address: _Words, count: int) -> _Words:
+        if (address % count).any() or (address + count > self.shared_words).any():
+            raise FaultError(f"an address that is not aligned to {count} words or not below {self.shared_words}")
+        return address[:, None] + np.arange(count)
+
+    def _wavefronts(self, address: _Words, count: int) -> int:
+        padded = np.zeros(-(-self.threads // 32) * 32, dtype=np.int64)
+        padded[: self.threads] = address * 4
+        active = np.arange(len(padded)) < self.threads
+        return wavefronts(padded.reshape(-1, 32), active.reshape(-1, 32), 4 * count)
+
+    def _value(self, text: str) -> Bytes:
+        match = re.fullmatch(r"in\[(\d+)\]", text)
+        if match is not None and int(match[1]) < self.inputs.shape[1]:
+            return self.inputs[:, int(match[1])]
+        if text not in self._words:
+            raise FaultError(f"no word {text}")
+        return self._words[text]
+
+    def _number(self, text: str) -> _Words:
+        """The value of an index by thread, as C computes it on unsigned words."""
+        condition = re.fullmatch(r"(.*) ([<>]) (\d+) \? (.*) : (.*)", text.strip())
+        if condition is not None:
+            test, sign, edge, yes, no = condition.groups()
+            left = self._number(test)
+            return np.where(left < int(edge) if sign == "<" else left > int(edge), self._number(yes), self._number(no))
+        try:
+            found = self._evaluated(ast.parse(text.strip().replace("threadIdx.x", "threadIdx"), mode="eval").body)
+        except SyntaxError as error:
+            raise FaultError(f"no index: {text}") from error
+        return np.broadcast_to(found, self.threads)
+
+    def _evaluated(self, node: ast.expr) -> _Words:
+        match node:
+            case ast.Constant(value=int(value)):
+                return np.asarray(value, dtype=np.int64)
+            case ast.Name(id=name) if name in self._names:
+                return self._names[name]
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return ~self._evaluated(operand) & _WORD
+            case ast.BinOp(left=left, op=operator, right=right):
+                return self._combined(operator, self._evaluated(left), self._evaluated(right))
+            case _:
+                raise FaultError(f"no index: {ast.unparse(node)}")
+
+    @staticmethod
+    def _combined(operator: ast.operator, one: _Words, two: _Words) -> _Words:
+        match operator:
+            case ast.Add():
+                return one + two & _WORD
+            case ast.Sub():
+                return one - two & _WORD
+            case ast.Mult():
+                return one * two & _WORD
+            case ast.BitAnd():
+                return one & two
+            case ast.BitXor():
+                return one ^ two
+            case ast.BitOr():
+                return one | two
+            case ast.LShift() if (two < 32).all():
+                return one << two & _WORD
+            case ast.RShift() if (two < 32).all():
+                return one >> two
+            case ast.Mod() if (two > 0).all():
+                return one % two
+            case _:
+                raise FaultError("an operator or a divisor that no index has")

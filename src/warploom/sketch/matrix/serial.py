@@ -1,0 +1,201 @@
+"""Expressions of matrix programs in Python, and the specification, which is sequential and runs on symbols."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Mapping, Sequence
+
+from warploom.sketch.matrix.parse import wrong
+from warploom.sketch.matrix.tree import (
+    Accumulate,
+    Assign,
+    Binary,
+    Call,
+    Declared,
+    Element,
+    Expr,
+    For,
+    Function,
+    Hole,
+    If,
+    Items,
+    Name,
+    Number,
+    Return,
+    Select,
+    Statement,
+    Unary,
+)
+
+_CONDITIONS = {"&&": "and", "||": "or"}
+MAX_ELEMENTS = 1 << 16
+
+
+def number(value: Expr, known: Mapping[str, int]) -> int:
+    """A whole number that is known before the run."""
+    match value:
+        case Number(text=text) if text.isdigit() and len(text) < 10:
+            return int(text)
+        case Name(text=text) if text in known:
+            return known[text]
+        case Unary(sign="-", operand=operand):
+            return -number(operand, known)
+        case Binary(sign="+", left=left, right=right):
+            return number(left, known) + number(right, known)
+        case Binary(sign="-", left=left, right=right):
+            return number(left, known) - number(right, known)
+        case Binary(sign="*", left=left, right=right):
+            return number(left, known) * number(right, known)
+        case Binary(sign="/", left=left, right=right) if number(right, known) > 0:
+            return number(left, known) // number(right, known)
+        case _:
+            return wrong(value.span, "expected a whole number that is known here", "Declare it: int n = 4;")
+
+
+def shape_of(one: Declared, known: Mapping[str, int]) -> tuple[int, ...]:
+    found: list[int] = []
+    for extent in one.extents:
+        if extent is None:
+            wrong(one.name.span, f"expected extents of {one.name.text}, got empty brackets", "Write the sizes of all matrices.")
+        found.append(number(extent, known))
+    total = 1
+    for extent in found:
+        total *= extent
+    if not all(e > 0 for e in found) or total > MAX_ELEMENTS:
+        wrong(one.name.span, f"expected 1 to {MAX_ELEMENTS} elements of {one.name.text}, got {total}", "Correct its extents.")
+    return tuple(found)
+
+
+def safe(name: Name) -> str:
+    """The name in Python."""
+    return f"{name.text}_" if keyword.iskeyword(name.text) or name.text in ("np", "wl", "range") else name.text
+
+
+def statements(body: Sequence[Statement]) -> Iterator[Statement]:
+    for statement in body:
+        yield statement
+        match statement:
+            case For(body=inner):
+                yield from statements(inner)
+            case If(body=inner, other=other):
+                yield from statements((*inner, *other))
+            case _:
+                pass
+
+
+def parts_of(value: Expr) -> Iterator[Expr]:
+    yield value
+    inner: tuple[Expr, ...] = ()
+    match value:
+        case Unary(operand=operand):
+            inner = (operand,)
+        case Binary(left=left, right=right):
+            inner = (left, right)
+        case Select(test=test, then=then, other=other):
+            inner = (test, then, other)
+        case Element(indices=indices):
+            inner = indices
+        case Hole(arguments=arguments) | Call(arguments=arguments):
+            inner = arguments
+        case Items(parts=parts):
+            inner = parts
+        case Name() | Number():
+            pass
+    for part in inner:
+        yield from parts_of(part)
+
+
+def values_of(statement: Statement) -> tuple[Expr, ...]:
+    """Expressions of a statement itself, not of those in it."""
+    match statement:
+        case Declared(value=value):
+            return () if value is None else (value,)
+        case Assign(target=target, value=value):
+            return target, value
+        case For(start=start, stop=stop, step=step):
+            return start, stop, step
+        case If(test=test):
+            return (test,)
+        case Return(value=value):
+            return (value,)
+        case Accumulate(target=target, operands=operands, when=when):
+            return (target, *operands, *(() if when is None else (when,)))
+
+
+class Printer:
+    """Expressions in Python."""
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self.numbers = dict(numbers)
+        self.data: set[str] = set()
+        """Scalars that hold data."""
+
+    def is_data(self, value: Expr) -> bool:
+        return any(isinstance(p, Element) or (isinstance(p, Name) and p.text in self.data) for p in parts_of(value))
+
+    def text(self, value: Expr) -> str:
+        match value:
+            case Number(text=text):
+                return text
+            case Name(text="true" | "false" as text):
+                return text.capitalize()
+            case Name():
+                return safe(value)
+            case Unary(sign=sign, operand=operand):
+                return f"({'not ' if sign == '!' else '-'}{self.text(operand)})"
+            case Binary(sign="/", left=left, right=right) if not self.is_data(value):
+                return f"({self.text(left)} // {self.text(right)})"
+            case Binary(sign=sign, left=left, right=right):
+                return f"({self.text(left)} {_CONDITIONS.get(sign, sign)} {self.text(right)})"
+            case Select(test=test, then=then, other=other):
+                return f"({self.text(then)} if {self.text(test)} else {self.text(other)})"
+            case Element():
+                return self.element(value)
+            case Hole():
+                return self.hole(value, None)
+            case Call(name=name, arguments=arguments) if name.text in ("min", "max"):
+                return f"{name.text}({', '.join(map(self.text, arguments))})"
+            case Call(name=name):
+                return wrong(name.span, f"expected min, max or a matrix, got a call of {name.text}", "Write it out.")
+            case Items():
+                return wrong(value.span, "expected one value, got several", "Use a matrix.")
+
+    def element(self, value: Element) -> str:
+        return f"{safe(value.matrix)}[{', '.join(map(self.text, value.indices))}]"
+
+    def hole(self, value: Hole, extent: int | None, *, is_shared: bool = False) -> str:
+        return wrong(value.span, f"expected no hole in a specification, got ?{value.name}", "Write what it computes.")
+
+
+class Serial(Printer):
+    """The specification: it runs as Python on symbols."""
+
+    def __init__(self, function: Function, numbers: Mapping[str, int]) -> None:
+        super().__init__(numbers)
+        self._function = function
+
+    def lines(self) -> list[str]:
+        parameters = ", ".join(safe(p.name) for p in self._function.parameters)
+        return [f"def {self._function.name.text}({parameters}):", *self._block(self._function.body, "    ")]
+
+    def _block(self, body: Sequence[Statement], indent: str) -> list[str]:
+        found: list[str] = []
+        for statement in body:
+            match statement:
+                case Declared(name=name, extents=extents, value=value):
+                    shape = ", ".join(self.text(e) for e in extents if e is not None)
+                    content = f"_zeros({shape})" if extents else "0" if value is None else self.text(value)
+                    found.append(f"{indent}{safe(name)} = {content}")
+                case Assign(target=target, sign=sign, value=value):
+                    found.append(f"{indent}{self.text(target)} {sign} {self.text(value)}")
+                case For(index=index, start=start, stop=stop, step=step, body=inner):
+                    bounds = ", ".join(map(self.text, (start, stop, step)))
+                    found += [f"{indent}for {safe(index)} in range({bounds}):", *self._block(inner, indent + "    ")]
+                case If(test=test, body=inner, other=other):
+                    found += [f"{indent}if {self.text(test)}:", *self._block(inner, indent + "    ")]
+                    found += [f"{indent}else:", *self._block(other, indent + "    ")] if other else []
+                case Return(value=value):
+                    found.append(f"{indent}return {self.text(value)}")
+                case Accumulate(span=span):
+                    wrong(span, "expected plain sums in a specification, got accumulate", "Write: out[i] += a * b;")
+        return found or [f"{indent}pass"]

@@ -1,0 +1,204 @@
+"""Exchanges: least shuffles with their colouring, programs on the PTX interpreter against NumPy, counts of the best."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warploom.core import UserError
+from warploom.gpu import compile_to_ptx, toolchain_available
+from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
+from warploom.layout.exchange import Exchange, certificate, exchange, faults, kernel
+from warploom.layout.exchange.demand import coloured, least, word_moves
+from warploom.ptx import launch
+
+BELOW_TROVE = {17: 16, 25: 24, 29: 28, 31: 30, 32: 31}
+"""Registers of 32 lanes for which fewer shuffles do than there are registers."""
+
+
+def pair(regs: int, bits: int = 32, lanes: int = 32) -> tuple[Distributed, Distributed]:
+    one, two = (distributed_of_text(text, lanes, regs, bits) for text in ("striped", "blocked"))
+    return one, two
+
+
+def named(text: str) -> Distributed:
+    found = fragment(text)
+    assert found is not None
+    return found
+
+
+ACROSS = named("wgmma:m64n8:D:f32"), distributed_of_array((np.arange(512) ^ 128).reshape(4, 32, 4, 1), 32)
+"""Elements of one warp go to another."""
+
+
+def shuffles_of(one: Distributed, two: Distributed) -> int:
+    """Of the colouring, which is followed: each lane offers one word and reads one."""
+    moves = word_moves(one.parts(), two.parts())
+    colours = coloured(moves, len(one.parts()))
+    for ends in ([m.sender for m in moves], [m.receiver for m in moves]):
+        assert len(set(zip(ends, colours, strict=True))) == len(moves)
+    return len(set(colours))
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 8, 32])
+def test_least_shuffles_are_reached(lanes: int) -> None:
+    for regs in [*range(1, 33), 47, 64] if lanes == 32 else range(1, 65, 7):
+        one, two = pair(regs, lanes=lanes)
+        for src, dst in ((one, two), (two, one)) if lanes < 32 or regs == 17 else ((one, two),):
+            bound = least(src, dst).shuffles
+            assert shuffles_of(src, dst) == bound
+            if lanes == 32 and 1 < regs <= 32:
+                assert bound == BELOW_TROVE.get(regs, regs)
+
+
+def test_least_shuffles_of_random_layouts() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(60):
+        lanes, regs = int(random.integers(2, 33)), int(random.integers(1, 9))
+        one, two = (distributed_of_array(random.permutation(lanes * regs).reshape(lanes, regs), 32) for _ in range(2))
+        assert shuffles_of(one, two) == least(one, two).shuffles
+
+
+def moved(found: Exchange) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes [threads, words * 4] after the kernel ran on the PTX interpreter, and those that are wanted (0 where none is)."""
+    src, dst = found.src, found.dst
+    each = src.bits / 8
+    random = np.random.default_rng(2)
+    values = random.integers(1, 256, int(max(src.elements.max() + 1, 1) * max(each, 1)), dtype=np.uint8)
+
+    def bytes_of(held: Distributed) -> np.ndarray:
+        if held.bits == 4:
+            pairs = held.elements.reshape(held.warps * held.lanes, -1)[:, ::2] // 2
+            return values[pairs]
+        places = held.elements.reshape(held.warps * held.lanes, -1, 1) * int(each) + np.arange(int(each))
+        return np.where(places < 0, 0, values[places]).reshape(len(places), -1)
+
+    before, wanted = bytes_of(src), bytes_of(dst)
+    words = np.ascontiguousarray(before).view(np.uint32).T.copy()
+    out = np.zeros((wanted.shape[1] // 4, len(wanted)), dtype=np.uint32)
+    ran = launch(compile_to_ptx(kernel(found.chosen)), grid=1, block=len(wanted), args=[words.ravel(), out.ravel()])
+    assert not ran.findings
+    got = np.ascontiguousarray(np.asarray(ran.arrays[1]).reshape(out.shape).T).view(np.uint8)
+    return np.where(bytes_of(dst) > 0, got, 0), wanted
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="no CUDA compiler")
+@pytest.mark.parametrize(
+    ("src", "dst", "via"),
+    [
+        (*pair(3), "shuffle"),
+        (*reversed(pair(12)), "shuffle"),
+        (*pair(4, lanes=8), "shuffle"),
+        (*pair(3, lanes=6), "shuffle"),
+        (*pair(5, bits=64), "shared"),
+        (*pair(3, bits=128), "shuffle"),
+        (*pair(8), "shared"),
+        (*pair(8, bits=8), "shared"),
+        (*pair(1, bits=8), "shuffle"),
+        (*pair(3, bits=16), "shuffle"),
+        (named("mma:m16n8k32:C:e4m3"), named("mma:m16n8k32:A:e4m3"), "shuffle"),
+        (named("mma:m16n8k64:C:e2m1"), named("mma:m16n8k64:A:e2m1"), "shuffle"),
+        (*ACROSS, "shared"),
+    ],
+)
+def test_kernels_move_bytes_as_numpy_does(src: Distributed, dst: Distributed, via: Any) -> None:
+    got, wanted = moved(exchange(src, dst, via=via))
+    assert (got == wanted).all()
+
+
+@pytest.mark.parametrize("regs", [1, 2, 7, 8, 12, 16, 23, 24, 32])
+def test_shared_memory_takes_two_wavefronts_a_register(regs: int) -> None:
+    one, two = pair(regs)
+    for src, dst in ((one, two), (two, one)):
+        found = exchange(src, dst, via="shared")
+        assert found.chosen.wavefronts == found.least_wavefronts == 2 * regs
+        assert found.chosen.program.shared_words == 32 * regs
+
+
+def test_auto_takes_shuffles_for_few_registers() -> None:
+    ways = {regs: exchange(*pair(regs)).chosen.via for regs in (2, 3, 5, 7, 16, 17, 20)}
+    assert ways == {2: "shuffle", 3: "shuffle", 5: "shuffle", 7: "shuffle", 16: "shared", 17: "shared", 20: "shared"}
+
+
+def test_pareto_of_the_square() -> None:
+    found = exchange(*pair(32))
+    assert [(c.shuffles, c.selects) for c in found.pareto if c.via == "shuffle"] == [
+        (31, 320), (46, 304), (60, 288), (72, 272), (80, 240),
+    ]  # fmt: skip
+    assert (found.chosen.via, found.chosen.wavefronts) == ("shared", 64)
+
+
+@pytest.mark.parametrize(("regs", "most"), [(8, 24), (4, 12), (2, 6), (1, 3)])
+def test_bytes_through_the_crossbar(regs: int, most: int) -> None:
+    for src, dst in (pair(regs, 8), pair(regs, 8)[::-1]):
+        chosen = exchange(src, dst).chosen
+        assert chosen.shuffles + chosen.wavefronts <= most
+
+
+@pytest.mark.parametrize(
+    ("kind", "deep", "fixed", "free"),
+    [
+        ("tf32", 8, (4, 8, 0), (0, 0, 0)),
+        ("f16", 16, (0, 0, 0), (0, 0, 0)),
+        ("e4m3", 32, (4, 4, 4), (0, 0, 4)),
+        ("e2m1", 64, (4, 6, 10), (0, 0, 4)),
+    ],
+)
+def test_accumulator_to_operand(kind: str, deep: int, fixed: tuple[int, ...], free: tuple[int, ...]) -> None:
+    src, dst = (named(f"mma:m16n8k{deep}:{operand}:{kind}") for operand in "CA")
+    for axes, counts in (((), fixed), (("k",), free)):
+        found = exchange(src, dst, free=axes)
+        chosen = found.chosen
+        assert (chosen.shuffles, chosen.selects, chosen.permutes) == counts
+    assert found.least is not None and found.least.shuffles == 0
+    assert sorted(found.renamings[0].to) == list(range(deep))
+
+
+def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
+    found = exchange(*pair(5))
+    assert faults(certificate(found)) == []
+    for name, value, said in (
+        ("least_shuffles", 6, "needs 5 shuffles, not 6"),
+        ("reached", False, "take 5 shuffles"),
+        ("moves", certificate(found)["moves"][1:], "never gets"),
+        ("moves", [*certificate(found)["moves"], certificate(found)["moves"][0]], "reads twice"),
+        ("held", [[[0.5]]], "not a certificate"),
+        ("lane", 99, "no lane"),
+    ):
+        forged = certificate(found) | {name: value}
+        assert any(said in fault for fault in faults(forged)), name
+    moves = certificate(found)["moves"]
+    other = next(m for m in moves if m[0] == moves[0][0] and m[3] != moves[0][3])
+    assert any("offers two" in f for f in faults(certificate(found) | {"moves": [*moves, [*other[:2], other[2], moves[0][3]]]}))
+
+
+def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
+    src = distributed_of_array(np.arange(64).reshape(32, 2), 32)
+    table = np.arange(64).reshape(32, 2)
+    table[:, 1] = table[0, 1]  # everybody wants element 1
+    table[5, 0] = -1
+    for via in ("shuffle", "shared"):
+        found = exchange(src, distributed_of_array(table, 32), via=via)
+        assert faults(certificate(found)) == []
+    assert found.least is not None and found.least.shuffles == 1
+    twice = distributed_of_array(np.arange(32)[:, None] % 16, 32)
+    assert exchange(twice, distributed_of_array((np.arange(32)[:, None] + 1) % 16, 32)).chosen.shuffles == 1
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "given", "said"),
+    [
+        (pair(2)[0], pair(2, bits=64)[1], {}, "bits of an element"),
+        (pair(2)[0], pair(2, lanes=16)[1], {}, "lanes"),
+        (pair(1)[0], pair(2)[1], {}, "none such as element 32"),
+        (pair(2)[0], pair(2)[1], {"free": ("k",)}, "an axis of blocked: e"),
+        (pair(2, lanes=6)[0], pair(2, lanes=6)[1], {"via": "shared"}, "power of two"),
+        (pair(1, bits=4)[0], pair(1, bits=4)[1], {}, "stay in pairs"),
+        (named("mma:m16n8k16:A:f16"), named("mma:m16n8k16:D:f16"), {}, "16 x 16 matrix"),
+        (*ACROSS, {"via": "shuffle"}, "between warps"),
+        (pair(2)[0], distributed_of_array(np.full((32, 2), -1), 32), {}, "holds elements"),
+    ],
+)  # fmt: skip
+def test_refusals(src: Distributed, dst: Distributed, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        exchange(src, dst, **given)

@@ -251,3 +251,16 @@ def test_refine_takes_drafts() -> None:
         )
         outcome = refine(Incumbent(Tiling(), hints=hints, budget=Budget(evaluations=60)), Refine(seed=1))
     assert outcome.statistics.evaluated == 60 and outcome.answers
+
+
+class NoRoot(RandomTree):
+    """Propagation refutes everything at once."""
+
+    def root(self) -> Path | None:
+        return None
+
+
+@pytest.mark.parametrize("strategy", [best_first, mcts, refine])
+def test_nothing_is_left_at_the_root(strategy: Callable[[Incumbent[Path, Path]], Outcome[Path]]) -> None:
+    outcome = strategy(Incumbent(NoRoot(1), hints=Hints(key=lambda path: path)))
+    assert not outcome.answers and outcome.statistics.evaluated == 0

@@ -10,13 +10,14 @@ import pytest
 from tests.schedule.nest.test_nest import at
 
 from warploom.core import i32
-from warploom.schedule.backbone import Constant, Result, Role, parse_backbone
+from warploom.schedule.backbone import Constant, Operator, Result, Role, parse_backbone
 from warploom.schedule.backbone.verify import _result
 from warploom.schedule.bound.tables import _is_injective
 from warploom.schedule.choices.inputs import _Inputs
 from warploom.schedule.choices.lower_candidate import CandidateDecisions, LoweringError
+from warploom.schedule.cpu.plain import _Plain
 from warploom.schedule.cuda.pipeline import _Fill, _Split
-from warploom.schedule.nest import Kind, Load, Memory, Ref, Space, Store
+from warploom.schedule.nest import Compute, Kind, Load, Memory, Ref, Space, Store
 from warploom.schedule.nest.exchange import _Walker
 from warploom.schedule.nest.walk import _factor
 
@@ -98,3 +99,14 @@ store_Y[i] = store f32 load_X[i] to Y[i]
     store = replace(backbone.instructions[1], dtype=i32)
     [operand] = [o for o in store.operands if isinstance(o, Result)]
     assert any("expected a value of type i32" in told for told in _result(backbone, 1, store, operand))
+
+
+def test_a_sum_begins_with_what_it_begins_with() -> None:
+    sums: Any = SimpleNamespace(
+        carry=lambda _: SimpleNamespace(init=7),
+        inline=lambda n, *_: [("made", n)],
+        reduced=lambda _: (),
+        over=lambda *_: ["loop"],
+    )
+    made, moved, loop = _Plain.reductions(sums, [3], frozenset())
+    assert (made, loop) == (("made", 7), "loop") and moved == Compute(Ref(3, ()), Operator.MOVE, (Ref(7, ()),))

@@ -4,8 +4,8 @@ Complete candidates of every kernel of the library at small sizes, on one thread
 with a preference for what the bound takes for fast. Each is compiled and run many times; its least time must not be below its
 bound. The journal has one line per candidate; a run goes on where the last one stopped, and `--again` computes the bounds of
 what the journal holds anew and measures nothing. `--record FILE` writes one line per kernel: how many were measured and how many
-were below, the smallest and the median ratio of time to bound, rank correlations of bound and estimate with the times, and all
-pairs of bound and time in nanoseconds.
+were below, the smallest and the median ratio of time to bound, rank correlations of bound, estimate and appraisal (which orders
+what the search measures) with the times, and all pairs of bound and time in nanoseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +91,7 @@ class Entry:
     """The least of all runs, by the clock or the CPU time."""
     runs: int
     decisions: Mapping[str, str]
+    appraisal_ms: float | None = None
 
 
 def drawn(space: KernelSpace, bound: Bound, draw: random.Random, *, is_greedy: bool) -> Candidate | None:
@@ -121,7 +122,8 @@ def measured(case: str, stage: Backbone, numbers: range, seed: int, known: set[i
             if candidate is None:
                 continue
             try:
-                compiled = compile_nest(space.lower(candidate))
+                nest = space.lower(candidate)
+                compiled = compile_nest(nest)
             except (LoweringError, UserError):
                 continue
             least, runs, limit = float("inf"), 0, bound.of(candidate)
@@ -133,7 +135,8 @@ def measured(case: str, stage: Backbone, numbers: range, seed: int, known: set[i
                     least, runs = min(least, timing.busy_ms, timing.best_ms), runs + timing.samples * timing.repeats
             if runs:
                 decisions = space.describe(candidate)
-                yield Entry(case, stage.name, number, limit, bound.estimate(candidate), least, runs, decisions)
+                guess, appraisal = bound.estimate(candidate), bound.appraise(candidate, nest)
+                yield Entry(case, stage.name, number, limit, guess, least, runs, decisions, appraisal)
 
 
 def ranks(values: list[float]) -> NDArray[np.float64]:
@@ -141,7 +144,7 @@ def ranks(values: list[float]) -> NDArray[np.float64]:
 
 
 def correlation(first: list[float], second: list[float]) -> float | None:
-    if len(first) < 3 or len(set(first)) < 2 or len(set(second)) < 2:
+    if len(first) != len(second) or len(first) < 3 or len(set(first)) < 2 or len(set(second)) < 2:
         return None
     return round(float(np.corrcoef(ranks(first), ranks(second))[0, 1]), 3)
 
@@ -161,6 +164,7 @@ def summary(entries: list[Entry]) -> dict[str, object]:
         "median": round(statistics.median(ratios), 2),
         "rank_bound": correlation(bounds, times),
         "rank_estimate": correlation([e.estimate_ms for e in entries], times),
+        "rank_appraisal": correlation([e.appraisal_ms for e in entries if e.appraisal_ms is not None], times),
         "bound_and_time_ns": [[round(e.bound_ms * 1e6, 1), round(e.time_ms * 1e6, 1)] for e in entries],
     }
 
@@ -187,8 +191,8 @@ def again(entries: list[Entry], stages: Mapping[tuple[str, str], Backbone]) -> l
         for entry in entries:
             if (entry.case, entry.kernel) == key:
                 candidate = space.replay(list(entry.decisions.items()))
-                fields = asdict(entry) | {"bound_ms": bound.of(candidate), "estimate_ms": bound.estimate(candidate)}
-                found.append(Entry(**fields))
+                guess, appraisal = bound.estimate(candidate), bound.appraise(candidate, space.lower(candidate))
+                found.append(replace(entry, bound_ms=bound.of(candidate), estimate_ms=guess, appraisal_ms=appraisal))
     return found
 
 

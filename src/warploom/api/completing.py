@@ -57,7 +57,7 @@ class Completed(Result):
 
     @property
     def optimal_in(self) -> int | None:
-        """Largest space in which no completion has fewer accumulates; None when that is not proved."""
+        """Largest space in which no completion is better by the `objective` of the line; None when that is not proved."""
         return None if self.report is None else self.report.optimal_in
 
     @property
@@ -116,8 +116,12 @@ def complete(
     seed: int = 0,
     progress: Progress | None = None,
     engine: EngineName = "propagation",
+    objective: str | None = None,
 ) -> Completed:
     """The cheapest completion of `sketch`: fewest accumulates, then cheapest index expressions. `warploom synth`.
+
+    objective: parts in order, such as "accumulates, wavefronts, shuffles, index", which is the default where an index of shared
+    memory is open; `sectors` are those of global memory.
 
     space: search this space only; None: 1, 2, 3 until the answer is found and no larger space can beat it. all_solutions: every
     completion of the first space that has one. budget_s (CPU seconds, proof included), budget_nodes and an interruption end it
@@ -129,7 +133,7 @@ def complete(
         raise UserError(Diagnostic("NOT_A_SKETCH", message, fix="Write @wl.sketch(spec=...) above the function."))
     if space not in (None, 1, 2, 3):
         raise UserError(Diagnostic("SPACE", f"expected space 1, 2 or 3, got {space!r}"))
-    options = SynthOptions(space, all_solutions, budget_s, budget_nodes, seed, engine=engine)
+    options = SynthOptions(space, all_solutions, budget_s, budget_nodes, seed, engine=engine, objective=objective)
     target = Target(sketch.name, sketch)
     outcome = worked(sketch.name, lambda watch: synthesise(target, options, watch, progress or nothing_said), budget_s)
     return Completed(line=outcome.line, sketch=sketch, report=outcome.report)

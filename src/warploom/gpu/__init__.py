@@ -1,10 +1,10 @@
-"""CUDA: prints completed kernels, reads the print back, compiles and runs it; estimates cost.
+"""CUDA: prints completed kernels, reads the print back, compiles and runs it; counts its work.
 
-Takes a kernel IR without holes. Gives CUDA C++ (`cuda_source`), PTX from the compiler, arrays from a device, and an estimate of
+Takes a kernel IR without holes. Gives CUDA C++ (`cuda_source`), PTX from the compiler, arrays from a device, and estimates of
 registers and time. Open `cuda.py` first, then `lower.py`, which maps IR nodes to C text.
 """
 
-from warploom.gpu.cost import Cost, estimate
+from warploom.gpu.cost import counted_work
 from warploom.gpu.cuda import CudaSource, cuda_source, index_overflow, safe_sizes
 from warploom.gpu.device import Timing, device_arch, device_available, launch, time_kernel
 from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
@@ -16,8 +16,8 @@ from warploom.gpu.sizes import SizeLimits
 from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, toolchain_available
 
 __all__ = [
-    "Compiled", "Cost", "CudaSource", "Executed", "Lowered", "ReadBack", "SizeLimits", "Timing",
-    "assemble", "compile_cuda", "compile_to_ptx", "count_executed", "cuda_source", "device_arch", "device_available",
-    "estimate", "grid_of", "index_c", "index_overflow", "launch", "lower",
+    "Compiled", "CudaSource", "Executed", "Lowered", "ReadBack", "SizeLimits", "Timing",
+    "assemble", "compile_cuda", "compile_to_ptx", "count_executed", "counted_work", "cuda_source", "device_arch",
+    "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower",
     "merged_accesses", "read_back", "run_kernel", "safe_sizes", "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

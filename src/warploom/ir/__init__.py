@@ -7,7 +7,7 @@ interpreter, and for each hole the set of functions that may fill it. Open `kern
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.intervals import Ranges, index_range
 from warploom.ir.kernel.cost import index_cost, is_power_of_two
-from warploom.ir.kernel.counts import Counts, by_warps
+from warploom.ir.kernel.counts import AccessCounts, Counts, by_warps
 from warploom.ir.kernel.interp import RunResult, run
 from warploom.ir.kernel.nodes import (
     Accumulate,
@@ -58,10 +58,11 @@ from warploom.ir.kernel.rewrite import fill, instantiate, map_index
 from warploom.ir.kernel.simplify import is_boolean, simplify
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.kernel.text import index_text, kernel_text
-from warploom.ir.kernel.verify import is_hole_name, stored_arrays, verify
+from warploom.ir.kernel.verify import is_hole_name, shared_arrays, stored_arrays, verify
 from warploom.ir.linear import linear
 
 __all__ = [
+    "AccessCounts",
     "Accumulate",
     "Accumulated",
     "Accumulator",
@@ -128,6 +129,7 @@ __all__ = [
     "parse_index",
     "parse_kernel",
     "run",
+    "shared_arrays",
     "simplify",
     "stored_arrays",
     "tabulate",

@@ -36,7 +36,7 @@ def fill_from_tile(sketch: Sketch, tile: Report, *, seed: int = 0, progress: Cal
 
     `optimal_in` is None: nothing shows that a tile that is optimal alone is so inside the kernel.
     """
-    outcome = replace(tile, case=sketch.name, optimal_in=None, lift="", kernel=None)
+    outcome = replace(tile, case=sketch.name, optimal_in=None, lift="", kernel=None, accesses=())
     spec = sketch.spec
     if tile.status != "solved" or spec is None:
         return outcome

@@ -1,7 +1,8 @@
 """Machines as data: one row for each GPU architecture, boards, occupancy, and one count of the wavefronts of shared memory.
 
 Takes the name of an architecture (`sm_90`). Gives its row (`Architecture`), the blocks that fit on a multiprocessor, the passes
-that an access to shared memory takes, and the figures of a CPU core. Open `gpu.py` first: a new architecture is one row there.
+that an access to shared memory takes, the cycles that counted `Work` takes (`Speeds`), and the figures of a CPU core. Open
+`gpu.py` first: a new architecture is one row there.
 """
 
 from warploom.machines.banks import (
@@ -11,9 +12,13 @@ from warploom.machines.banks import (
     SECTOR_BYTES,
     WIDEST_BYTES,
     go_in_pairs,
+    least_each,
     lines,
+    lines_each,
     passes,
     wavefronts,
+    wavefronts_each,
+    ways_each,
 )
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
@@ -31,10 +36,12 @@ from warploom.machines.gpu import (
     nearest_architecture,
 )
 from warploom.machines.occupancy import occupancy, resident_warps
+from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined, usual
 
 __all__ = [
     "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
     "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
-    "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "go_in_pairs", "lines", "nearest_architecture",
-    "occupancy", "passes", "resident_warps", "system_caches", "usable_cores", "wavefronts",
+    "Quantity", "Requests", "RowError", "Speeds", "Timing", "Unit", "Work", "architecture", "compiled_architecture", "fastest",
+    "go_in_pairs", "joined", "least_each", "lines", "lines_each", "nearest_architecture", "occupancy", "passes",
+    "resident_warps", "system_caches", "usable_cores", "usual", "wavefronts", "wavefronts_each", "ways_each",
 ]  # fmt: skip

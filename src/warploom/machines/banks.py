@@ -5,6 +5,8 @@ The search, the cost models, the layouts of scans and the pictures read it. The 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,16 +45,28 @@ def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
     n ^ 1, or else n and n ^ 2) ask for the same place. Source: NVIDIA's developer forum, thread 77228, on compute capability 7.
     Wider elements are several accesses of 16 bytes.
     """
-    if size_bytes > WIDEST_BYTES:
-        return sum(wavefronts(addresses + part, active, WIDEST_BYTES) for part in range(0, size_bytes, WIDEST_BYTES))
-    words_each = max(1, size_bytes // BANK_BYTES)
-    if words_each == 1 or addresses.shape[1] % 4:
-        return _by_groups(addresses, active, words_each, 1)
-    together = go_in_pairs(addresses, active)
-    alone = ~together
-    return _by_groups(addresses[alone], active[alone], words_each, words_each) + _by_groups(
-        addresses[together], active[together], words_each, words_each // 2
-    )
+    return int(wavefronts_each(addresses, active, size_bytes).sum())
+
+
+def wavefronts_each(addresses: _Ints, active: _Masks, size_bytes: int) -> _Ints:
+    """Wavefronts of each request."""
+    found: _Ints = np.zeros(len(addresses), np.int64)
+    for which, parts in _by_groups(addresses, active, size_bytes):
+        found[which] += parts.sum(axis=1)
+    return found
+
+
+def ways_each(addresses: _Ints, active: _Masks, size_bytes: int) -> _Ints:
+    """Most wavefronts that lanes which go together need, by request: 1 is without conflict."""
+    found: _Ints = np.zeros(len(addresses), np.int64)
+    for which, parts in _by_groups(addresses, active, size_bytes):
+        found[which] = np.maximum(found[which], parts.max(axis=1, initial=0))
+    return found
+
+
+def least_each(distinct: _Ints, size_bytes: int) -> _Ints:
+    """Wavefronts that requests for that many different elements need wherever these lie."""
+    return -(-distinct * size_bytes // LINE_BYTES)
 
 
 def go_in_pairs(places: _Ints, active: _Masks) -> _Masks:
@@ -66,13 +80,28 @@ def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:
     return ((addresses == addresses[:, other]) | ~active | ~active[:, other]).all(axis=1)
 
 
-def _by_groups(addresses: _Ints, active: _Masks, words_each: int, groups: int) -> int:
-    """Passes of requests of which that many groups of neighbouring lanes go one after the other."""
+def _by_groups(addresses: _Ints, active: _Masks, size_bytes: int) -> Iterator[tuple[_Masks, _Ints]]:
+    """Which requests, and the passes [requests, groups] of their groups of lanes that go one after the other."""
+    if size_bytes > WIDEST_BYTES:
+        for part in range(0, size_bytes, WIDEST_BYTES):
+            yield from _by_groups(addresses + part, active, WIDEST_BYTES)
+        return
+    words_each = max(1, size_bytes // BANK_BYTES)
+    if words_each == 1 or addresses.shape[1] % 4:
+        yield np.ones(len(addresses), np.bool_), _passes_of(addresses, active, words_each, 1)
+        return
+    together = go_in_pairs(addresses, active)
+    for which, groups in ((~together, words_each), (together, words_each // 2)):
+        yield which, _passes_of(addresses[which], active[which], words_each, groups)
+
+
+def _passes_of(addresses: _Ints, active: _Masks, words_each: int, groups: int) -> _Ints:
+    """[requests, groups]: passes of requests of which that many groups of neighbouring lanes go one after the other."""
     lanes = addresses.shape[1]
     first = (addresses // BANK_BYTES).reshape(-1, lanes // groups)
     here = active.reshape(-1, lanes // groups)
     words = (first[..., None] + np.arange(words_each)).reshape(len(first), first.shape[1] * words_each)
-    return int(passes(words, np.repeat(here, words_each, axis=1)).sum())
+    return passes(words, np.repeat(here, words_each, axis=1)).reshape(-1, groups)
 
 
 def lines(addresses: _Ints, active: _Masks, size_bytes: int = 1, line_bytes: int = SECTOR_BYTES) -> int:
@@ -80,6 +109,11 @@ def lines(addresses: _Ints, active: _Masks, size_bytes: int = 1, line_bytes: int
 
     Size 1 serves for elements that are aligned to their size and no larger than a line.
     """
+    return int(lines_each(addresses, active, size_bytes, line_bytes).sum())
+
+
+def lines_each(addresses: _Ints, active: _Masks, size_bytes: int = 1, line_bytes: int = SECTOR_BYTES) -> _Ints:
+    """Distinct lines of each row."""
     touched = np.where(active, addresses // line_bytes, _NONE)
     if size_bytes > 1:
         last = np.where(active, (addresses + size_bytes - 1) // line_bytes, _NONE)
@@ -87,5 +121,5 @@ def lines(addresses: _Ints, active: _Masks, size_bytes: int = 1, line_bytes: int
         touched = np.concatenate([touched, *(np.minimum(touched + n, last) for n in range(1, further + 1))], axis=1)
     if (np.diff(touched, axis=1) < 0).any():
         touched = np.sort(touched, axis=1)
-    changes = np.count_nonzero(np.diff(touched, axis=1))
-    return int(changes + touched.shape[0] - np.count_nonzero((touched == _NONE).any(axis=1)))
+    changes = np.count_nonzero(np.diff(touched, axis=1), axis=1)
+    return changes + 1 - (touched == _NONE).any(axis=1)

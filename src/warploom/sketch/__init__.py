@@ -16,6 +16,7 @@ from warploom.sketch.words import (
     block_dim,
     block_id,
     cast,
+    conflict_free,
     global_id,
     global_to_register,
     global_to_shared,
@@ -27,6 +28,7 @@ from warploom.sketch.words import (
     register,
     register_to_global,
     register_to_shared,
+    require,
     shared,
     shared_to_global,
     shared_to_register,
@@ -42,9 +44,9 @@ from warploom.sketch.words import (
 
 __all__ = [
     "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec",
-    "UserOperator", "Written", "accumulator", "block_dim", "block_id", "cast", "ceil_div",
-    "device", "global_id", "global_to_register", "global_to_shared", "grid_dim", "lane_grid", "lane_id", "literal", "load",
-    "load_variables", "operator", "pack", "parse_spec", "register", "register_to_global", "register_to_shared",
+    "UserOperator", "Written", "accumulator", "block_dim", "block_id", "cast", "ceil_div", "conflict_free", "device",
+    "global_id", "global_to_register", "global_to_shared", "grid_dim", "lane_grid", "lane_id", "literal", "load",
+    "load_variables", "operator", "pack", "parse_spec", "register", "register_to_global", "register_to_shared", "require",
     "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch", "sync",
     "term_spec", "thread_id", "warp_id", "warp_size", "written",
 ]  # fmt: skip

@@ -82,6 +82,14 @@ class Static:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictFree:
+    """What `wl.require` asks of a shared array."""
+
+    array: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Unset:
     """A name that may have no value here."""
 

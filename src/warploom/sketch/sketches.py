@@ -11,7 +11,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.ir import Kernel
-from warploom.sketch.operands import Device
+from warploom.sketch.operands import ConflictFree, Device
 from warploom.sketch.parser import SketchOptions, read_kernel, unbounded_loops
 from warploom.sketch.parser.functions import defaults_of
 from warploom.sketch.source import written
@@ -33,6 +33,8 @@ class Sketch:
     """The run-time sizes of the bounded instance that is completed."""
     algebra: str | None = None
     """Name of the declared algebra; None: the element type's own."""
+    requires: tuple[ConflictFree, ...] = ()
+    """What a completion must meet besides the spec, by `wl.require`."""
 
     @property
     def name(self) -> str:
@@ -119,12 +121,12 @@ def sketch(
         wanted = _read_spec(spec, given)
         loops = unbounded_loops(wanted) if callable(wanted) else ()
         try:
-            kernel = read_kernel(function, options, local_names)
+            described = read_kernel(function, options, local_names)
         except UserError as error:
             raise UserError(*error.diagnostics, *loops) from None
         if loops:
             raise UserError(*loops)
-        return Sketch(kernel, wanted, dict(complete_at or {}), algebra)
+        return Sketch(described.kernel, wanted, dict(complete_at or {}), algebra, described.requires)
 
     def read_or_keep(function: Callable[..., Any]) -> Sketch:
         kept = _broken.get()

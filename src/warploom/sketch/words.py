@@ -129,6 +129,19 @@ def accumulator(
     finalize(state). `init` defaults to the identity of `op`; `inner` is an operator or a tuple of nested ones."""
 
 
+# ---------------------------------------------------------------- requirements
+
+
+@inside_sketches
+def require(condition: Any) -> None:
+    """Only completions for which `condition` holds count; `wl.conflict_free(array)` is one."""
+
+
+@inside_sketches
+def conflict_free(array: Any) -> Any:
+    """For `wl.require`: no access of a warp to this shared array meets a bank twice, at the sizes of `complete_at`."""
+
+
 # ---------------------------------------------------------------- loads and stores
 
 

@@ -21,7 +21,10 @@ from warploom.synth.proof.judge import Judged
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.engine import Engine, SpaceResult
 from warploom.synth.search.model import Chosen
+from warploom.synth.search.prices import Limit
 
+MOST_NODES = 200
+"""Of a search that only looks for an answer that costs less."""
 _WEAKNESS: dict[Verdict, int] = {"proved": 0, "tested": 1, "unchecked": 2, "refuted": 3}
 Progress = Callable[[str], None]
 """Receives a short line on what is going on."""
@@ -37,17 +40,22 @@ def complete(
     seed: int = 0,
     progress: Progress | None = None,
     engine: EngineName = "propagation",
+    objective: str | None = None,
 ) -> Report:
-    """The cheapest completion of `sketch`: fewest accumulates, then cheapest index expressions.
+    """The cheapest completion of `sketch`: fewest accumulates, then cheapest index expressions; where an index of shared memory
+    is open, fewest wavefronts and shuffles come before these.
 
     space: search this space only (1, 2 or 3); None: in that order until the answer is found and no larger space can beat it.
     all_solutions: every completion of the first space that has one. budget_s (CPU seconds) and budget_nodes end the search with
     the best so far; so does KeyboardInterrupt. seed: of the independent checker's inputs. Raises UserError for a sketch that is
     wrong in itself. engine: `smt` asks z3 instead, an independent and slower way that does not look for cheap index expressions
-    (budget_nodes counts its queries). Source: Swizzle Inventor, sections 4.3, 5.4.
+    (budget_nodes counts its queries). objective: parts in order, such as `accumulates, sectors, index`.
+    Source: Swizzle Inventor, sections 4.3, 5.4.
     """
     with without_collection():
-        return _Completing(sketch, all_solutions, budget_s, budget_nodes, seed, progress or (lambda _: None), engine).run(space)
+        return _Completing(
+            sketch, all_solutions, budget_s, budget_nodes, seed, progress or (lambda _: None), engine, objective
+        ).run(space)
 
 
 @contextmanager
@@ -76,8 +84,9 @@ class _Completing:
         seed: int,
         progress: Progress,
         engine: EngineName,
+        objective: str | None,
     ) -> None:
-        self.problem = Problem(sketch, seed)
+        self.problem = Problem(sketch, seed, objective)
         self.all_solutions = all_solutions
         self.budget_s = budget_s
         self.budget_nodes = budget_nodes
@@ -139,7 +148,8 @@ class _Completing:
         bound = self.engine.accumulates_bound
         if bound is None:
             return [SpaceResult(s, (), True, True, "", 0.0, Statistics()) for s in spaces]
-        if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions:
+        has_prices = len(self.engine.objective) > 1
+        if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions and not has_prices:
             # Aim for the bound first: an answer that meets it is optimal everywhere. A space without one is not exhausted yet.
             for space in spaces[:2]:
                 found = self._search_space(space, None, most_accumulates=bound)
@@ -150,24 +160,53 @@ class _Completing:
         if isinstance(self.engine, Engine) and self.engine.may_cancel and not self.all_solutions:
             for space in spaces:
                 found = self.engine.search_without_cancelling(space, budget=self._budget(), progress=self._tell(space))
-                if found.answers and found.answers[0][0][0] <= bound:
+                if found.answers and self.engine.meets_bounds(found.answers[0][0]):
                     self.results, self.best = [found], (space, found.answers)
                     return self.results
+        if has_prices and not self.all_solutions and (aimed := self._aimed(spaces)) is not None:
+            return aimed
         for space in spaces:
-            below = None if self.best is None else (self.best[1][0][0][0], 0)
-            result = self._search_space(space, below)
-            if not result.complete or (self.best is not None and (self.all_solutions or self.best[1][0][0][0] <= bound)):
+            # Where an answer is known, and more are looked for because of what they cost, there is an end to it.
+            most = MOST_NODES if has_prices and self.best is not None and not self.all_solutions else None
+            result = self._search_space(space, self._cheaper(), most_nodes=most)
+            is_best = self.best is not None and (self.all_solutions or self.engine.meets_bounds(self.best[1][0][0]))
+            if not result.complete or is_best:
                 break
         return self.results
 
-    def _search_space(self, space: int, below: Cost | None, most_accumulates: int | None = None) -> SpaceResult:
+    def _aimed(self, spaces: tuple[int, ...]) -> list[SpaceResult] | None:
+        """The search for an answer in which every request costs as little as any can: it is quick, as most candidates are cut."""
+        limit = "least" if "wavefronts" in self.engine.objective else None
+        for space in spaces:
+            found = self._search_space(space, self.engine.good_enough(2), limit=limit, parts=2, most_nodes=MOST_NODES)
+            if found.answers:
+                self.results = [found]
+                return self.results
+        self.results.clear()
+        return None
+
+    def _cheaper(self) -> Cost | None:
+        """What a larger space must go below: cheaper index expressions alone are no reason to take it."""
+        return None if self.best is None else (*self.best[1][0][0][:-1], 0)
+
+    def _search_space(
+        self,
+        space: int,
+        below: Cost | None,
+        most_accumulates: int | None = None,
+        limit: Limit | None = None,
+        parts: int = 1,
+        most_nodes: int | None = None,
+    ) -> SpaceResult:
         self.progress(f"space {space}: searching")
         result = self.engine.search_space(
             space,
             all_answers=self.all_solutions,
             below=below,
             most_accumulates=most_accumulates,
-            budget=self._budget(),
+            limit=limit,
+            parts=parts,
+            budget=self._budget(most_nodes),
             progress=self._tell(space),
         )
         self.results.append(result)
@@ -181,10 +220,14 @@ class _Completing:
 
         return tell
 
-    def _budget(self) -> Budget:
+    def _budget(self, most_nodes: int | None = None) -> Budget:
+        """What is left; of a search of `most_nodes` no more than that, and half of the time."""
         used = sum(r.statistics.tried for r in self.results)
         nodes = None if self.budget_nodes is None else max(0, self.budget_nodes - used)
         seconds = None if self.budget_s is None else max(0.0, self.budget_s - (time.process_time() - self.problem.started))
+        if most_nodes is not None:
+            nodes = most_nodes if nodes is None else min(nodes, most_nodes)
+            seconds = None if seconds is None else seconds / 2
         return Budget(nodes, seconds)
 
     # ------------------------------------------------------------ judgement
@@ -197,7 +240,9 @@ class _Completing:
         self.progress("proving")
         started = time.process_time()
         uses = self.engine.network.holes
-        completions = sorted((completion_of(chosen, uses) for _, chosen in answers), key=lambda c: (c.accumulates, c.cost))
+        completions = sorted(
+            (completion_of(chosen, uses) for _, chosen in answers), key=lambda c: (c.accumulates, c.prices, c.cost)
+        )
         kept: list[Completion] = []
         verdicts: list[Judged] = []
         refuted: Judged | None = None
@@ -243,7 +288,11 @@ class _Completing:
             if example is not None and not self.problem.kernel.holes:
                 return self._finished("refused", example, example.reason, results, None)
             shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
-            return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted{shown}", results, None)
+            asked = "".join(
+                f" with {r.array} free of bank conflicts, as line {r.span.line} requires" for r in self.problem.sketch.requires
+            )
+            reason = f"no completion exists in space {tried}{asked}: exhausted{shown}"
+            return self._finished("unsat", None, reason, results, None)
         space, _ = self.best
         cut = "" if judged is None else judged.cut
         doubt = judged.doubt if judged is not None else ""
@@ -301,7 +350,16 @@ class _Completing:
 
     def _optimal_in(self, results: list[SpaceResult], completions: tuple[Completion, ...]) -> int | None:
         """The spaces are nested, so a space that was covered speaks for the smaller ones too."""
-        if completions[0].accumulates == self.engine.accumulates_bound:
+        cost = (completions[0].accumulates, *completions[0].prices, 0)
+        if self.engine.meets_bounds(cost):
+            return SPACES[-1]
+        if self.engine.meets_bounds(cost, 2):
+            self.problem.objective = self.engine.objective[:2]  # nothing shows that what comes after it is least
+            return SPACES[-1]
+        if len(cost) > 2 and not self.problem.open_question and results[0].is_cheapest:
+            return max(r.space for n, r in enumerate(results) if all(before.is_cheapest for before in results[: n + 1]))
+        self.problem.objective = self.engine.objective[:1]
+        if self.engine.meets_bounds(cost, 1):
             return SPACES[-1]
         if self.problem.open_question:
             return None

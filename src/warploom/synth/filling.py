@@ -89,9 +89,10 @@ class Filling:
                 yield Alternative(_in_space(candidate.space, found.bound), partial(self._followed, candidate, found), found.value)
 
     def bound(self, candidate: Filled) -> Cost:
-        """Accumulates, then the space, then index operations: a larger space is of no use for cheaper expressions."""
+        """Accumulates and prices, then the space, then index operations: a larger space is of no use for cheaper expressions."""
         if candidate.model is None or candidate.candidate is None:
-            return (candidate.engine.accumulates_bound or 0, SPACES[0], 0)
+            bounds = candidate.engine.bounds or (0,)
+            return (*bounds, SPACES[0], 0)
         return _in_space(candidate.space, candidate.model.bound(candidate.candidate))
 
     def answer(self, candidate: Filled) -> tuple[Cost, Report] | None:
@@ -143,9 +144,10 @@ class Filling:
         """(bound, statements to keep, space), cheapest first."""
         spaces = SPACES if engine.is_widened_in(2) else (SPACES[0], *SPACES[2:])
         for enabled in engine.sets_to_try():
+            _, *prices = engine.bounds or (0,)
             count = engine.accumulates_bound or 0 if enabled is None else engine.closed + enabled.bit_count()
             for space in spaces:
-                yield (count, space, 0), enabled, space
+                yield (count, *prices, space, 0), enabled, space
 
     def _started(self, top: Filled, enabled: int | None, space: int) -> Filled | None:
         engine, decided = top.engine, top.decided
@@ -184,7 +186,7 @@ class Filling:
         except StopSearchError as stop:
             return self._end(str(stop))
         if judged.verdict != "refuted":
-            done = Completion(completion.holes, completion.accumulates, judged.proof.executed, completion.cost, judged.verdict)
+            done = replace(completion, executed=judged.proof.executed, verdict=judged.verdict)
             return replace(parent, completion=done, judged=judged)
         if self.problem.adds_instance(judged):
             self._renew()
@@ -200,7 +202,7 @@ class Filling:
 
 
 def _in_space(space: int, bound: Cost) -> Cost:
-    return bound[0], space, bound[1]
+    return (*bound[:-1], space, bound[-1])
 
 
 def read_holes(sketch: Sketch, decided: Mapping[str, str]) -> dict[str, IndexExpr]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast, get_args
 
 from warploom.core import Diagnostic, Status, UserError
 from warploom.core.limits import peak_mb
 from warploom.ir import HoleArg, IndexExpr, fill, index_cost, simplify, verify
 from warploom.sketch import Sketch, TermSpec
 from warploom.solve import StopSearchError
+from warploom.synth.counted import counted_accesses
 from warploom.synth.lift.sizes import elements
-from warploom.synth.network.network import HoleUses
+from warploom.synth.network.network import HoleUses, Priced
 from warploom.synth.proof.judge import Judged, judge
 from warploom.synth.proof.operators import check_operators
 from warploom.synth.proof.prove import prove
@@ -49,8 +50,9 @@ class DisagreementError(Exception):
 class Problem:
     """UserError for a sketch that is wrong in itself."""
 
-    def __init__(self, sketch: Sketch, seed: int = 0) -> None:
-        """`seed`: of the independent checker's inputs."""
+    def __init__(self, sketch: Sketch, seed: int = 0, objective: str | None = None) -> None:
+        """`seed`: of the independent checker's inputs; `objective`: parts in order, such as `accumulates, wavefronts, index`."""
+        self.priced = None if objective is None else priced_by(objective)
         self.sketch = sketch
         self.kernel = sketch.kernel
         self.seed = seed
@@ -62,6 +64,8 @@ class Problem:
         self.refused: list[Judged] = []
         self.more: list[tuple[dict[str, int], SpecResult]] = []
         """Other sizes that are completed at the same time, with what the spec computes there."""
+        self.objective: tuple[str, ...] = ("accumulates",)
+        """What answers are compared by, index operations aside."""
         self.open_question = ""
         """Reason why some completion is neither proved nor refuted."""
         if sketch.spec is None:
@@ -102,7 +106,15 @@ class Problem:
         """The engine for all sizes known so far."""
         given = self.spec.given if isinstance(self.spec, TermSpec) else None
         known = self.kernel, self.sizes, self.expected.outputs, self.expected.stored, self.algebra, self.meets_spec, given
-        made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more)
+        if name == "smt" and self.priced:
+            message = "expected the objective accumulates, index for the engine smt, which does not know what requests cost"
+            raise UserError(Diagnostic("OBJECTIVE", message))
+        if name == "smt" and self.sketch.requires:
+            message = "expected a sketch without requirements for the engine smt, which does not know banks"
+            raise UserError(Diagnostic("REQUIRE_ENGINE", message, self.sketch.requires[0].span, "Leave out the engine."))
+        free = frozenset(r.array for r in self.sketch.requires)
+        made = SmtEngine(*known) if name == "smt" else Engine(*known, self.more, self.priced, free)
+        self.objective = made.objective
         if not self.more:
             self.phases |= made.phases
         return made
@@ -168,6 +180,7 @@ class Problem:
         spaces: tuple[SpaceSummary, ...] = (),
     ) -> Report:
         """The report on the completions, best first, of which `judged` is the weakest, or the judgement that left none."""
+        kernel = fill(self.kernel, completions[0].holes) if completions else None
         return Report(
             case=self.sketch.name,
             status=status,
@@ -178,8 +191,10 @@ class Problem:
             space=space,
             optimal_in=optimal_in,
             completions=completions,
-            kernel=fill(self.kernel, completions[0].holes) if completions else None,
+            kernel=kernel,
             spaces=spaces,
+            objective=self.objective,
+            accesses=() if kernel is None else counted_accesses(kernel, self.sizes),
             lift="" if judged is None else judged.lift,
             seconds=time.process_time() - self.started,
             wall_s=time.perf_counter() - self.wall_started,
@@ -191,6 +206,18 @@ class Problem:
         )
 
 
+def priced_by(objective: str) -> tuple[Priced, ...]:
+    """What counts between accumulates and index, as `wavefronts, shuffles`; UserError (OBJECTIVE)."""
+    parts = [part.strip() for part in objective.split(",")]
+    first, *rest = parts
+    priced = tuple(rest[:-1] if rest[-1:] == ["index"] else rest)
+    known = get_args(Priced)
+    if first != "accumulates" or len(set(priced)) < len(priced) or not set(priced) <= set(known):
+        message = f"expected accumulates, then some of {', '.join(known)}, each once, then index, got {objective!r}"
+        raise UserError(Diagnostic("OBJECTIVE", message, fix='Write "accumulates, wavefronts, shuffles, index".'))
+    return cast("tuple[Priced, ...]", priced)
+
+
 def _fault(judged: Judged) -> tuple[str, ...]:
     """The codes and places that two completions have in common when they fail in the same way."""
     return tuple(f"{d.code} {d.span} {[str(span) for _, span in d.notes]}" for d in judged.diagnostics) or (judged.reason,)
@@ -199,7 +226,7 @@ def _fault(judged: Judged) -> tuple[str, ...]:
 def completion_of(chosen: Chosen, uses: tuple[HoleUses, ...]) -> Completion:
     """The chosen functions as expressions, short for the arguments that occur."""
     holes = {use.hole.name: simplified(chosen.holes[use.hole.name], use) for use in uses}
-    return Completion(holes, chosen.accumulates, 0, sum(index_cost(e) for e in holes.values()))
+    return Completion(holes, chosen.accumulates, 0, sum(index_cost(e) for e in holes.values()), prices=chosen.prices)
 
 
 def kernel_algebra(sketch: Sketch) -> Algebra:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from warploom.core import Diagnostic, Status, Verdict
-from warploom.ir import IndexExpr, Kernel
+from warploom.ir import AccessCounts, IndexExpr, Kernel
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -22,6 +22,8 @@ class Completion:
     cost: int
     """Weighted operations of all hole expressions together (`ir.index_cost`)."""
     verdict: Verdict = "unchecked"
+    prices: tuple[int, ...] = ()
+    """What counts between accumulates and cost, in the order of the report's objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Report:
     space: int | None
     """Search space of the answer."""
     optimal_in: int | None
-    """Largest space in which no completion has fewer accumulates; None when that is not proved."""
+    """Largest space in which no completion is better by the objective; None when that is not proved."""
     completions: tuple[Completion, ...]
     """Best first; one unless all were asked for."""
     kernel: Kernel | None
@@ -74,6 +76,10 @@ class Report:
     diagnostics: tuple[Diagnostic, ...] = ()
     proved_at: tuple[tuple[str, int], ...] = ()
     """With `tested`: run-time sizes at which the answer is proved all the same."""
+    objective: tuple[str, ...] = ("accumulates",)
+    """What `optimal_in` speaks of, in order."""
+    accesses: tuple[AccessCounts, ...] = ()
+    """What accesses of the best cost at the completed instance, if it uses shared memory."""
     untouched: tuple[tuple[str, int], ...] = ()
     """Outputs with elements that neither the answer nor the spec stores to, at the completed instance, and how many."""
 

@@ -22,7 +22,7 @@ from warploom.ptx.shuffle import (
     shuffle,
 )
 from warploom.ptx.shuffle.profit import _changed
-from warploom.ptx.shuffle.usage import usage_of
+from warploom.ptx.shuffle.usage import work_of
 from warploom.ptx.syntax import parse
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
@@ -120,8 +120,8 @@ def test_a_shuffle_moves_words(width: int, words: int) -> None:
     shuffle(parse(neighbours), ShuffleOptions(policy=look))
     ((facts, candidate),) = seen
     assert candidate.kind == "shuffle" and candidate.width == 32
-    before = usage_of(facts.routine, facts.graph)
+    before = work_of(facts.routine, facts.graph)
     after = _changed(facts, before, [replace(candidate, width=width, elements=3)])
     assert after.shuffles - before.shuffles == 3 * words + 1  # and one for each run of covered loads
     narrow = _changed(facts, before, [replace(candidate, width=32, elements=3)])
-    assert after.slots - narrow.slots == (3 + 2 * 6 if width == 64 else 0)
+    assert after.issued - narrow.issued == (3 + 2 * 6 if width == 64 else 0)

@@ -9,6 +9,7 @@ import pytest
 from warploom import scan
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import toolchain_available
+from warploom.machines import architecture
 from warploom.scan.emit import Types
 from warploom.scan.emit.shared import packed, place
 from warploom.scan.layouts import addresses
@@ -93,3 +94,9 @@ def test_registers_that_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(estimate, "assemble", refuses)
     assert estimate._registers("", "sm_80", "scan") is None
+
+
+def test_shuffles_and_wavefronts_pass_through_one_path() -> None:
+    """One after another; all warps of the block, which is alone, wait at its barriers."""
+    assert estimate.Counted(8, 5, 7, 3).cycles(architecture("sm_80")) == 5 + 7 + 30
+    assert estimate.Counted(80, 5, 7, 0).cycles(architecture("sm_80")) == 80 / 4

@@ -31,8 +31,8 @@ def stage_of(name: str) -> Backbone:
     return tensor_kernel(name).program(tensor_kernel(name).sizes_with(CASES[name][0])).stages[0]
 
 
-def part(stage: Backbone, wanted: dict[str, tuple[int, int]]) -> list[tuple[int, int]]:
-    return [wanted.get(a.name, (0, a.size)) for a in stage.axes]
+def part(stage: Backbone, wanted: dict[str, tuple[int, int]]) -> list[range]:
+    return [range(first, first + count) for first, count in (wanted.get(a.name, (0, a.size)) for a in stage.axes)]
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -70,7 +70,7 @@ def test_a_part_that_moves_stores_elements_further_on(name: str) -> None:
     points = part(stage, {axis: (0, 1)})
     known = {r.name: 0 for r in stage.regions} | by
     window = evaluate_window(stage, points)
-    moved(stage, window, {n: (s, 0, 0) for n, s in known.items()}, (count, 1, 1))
+    moved(stage, points, {n: (s, 0, 0) for n, s in known.items()}, (count, 1, 1))
     everything = evaluate_terms(stage)
     for output, stored in window.stored.items():
         for place, term in stored.items():
@@ -90,20 +90,20 @@ def test_what_does_not_move_evenly_is_refused() -> None:
         ("expected accesses to A", {"B": (0, 0, 0), "C": (6, 0, 0)}, 3),
     ):
         with pytest.raises(NoWindowError, match=wrong):
-            moved(stage, row, moves, (count, 1, 1))
+            moved(stage, row.points, moves, (count, 1, 1))
     with pytest.raises(NoWindowError, match="share the sum over"):
         evaluate_window(stage, part(stage, {"k": (0, 2)}))
     padded = stage_of("conv2d_same")
     top = evaluate_window(padded, part(padded, {"h": (0, 1)}))
     with pytest.raises(NoWindowError, match="in every block or in none"):
-        moved(padded, top, {"X": (4, 0, 0), "W": (0, 0, 0), "Y": (4, 0, 0)}, (2, 1, 1))
+        moved(padded, top.points, {"X": (4, 0, 0), "W": (0, 0, 0), "Y": (4, 0, 0)}, (2, 1, 1))
 
 
 def test_sums_of_many_steps_are_the_whole_sums() -> None:
     stage = tensor_kernel("matmul").program({"m": 1, "n": 1, "k": 12}).stages[0]
     repeated = repetition(stage, {"A": (3, [2, 3, 4]), "B": (3, [2, 3, 4])}, 3)
-    assert (repeated.first, repeated.width, repeated.steps) == (2, 3, 3)
-    window = evaluate_window(stage, [(0, a.size) for a in stage.axes], repeated)
+    assert (repeated.firsts, repeated.width, repeated.steps) == ((2,), 3, 3)
+    window = evaluate_window(stage, [range(a.size) for a in stage.axes], repeated)
     (term,) = window.stored["C"].values()
     ((symbol, added),) = window.sums.items()
     total = term
@@ -140,14 +140,14 @@ def test_only_sums_are_repeated() -> None:
     stage = stage_of("softmax")
     columns = next(n for n, a in enumerate(stage.axes) if a.size == 3)
     with pytest.raises(NoWindowError):
-        evaluate_window(stage, [(0, a.size) for a in stage.axes], Repetition(columns, 0, 1, 2))
+        evaluate_window(stage, [range(a.size) for a in stage.axes], Repetition(columns, (0,), 1, 2))
 
 
 def test_the_part_that_stores_some_places() -> None:
     stage = stage_of("matmul")
     points = points_of(stage, {"C": np.array([8, 9, 14])})
     assert {a.name.rpartition(".")[2]: p for a, p in zip(stage.axes, points, strict=True)} == {
-        "m": (1, 2),
-        "n": (2, 2),
-        "k": (0, 5),
+        "m": [1, 2],
+        "n": [2, 3],
+        "k": range(5),
     }

@@ -43,7 +43,7 @@ output Y f32 [3, 3] strides [3, 1]
 one[i] = move f32 1.0
 store_Y[i] = store f32 one[i] to Y[i, i]
 """
-ONE_STEP_A_POINT = Repetition(0, 0, 1, 4)
+ONE_STEP_A_POINT = Repetition(0, (0,), 1, 4)
 
 
 def changed(text: str, changes: Mapping[str, str]) -> str:
@@ -54,7 +54,7 @@ def changed(text: str, changes: Mapping[str, str]) -> str:
 
 
 def test_the_sum_is_followed_step_by_step() -> None:
-    window = evaluate_window(parse_backbone(SUM), [(0, 4)], ONE_STEP_A_POINT)
+    window = evaluate_window(parse_backbone(SUM), [range(4)], ONE_STEP_A_POINT)
     assert [len(window.stored["Y"]), len(window.sums)] == [1, 1]
 
 
@@ -91,7 +91,7 @@ def test_the_sum_is_followed_step_by_step() -> None:
 )
 def test_what_is_no_sum_of_steps_is_refused(text: str, changes: dict[str, str], message: str) -> None:
     with pytest.raises(NoWindowError, match=message):
-        evaluate_window(parse_backbone(changed(text, changes)), [(0, 4)], ONE_STEP_A_POINT)
+        evaluate_window(parse_backbone(changed(text, changes)), [range(4)], ONE_STEP_A_POINT)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_what_is_no_sum_of_steps_is_refused(text: str, changes: dict[str, str], 
 )
 def test_parts_that_need_values_of_others_are_refused(changes: dict[str, str], first: int, count: int, message: str) -> None:
     with pytest.raises(NoWindowError, match=message):
-        evaluate_window(parse_backbone(changed(COPY, changes)), [(first, count)])
+        evaluate_window(parse_backbone(changed(COPY, changes)), [range(first, first + count)])
 
 
 def test_a_part_past_the_end_of_an_input_is_refused() -> None:
     longer = parse_backbone(changed(COPY, {"output Y f32 [4]": "output Y f32 [5]"}))
     with pytest.raises(IndexError, match="a load from 'X' leaves its shape"):
-        evaluate_window(longer, [(3, 2)])
+        evaluate_window(longer, [range(3, 5)])
 
 
 @pytest.mark.parametrize(

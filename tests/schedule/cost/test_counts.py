@@ -81,6 +81,6 @@ def test_counts_of_random_candidates(name: str) -> None:
         blocks = math.prod(x.size for x in loops(nest.body) if x.kind is Kind.BLOCK)
         work = work_of(nest).times(blocks)
         assert work.shuffles == counts.shuffles
-        assert work.written_sectors == pytest.approx(counts.global_store_sectors, rel=0.05)
-        assert work.read_sectors <= counts.global_load_sectors * 4 + 64
-        assert 0.2 <= (work.instructions + work.overhead) / counts.instructions <= 3.0
+        assert work.sectors(is_store=True) == pytest.approx(counts.global_store_sectors, rel=0.05)
+        assert work.sectors(is_store=False) <= counts.global_load_sectors * 4 + 64
+        assert 0.2 <= work.issued / counts.instructions <= 3.0

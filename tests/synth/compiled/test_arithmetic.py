@@ -18,6 +18,7 @@ from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.comparison import Comparison
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
 from warploom.synth.compiled.numbers import value_of
+from warploom.synth.compiled.quotients import quotient
 from warploom.terms import Term, algebra_for, apply, atom, constant
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
@@ -233,7 +234,7 @@ def test_what_is_computed_from_an_undefined_value_is_undefined(is_whole: bool) -
     word = made.data.made(atom("x", (0,)), u32)
     bad = Undefined("a lane that is not there", 3)
     given: Value = bad if is_whole else Joined(((made.data.made(atom("y", (0,)), u16), 16), (bad, 16)))
-    two = [made.signless("add", u32), made.high_product(u32), made.wide_product(u32), made.quotient(u32, False),
+    two = [made.signless("add", u32), made.high_product(u32), made.wide_product(u32), quotient(made, u32, is_remainder=False),
            made.extreme("max", u32),
            made.compare("lt", u32)]  # fmt: skip
     for run in two:

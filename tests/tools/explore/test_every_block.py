@@ -191,6 +191,26 @@ def test_rounds_that_run_alike_are_run_once(is_async: bool) -> None:
         assert (found.verdict, found.reason) == ("proved", "")
 
 
+def test_many_threads_that_share_nothing_cost_as_much_as_one() -> None:
+    made = doubled_by_hand(1000, BODY)
+    assert proof(made).thread_steps < 200
+    stage, kernel = made
+    kernel = replace(kernel, text=kernel.text.replace("x[i] + x[i]", "x[i] + __shfl_sync(~0u, x[i], threadIdx.x)"))
+    assert proof((stage, kernel)).verdict != "refuted"
+
+
+def test_threads_that_store_one_value_to_one_place_are_proved_by_their_block() -> None:
+    """Lanes of one warp may do so; threads of different warps race."""
+    body = BODY.replace("blockIdx.x * 32 + threadIdx.x", "blockIdx.x * 16 + threadIdx.x / 2")
+    made = by_hand(doubled, {"n": 1000}, body, (63, 1, 1), (32, 1, 1))
+    assert proof(made).verdict == "proved"
+    stage, kernel = by_hand(doubled, {"n": 1000}, BODY.replace("32 + threadIdx.x", "16 + threadIdx.y"), (63, 1, 1), (32, 16, 1))
+    found = proof((stage, kernel))
+    assert found.verdict == "proved"
+    found = proof((stage, replace(kernel, block=(64, 16, 1))))
+    assert found.verdict == "refuted" and "race" in found.reason
+
+
 DISCARDED = 'asm volatile("discard.global.L2 [%0], 128;" :: "l"(z + blockIdx.x * 32) : "memory");'
 BUGS = {
     "a bound one too far in the last block": (doubled_by_hand, "i < 1000", "i < 1001", "refuted"),
@@ -200,8 +220,15 @@ BUGS = {
     "later blocks with another value": (doubled_by_hand, "+ x[i]", "+ (blockIdx.x > 7 ? 0.0f : x[i])", "refuted"),
     "a value that depends on the block": (doubled_by_hand, "+ x[i]", "+ x[i] + (float)blockIdx.x", "unchecked"),
     "an element of a neighbour, block by block": (doubled_by_hand, "+ x[i]", "+ x[i ^ 32]", "unchecked"),
-    "an element of another block": (lambda: doubled_by_hand(1024), "+ x[i]", "+ x[992 - (i & ~31) + threadIdx.x]", "unchecked"),
+    "an element of another block": (lambda: doubled_by_hand(1024), "+ x[i]", "+ x[992 - (i & ~31) + threadIdx.x]", "refuted"),
     "an array that all blocks read alike": (doubled_by_hand, "x[i] + x[i]", "x[threadIdx.x] + x[threadIdx.x]", "unchecked"),
+    "one thread with another value": (doubled_by_hand, "+ x[i]", "+ (threadIdx.x == 9 ? 0.0f : x[i])", "refuted"),
+    "later threads of later blocks with another value": (
+        doubled_by_hand, "+ x[i]", "+ (threadIdx.x > 9 && blockIdx.x > 9 ? 0.0f : x[i])", "refuted"
+    ),
+    "one thread that does nothing": (doubled_by_hand, "i < 1000", "i < 1000 && threadIdx.x != 7", "refuted"),
+    "an element of another thread": (doubled_by_hand, "+ x[i]", "+ x[i ^ 1]", "refuted"),
+    "threads that store to one element": (doubled_by_hand, "+ threadIdx.x", "+ threadIdx.x / 2", "refuted"),
     "blocks that store to one element": (doubled_by_hand, "blockIdx.x * 32", "blockIdx.x * 16", "refuted"),
     "all blocks store to one place": (doubled_by_hand, "blockIdx.x * 32", "0", "refuted"),
     "elements of atomic updates": (doubled_by_hand, "z[i] = x[i] + x[i]", "atomicAdd(z + i, x[i])", "unchecked"),

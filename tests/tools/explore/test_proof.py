@@ -209,6 +209,8 @@ def test_what_one_block_does_not_tell_is_proved_at_a_small_size(monkeypatch: pyt
 def test_blocks_that_are_too_large_are_proved_at_a_small_size(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
     asked = (kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    refused, prove_blocks = CompiledProof("unchecked", "", "threads that share memory"), proof_module.prove_blocks
+    monkeypatch.setattr(proof_module, "prove_blocks", lambda *of: refused if of[-1] is None else prove_blocks(*of))
     monkeypatch.setattr(proof_module, "MOST_OF_BLOCK", 1)
     assert "a block does about" in proof_of(*asked).reason
     assert (longer := proof_of(*asked, 1 << 20)).reason == "" and dict(longer.sizes) == sizes

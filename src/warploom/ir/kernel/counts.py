@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core import Span
+
 
 @dataclass(slots=True)
 class Counts:
@@ -32,6 +34,21 @@ class Counts:
     @property
     def global_sectors(self) -> int:
         return self.global_load_sectors + self.global_store_sectors
+
+
+@dataclass(slots=True)
+class AccessCounts:
+    """One place in a kernel that reads or stores an array of global or shared memory, over the grid."""
+
+    array: str
+    what: str
+    """`load` or `store`."""
+    span: Span
+    is_shared: bool
+    units: int = 0
+    """Wavefronts of shared memory, else sectors."""
+    least: int = 0
+    """Units that the same elements need wherever they lie."""
 
 
 def by_warps(values: NDArray[Any], warp_size: int, fill: Any) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir.arithmetic import Arithmetic, MachineArithmetic
-from warploom.ir.kernel.counts import Counts
+from warploom.ir.kernel.counts import AccessCounts, Counts
 from warploom.ir.kernel.evaluate import Indices
 from warploom.ir.kernel.findings import Findings
 from warploom.ir.kernel.memory import GridArray, zeros
@@ -40,6 +40,8 @@ class RunResult:
     counts: Counts
     diagnostics: tuple[Diagnostic, ...]
     """Each kind of problem once per place, with its first witness."""
+    accesses: tuple[AccessCounts, ...] = ()
+    """In the order in which they are first made, if they were asked for."""
 
 
 def run(
@@ -49,19 +51,21 @@ def run(
     arithmetic: Arithmetic | None = None,
     *,
     check_races: bool = True,
+    count_accesses: bool = False,
 ) -> RunResult:
     """Runs a kernel without holes on the given arrays (left as they are); outputs not given start at zero.
 
     Arrays have the parameter's shape at `sizes` and its element type (vectors: component axis last; bf16: float32).
     UserError for holes, an ill-formed kernel, missing or ill-shaped arrays, missing sizes. Problems of the execution itself
     (`OUT_OF_BOUNDS`, `UNDEFINED_READ`, `RACE`, `DIVERGENT_SYNC`, `SHUFFLE_INACTIVE`, `DIVISION_BY_ZERO`, ...) are returned:
-    the thread goes on with 0 for a bad read, a bad store is skipped.
+    the thread goes on with 0 for a bad read, a bad store is skipped. count_accesses: what each access costs, too.
     """
     _refuse_holes(kernel)
     verify(kernel)
     sizes = dict(sizes or {})
     arithmetic = arithmetic or MachineArithmetic()
     findings = Findings(kernel)
+    findings.accesses = {} if count_accesses else None
     scalars = Indices({}, sizes, findings.report)
     _check_sizes(kernel, sizes)
     grid = tuple(max(0, scalars.number(g)) for g in kernel.grid)
@@ -88,7 +92,8 @@ def run(
             count = min(step, blocks - first)
             KernelRun(kernel, memory, sizes, arithmetic, findings, grid, first, count, check_races and kernel.threads > 1).run()
     shaped = {name: array.data.reshape(array.extents + array.data.shape[1:]) for name, array in memory.items()}
-    return RunResult(shaped, findings.counts, tuple(findings.diagnostics.values()))
+    accesses = tuple((findings.accesses or {}).values())
+    return RunResult(shaped, findings.counts, tuple(findings.diagnostics.values()), accesses)
 
 
 def _refuse_holes(kernel: Kernel) -> None:

@@ -156,17 +156,27 @@ class KernelRun:
         warp = self.kernel.warp_size
         return by_warps(address, warp, 0), by_warps(active, warp, False), self.blocks // rows
 
-    def _sectors(self, element: Element, where: Where, size_bytes: int) -> int:
+    def _sectors(self, node: Read | Store, element: Element, where: Where, size_bytes: int) -> int:
         """Sectors of one access to global memory."""
-        if where is None and isinstance(element, int):
+        counts = self.findings.access(node, is_shared=False)
+        if where is None and isinstance(element, int) and counts is None:
             return self.blocks * -(-self.threads // self.kernel.warp_size)
         address, active, repeat = self._requests(element, where, size_bytes)
-        return machines.lines(address, active) * repeat
+        found = machines.lines(address, active) * repeat
+        if counts is not None:
+            size = machines.SECTOR_BYTES
+            counts.units += found
+            counts.least += int((-(-_distinct(address, active) * size_bytes // size)).sum()) * repeat
+        return found
 
-    def _wavefronts(self, element: Element, where: Where, size_bytes: int) -> int:
+    def _wavefronts(self, node: Read | Store, element: Element, where: Where, size_bytes: int) -> int:
         """Wavefronts of one access to shared memory."""
         address, active, repeat = self._requests(element, where, size_bytes)
-        return machines.wavefronts(address, active, size_bytes) * repeat
+        found = machines.wavefronts(address, active, size_bytes) * repeat
+        if (counts := self.findings.access(node, is_shared=True)) is not None:
+            counts.units += found
+            counts.least += int(machines.least_each(_distinct(address, active), size_bytes).sum()) * repeat
+        return found
 
     def _spread(self, element: Element, where: Where) -> tuple[NDArray[np.int64], Mask]:
         active = np.broadcast_to(True if where is None else where, self.shape)
@@ -310,10 +320,10 @@ class KernelRun:
             if isinstance(array, GridArray):
                 data = array.read(element)
                 if not array.is_constant:
-                    self.counts.global_load_sectors += self._sectors(element, inside, array.dtype.size_bytes)
+                    self.counts.global_load_sectors += self._sectors(node, element, inside, array.dtype.size_bytes)
             else:
                 data, unknown = array.read(element, inside)
-                self.counts.shared_wavefronts += self._wavefronts(element, inside, array.dtype.size_bytes)
+                self.counts.shared_wavefronts += self._wavefronts(node, element, inside, array.dtype.size_bytes)
             if inside is not where and inside is not None:
                 data = select(inside, data, np.zeros_like(data), array.dtype)
         if unknown is not None and unknown.any():
@@ -423,12 +433,12 @@ class KernelRun:
             return
         self._stamp(name, node, element, inside)
         if isinstance(array, GridArray):
-            self.counts.global_store_sectors += self._sectors(element, inside, dtype.size_bytes)
+            self.counts.global_store_sectors += self._sectors(node, element, inside, dtype.size_bytes)
             if inside is None and isinstance(element, int) and self.shape == (1, 1):
                 array.data[element] = data[0, 0]  # a spec: this line runs once per term of a sum
                 return
         else:
-            self.counts.shared_wavefronts += self._wavefronts(element, inside, dtype.size_bytes)
+            self.counts.shared_wavefronts += self._wavefronts(node, element, inside, dtype.size_bytes)
         elements, mask = self._spread(element, inside)
         array.store(elements, spread(data, self.shape, dtype), mask)
 
@@ -467,3 +477,8 @@ class KernelRun:
         for array in self.memory.values():
             if array.stamps is not None:
                 array.stamps.barrier(passing, self.first)
+
+
+def _distinct(addresses: NDArray[np.int64], active: Mask) -> NDArray[np.int64]:
+    """Different addresses of each row's active lanes."""
+    return machines.lines_each(addresses, active, line_bytes=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
@@ -73,19 +74,22 @@ def is_hole_name(name: str) -> bool:
 
 def stored_arrays(kernel: Kernel) -> frozenset[str]:
     """Names of the arrays that some statement stores to."""
+    return frozenset(stmt.array for stmt in statements(kernel.body) if isinstance(stmt, Store))
 
-    def names(body: tuple[Stmt, ...]) -> list[str]:
-        result: list[str] = []
-        for stmt in body:
-            if isinstance(stmt, Store):
-                result.append(stmt.array)
-            elif isinstance(stmt, For):
-                result += names(stmt.body)
-            elif isinstance(stmt, If):
-                result += names(stmt.then) + names(stmt.other)
-        return result
 
-    return frozenset(names(kernel.body))
+def shared_arrays(kernel: Kernel) -> frozenset[str]:
+    """Names of the arrays in shared memory."""
+    return frozenset(s.name for s in statements(kernel.body) if isinstance(s, Declare) and s.space == "shared")
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """All of them, each before those inside it."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For):
+            yield from statements(stmt.body)
+        elif isinstance(stmt, If):
+            yield from statements((*stmt.then, *stmt.other))
 
 
 @dataclass(slots=True)

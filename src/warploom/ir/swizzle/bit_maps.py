@@ -136,11 +136,12 @@ def _fields_of(inputs: BitInputs, argument: int, bits: int) -> IntArray:
     return np.stack(rows)
 
 
-def _functions(inputs: BitInputs, coefficients: IntArray) -> Functions:
+def _functions(inputs: BitInputs, coefficients: IntArray, tables: IntArray | None = None) -> Functions:
+    """`tables`: [functions, points], if they are known."""
     costs = inputs.costs(coefficients)
     order = np.argsort(costs, kind="stable")
-    tables, rows = inputs.tables(coefficients)[order], order.astype(np.int64)
-    return Functions(tables, costs[order], lambda row: inputs.expression(coefficients[row]), rows)
+    made, rows = inputs.tables(coefficients) if tables is None else tables.astype(np.int16), order.astype(np.int64)
+    return Functions(made[order], costs[order], lambda row: inputs.expression(coefficients[row]), rows)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -225,7 +226,7 @@ class BitMapSet:
             keep = self._with_any(allowed, decided)[np.arange(self.points), tables].all(axis=1)
             tables, coefficients = tables[keep], coefficients[keep]
         fits = allowed[np.arange(self.points), tables].all(axis=1)
-        return _functions(self.inputs, coefficients[fits])
+        return _functions(self.inputs, coefficients[fits], tables[fits])
 
     def supported(self, allowed: BoolArray) -> BoolArray:
         """What the equations leave of the allowed values; a value may be left that no member takes."""

@@ -1,34 +1,41 @@
 """Decides whether a shuffle pays: cycles of a multiprocessor per warp before and after, by the resource that is asked for most.
 
-    cycles = p-norm of { issue, f32 units, f64 units, load path, texture path, shuffles, memory, latency / resident warps }
+    cycles = p-norm of { issue, f32 units, f64 units, load path and shuffles, texture path, memory, latency / resident warps }
 
 A covered load still costs a request: the lanes without a source load for themselves. What is saved are its sectors; what is paid
 is a shuffle and the lanes' predicate. So a shuffle pays where the path that the load took is slow (the texture path that
 `ld.global.nc` takes before Volta delivers two sectors a cycle) and is what the kernel waits for; it does not pay where the
 first-level cache delivers a whole line per cycle, as since Volta, or where memory is the limit anyway.
-Source of the reasoning: PTXASW (2023), sections 7 and 8; rates: `warploom.machines`.
+Source of the reasoning: PTXASW (2023), sections 7 and 8; cycles and rates: `warploom.machines`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
-from warploom.machines import SECTOR_BYTES, WARP_LANES, Architecture, nearest_architecture, resident_warps
+from warploom.machines import (
+    SECTOR_BYTES,
+    WARP_LANES,
+    Architecture,
+    Unit,
+    Work,
+    joined,
+    nearest_architecture,
+    resident_warps,
+    usual,
+)
 from warploom.ptx.instructions import destinations, operand_names
 from warploom.ptx.liveness import pressure
 from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts
-from warploom.ptx.shuffle.usage import Usage, block_weight, is_global_access, sectors, usage_of
+from warploom.ptx.shuffle.usage import block_weight, is_global_access, request_of, sectors, work_of
 from warploom.ptx.syntax import Address
-
-Resource: TypeAlias = Literal["issue", "f32 units", "f64 units", "load path", "texture path", "shuffles", "memory", "latency"]
 
 LEAST_GAIN = 0.02
 """Less than this share of the time is not worth other code."""
-_NORM = 8
-"""Exponent of the norm that joins resources asked for at once: 2 equal ones cost 9 percent more than one."""
+_SHARPNESS = 8.0
+"""Of the norm that joins resources asked for at once: 2 equal ones cost 9 percent more than one."""
 _BLOCK_THREADS = 128
 """Threads of a block whose launch is not known."""
 _MORE_REGISTERS = 4
@@ -43,10 +50,10 @@ class Estimate:
 
     arch: str
     cycles: float
-    by_resource: Mapping[Resource, float]
+    by_resource: Mapping[Unit, float]
 
     @property
-    def bottleneck(self) -> Resource:
+    def bottleneck(self) -> Unit:
         return max(self.by_resource, key=lambda r: self.by_resource[r])
 
 
@@ -65,14 +72,13 @@ class Forecast:
 
 def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Architecture) -> Forecast:
     """The changes that applying these candidates of the kernel makes on an architecture."""
-    before = usage_of(facts.routine, facts.graph)
-    distinct = _memory_bytes(facts)
+    before = replace(work_of(facts.routine, facts.graph), memory_bytes=_memory_bytes(facts))
     registers = _registers(facts)
     changed = _changed(facts, before, applied)
     shuffles = any(c.kind == "shuffle" for c in applied)
     chain = on.timing.shuffle_cycles.value + on.timing.l1_cycles.value if shuffles else 0.0
-    first = _estimate(before, on, distinct, registers, 0.0)
-    return Forecast(first, _estimate(changed, on, distinct, registers + (_MORE_REGISTERS if shuffles else 0), chain))
+    first = _estimate(before, on, registers, 0.0)
+    return Forecast(first, _estimate(changed, on, registers + (_MORE_REGISTERS if shuffles else 0), chain))
 
 
 class Profitable:
@@ -124,62 +130,45 @@ def _times(before: Estimate, after: Estimate) -> str:
     return f"{before.cycles:.1f} cycles ({before.bottleneck}) -> {after.cycles:.1f} ({after.bottleneck})"
 
 
-def _changed(facts: KernelFacts, before: Usage, applied: Collection[Candidate]) -> Usage:
-    """The usage with each covered load replaced by its shuffle and the request of the lanes at the edge."""
-    found = replace(before, plain=list(before.plain), read_only=list(before.read_only))
+def _changed(facts: KernelFacts, before: Work, applied: Collection[Candidate]) -> Work:
+    """The work with each covered load replaced by its shuffle and the request of the lanes at the edge."""
+    requests = list(before.requests)
+    slots = shuffles = 0.0
     neighbours: set[tuple[int, int, int]] = set()
     indices: set[tuple[int, str]] = set()
     for candidate in applied:
         instruction = facts.routine.instructions[candidate.load]
         block = facts.graph.block_of(candidate.load)
         weight = block_weight(facts.graph, block)
-        path = found.read_only if "nc" in instruction.modifiers else found.plain
-        if not is_global_access(instruction):
-            path.remove((weight, 4.0))
-        else:
-            path.remove((weight, sectors(instruction)))
+        covered = request_of(instruction, weight)
+        requests.remove(covered)
         words = candidate.elements * max(1, candidate.width // 32)
         if candidate.kind == "reuse":
             continue
         lanes = min(WARP_LANES, abs(candidate.delta) or WARP_LANES // 4)
         edge = max(1.0, lanes * candidate.width // 8 * candidate.elements / SECTOR_BYTES)
-        path.append((weight, edge))
-        found.shuffles += words * weight
-        found.slots += (words + (2 * words if candidate.width == 64 else 0)) * weight
+        requests.append(replace(covered, sectors=edge))
+        shuffles += words * weight
+        slots += (words + (2 * words if candidate.width == 64 else 0)) * weight
         tested = {(block, index) for index in candidate.indices}
-        found.slots += _INDEX_TEST_SLOTS * len(tested - indices) * weight
+        slots += _INDEX_TEST_SLOTS * len(tested - indices) * weight
         indices |= tested
         key = (block, candidate.delta, candidate.rows)
         if key not in neighbours:
             neighbours.add(key)
-            found.slots += weight * (1 if facts.whole_rows else 2)
+            slots += weight * (1 if facts.whole_rows else 2)
     for block in {facts.graph.block_of(c.load) for c in applied if c.kind == "shuffle"}:
         weight = block_weight(facts.graph, block)
-        found.slots += 2 * weight
-        found.shuffles += weight
-    return found
+        slots += 2 * weight
+        shuffles += weight
+    return replace(before, requests=tuple(requests), issued=before.issued + slots, shuffles=before.shuffles + shuffles)
 
 
-def _estimate(usage: Usage, on: Architecture, memory_bytes: float, registers: int, chain_cycles: float) -> Estimate:
-    timing = on.timing
-    address = WARP_LANES / timing.load_lanes.value
-    plain = sum(often * max(address, count / timing.l1_sectors.value) for often, count in usage.plain)
-    read_only = sum(often * max(1.0, count / timing.nc_sectors.value) for often, count in usage.read_only)
-    shuffles = usage.shuffles * WARP_LANES / timing.shuffle_lanes.value
+def _estimate(work: Work, on: Architecture, registers: int, chain_cycles: float) -> Estimate:
     warps = max(1, resident_warps(on, min(registers, on.limits.max_registers), 0, _BLOCK_THREADS))
-    by_resource: dict[Resource, float] = {
-        "issue": usage.slots / on.issue,
-        "f32 units": usage.float_slots * WARP_LANES / timing.float_lanes.value,
-        "f64 units": usage.double_slots * WARP_LANES / timing.double_lanes.value,
-        "memory": memory_bytes / on.example.bytes_per_clock,
-        "latency": (2 * timing.l2_cycles.value + chain_cycles) / warps,
-    }
-    if on.nc_is_texture:
-        by_resource |= {"load path": plain + shuffles, "texture path": read_only}
-    else:
-        by_resource["load path"] = plain + read_only + shuffles
-    cycles = sum(c**_NORM for c in by_resource.values()) ** (1 / _NORM)
-    return Estimate(on.name, cycles, by_resource)
+    waiting = (2 * on.timing.l2_cycles.value + chain_cycles) / warps
+    by_resource = usual(on, memory_bytes=on.example.bytes_per_clock).cycles(replace(work, waiting=waiting))
+    return Estimate(on.name, joined(by_resource.values(), _SHARPNESS), by_resource)
 
 
 def _memory_bytes(facts: KernelFacts) -> float:

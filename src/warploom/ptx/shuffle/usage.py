@@ -1,4 +1,4 @@
-"""Resources that one warp uses while it runs a kernel: slots, lanes and sectors, summed over its instructions.
+"""Work of one warp while it runs a kernel: slots, lanes and sectors, summed over its instructions.
 
 Counts are of PTX; an instruction that ptxas expands counts as often as the expansion has instructions. A loop whose trips are
 unknown counts `LOOP_TRIPS` times. Global accesses are taken as coalesced.
@@ -7,9 +7,8 @@ unknown counts `LOOP_TRIPS` times. Global accesses are taken as coalesced.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from warploom.machines import SECTOR_BYTES, WARP_LANES
+from warploom.machines import LINE_BYTES, SECTOR_BYTES, WARP_LANES, Requests, Work
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.syntax import Instruction, Vector
@@ -27,31 +26,15 @@ _FREE = frozenset({"cvta", "membar", "fence"})
 _CALL_SLOTS = 20
 
 
-@dataclass(slots=True)
-class Usage:
-    """Usage per warp."""
-
-    slots: float = 0.0
-    """Instructions to issue."""
-    float_slots: float = 0.0
-    """Slots for f32 arithmetic, part of those above."""
-    double_slots: float = 0.0
-    """Slots for f64 arithmetic, part of those above."""
-    plain: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    """Requests of the load and store units that are no `ld.global.nc`: (how often, sectors)."""
-    read_only: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    """`ld.global.nc`: (how often, sectors)."""
-    shuffles: float = 0.0
-
-
-def usage_of(routine: Routine, graph: FlowGraph) -> Usage:
-    """Usage of one pass through every block, loops repeated."""
-    found = Usage()
+def work_of(routine: Routine, graph: FlowGraph) -> Work:
+    """Work of one warp in one pass through every block, loops repeated."""
+    amounts: dict[str, float] = dict.fromkeys(("issued", "floats", "doubles", "shuffles"), 0.0)
+    requests: list[Requests] = []
     for block in graph.blocks:
         weight = block_weight(graph, block.index)
         for index in range(block.start, block.end):
-            _add(found, routine.instructions[index], weight)
-    return found
+            _add(amounts, requests, routine.instructions[index], weight)
+    return Work(requests=tuple(requests), **amounts)
 
 
 def block_weight(graph: FlowGraph, block: int) -> float:
@@ -70,7 +53,14 @@ def is_global_access(instruction: Instruction) -> bool:
     return instruction.opcode in ("ld", "st", "red", "atom", "ldu") and "global" in instruction.modifiers
 
 
-def _add(found: Usage, instruction: Instruction, weight: float) -> None:
+def request_of(instruction: Instruction, times: float) -> Requests:
+    """What a load or store asks of the load and store units; one that is not of global memory takes whole lines."""
+    if not is_global_access(instruction):
+        return Requests(times, LINE_BYTES / SECTOR_BYTES)
+    return Requests(times, sectors(instruction), is_read_only=instruction.opcode == "ld" and "nc" in instruction.modifiers)
+
+
+def _add(amounts: dict[str, float], requests: list[Requests], instruction: Instruction, weight: float) -> None:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in _FREE or (opcode == "ld" and "param" in modifiers):
         return
@@ -86,15 +76,12 @@ def _add(found: Usage, instruction: Instruction, weight: float) -> None:
         slots = 2
     elif type_name in ("s64", "u64") and opcode in ("mul", "mad") and "wide" not in modifiers:
         slots = 4
-    found.slots += slots * weight
+    amounts["issued"] += slots * weight
     if opcode in ("shfl", "vote", "match", "redux", "activemask"):
-        found.shuffles += weight
-    elif is_global_access(instruction):
-        entry = (weight, sectors(instruction))
-        (found.read_only if opcode == "ld" and "nc" in modifiers else found.plain).append(entry)
-    elif opcode in ("ld", "st"):
-        found.plain.append((weight, 4.0))
+        amounts["shuffles"] += weight
+    elif is_global_access(instruction) or opcode in ("ld", "st"):
+        requests.append(request_of(instruction, weight))
     elif type_name == "f64":
-        found.double_slots += slots * weight
+        amounts["doubles"] += slots * weight
     elif type_name in ("f32", "f16x2", "bf16x2", "f16", "bf16"):
-        found.float_slots += slots * weight
+        amounts["floats"] += slots * weight

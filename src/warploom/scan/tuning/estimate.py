@@ -1,7 +1,7 @@
 """Cost of a way to scan: counted before it is compiled, and measured on the PTX it becomes.
 
-Cycles are of one multiprocessor for one block, as its busiest unit has it (`machines.gpu`: warp instructions issued, lanes of
-shuffles, wavefronts of shared memory), plus 10 for a barrier, as in the layouts' cost.
+Cycles are of one multiprocessor for one block, as its busiest unit has it (`machines.work`), plus 10 for a barrier, as in the
+layouts' cost: the block is alone, so that all that it has waits there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from warploom.core import UserError
 from warploom.gpu import assemble, compile_to_ptx
-from warploom.machines import BANKS, WARP_LANES, Architecture
+from warploom.machines import BANKS, Architecture, Work, joined, usual
 from warploom.ptx import launch, lower, parse
 from warploom.scan.emit.cuda import SIZES, warp_program
 from warploom.scan.emit.dialect import Types
@@ -36,13 +36,13 @@ class Counted:
     shared_wavefronts: int
     barriers: int
 
+    @property
+    def work(self) -> Work:
+        """Without the barriers, which take as long as the warps wait there."""
+        return Work(issued=self.instructions, shuffles=self.shuffles, wavefronts=self.shared_wavefronts)
+
     def cycles(self, on: Architecture) -> float:
-        units = (
-            self.instructions / on.issue,
-            self.shuffles * WARP_LANES / on.timing.shuffle_lanes.value,
-            self.shared_wavefronts,
-        )
-        return round(max(units) + BARRIER_CYCLES * self.barriers, 1)
+        return round(joined(usual(on).cycles(self.work).values()) + BARRIER_CYCLES * self.barriers, 1)
 
 
 @dataclass(frozen=True, slots=True)

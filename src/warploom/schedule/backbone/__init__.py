@@ -50,8 +50,10 @@ from warploom.schedule.backbone.window import (
     Window,
     count_stored,
     evaluate_window,
+    joined_repetition,
     moved,
     points_of,
+    reduced,
     repetition,
 )
 
@@ -60,7 +62,7 @@ __all__ = [
     "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator",
     "Parameter", "Program", "Region", "Repetition", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window",
     "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored",
-    "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "moved",
-    "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "repetition",
-    "tilings", "verify",
+    "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of",
+    "joined_repetition", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array",
+    "random_inputs", "reduced", "repetition", "tilings", "verify",
 ]  # fmt: skip

@@ -20,8 +20,8 @@ from warploom.schedule.backbone.nodes import Access, AxisSum, Backbone, Carry, O
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
 from warploom.terms import Term, apply, atom
 
-Points = Sequence[tuple[int, int]]
-"""First point and number of points of each axis."""
+Points = Sequence[Sequence[int]]
+"""Points of each axis, ascending."""
 
 
 class NoWindowError(Exception):
@@ -33,8 +33,8 @@ class Repetition:
     """Points of an axis that is summed over, taken as so many steps from some of them."""
 
     axis: int
-    first: int
-    """First point of the first step."""
+    firsts: tuple[int, ...]
+    """First point of the first step, of each loop that takes so many steps."""
     width: int
     """Points of a step."""
     steps: int
@@ -51,8 +51,8 @@ class Window:
     """Symbols in these terms, and what each step of the repetition adds: `x[k, s]` is element k + s * n in step n."""
 
 
-def whole(backbone: Backbone) -> list[tuple[int, int]]:
-    return [(0, axis.size) for axis in backbone.axes]
+def whole(backbone: Backbone) -> list[Sequence[int]]:
+    return [range(axis.size) for axis in backbone.axes]
 
 
 def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | None = None) -> Window:
@@ -60,7 +60,7 @@ def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | N
 
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
-    _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if points[a] != (0, axis.size)})
+    _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size})
     found = _WindowEvaluation(backbone, points, repeated)
     if repeated is not None:
         _check_repeated(backbone, repeated)
@@ -73,18 +73,17 @@ class _WindowEvaluation(SymbolicEvaluation):
         parameters = {o.name: atom(o.name, ()) for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
         super().__init__(backbone, {}, parameters)
         self.repeated = repeated
-        self.coordinates = [np.arange(first, first + count) for first, count in points]
-        self.steps = [np.zeros(count, np.int64) for _, count in points]
+        self.coordinates = [np.array(p, np.int64) for p in points]
+        self.steps = [np.zeros(len(p), np.int64) for p in points]
         """Points by which each point moves from step to step."""
 
         if repeated is not None:
             r, size = repeated, backbone.axes[repeated.axis].size
-            middle = np.arange(r.first, r.first + r.width)
-            rest = np.arange(r.first + r.width * r.steps, size)
-            self.coordinates[r.axis] = np.concatenate([np.arange(r.first), middle, rest])
-            self.steps[r.axis] = np.concatenate([np.zeros(r.first), np.full(r.width, r.width), np.zeros(len(rest))]).astype(
-                np.int64
-            )
+            is_run, steps = np.ones(size, bool), np.zeros(size, np.int64)
+            for first in r.firsts:
+                is_run[first + r.width : first + r.width * r.steps] = False
+                steps[first : first + r.width] = r.width
+            self.coordinates[r.axis], self.steps[r.axis] = np.flatnonzero(is_run), steps[is_run]
         self.sizes = [len(c) for c in self.coordinates]
         self.stored: dict[int, dict[int, Term]] = {}
         self.sums: dict[Term, Term] = {}
@@ -186,7 +185,7 @@ def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]
     moves: by input that moves with the steps, by how many elements, and the places of the first step.
     """
     loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD and i.access is not None]
-    for axis in sorted(_reduced(backbone)):
+    for axis in sorted(reduced(backbone)):
         weights = [(backbone.regions[a.region], a, _weight(backbone.regions[a.region], a, axis)) for a in loads]
         widths = {moves[r.name][0] // w for r, _, w in weights if r.name in moves and w}
         if len(widths) != 1 or any(w * next(iter(widths)) != (moves[r.name][0] if r.name in moves else 0) for r, _, w in weights):
@@ -194,8 +193,20 @@ def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]
         (width,) = widths
         firsts = [f for r, a, _ in weights if r.name in moves and (f := _first(r, a, axis, moves[r.name][1])) is not None]
         if width > 0 and firsts and 0 <= min(firsts) <= backbone.axes[axis].size - width * steps:
-            return Repetition(axis, min(firsts), width, steps)
+            return Repetition(axis, (min(firsts),), width, steps)
     raise NoWindowError("expected a loop whose steps go along one axis that is summed over")
+
+
+def joined_repetition(found: Sequence[Repetition]) -> Repetition:
+    """Several loops, as one that takes the same steps from several points. NoWindowError."""
+    one = found[0]
+    firsts = tuple(sorted(f for r in found for f in r.firsts))
+    reach = one.width * one.steps
+    if any((r.axis, r.width, r.steps) != (one.axis, one.width, one.steps) for r in found) or any(
+        b - a < reach for a, b in itertools.pairwise(firsts)
+    ):
+        raise NoWindowError("expected loops that leave out as many steps each, of other points of one sum")
+    return Repetition(one.axis, firsts, one.width, one.steps)
 
 
 def _weight(region: Region, access: Access, axis: int) -> int:
@@ -234,10 +245,10 @@ def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
 # ------------------------------------------------------------ which part
 
 
-def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> list[tuple[int, int]]:
+def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> list[Sequence[int]]:
     """The smallest part that stores these places of outputs, if the axes of each store are the array's. NoWindowError."""
     found = whole(backbone)
-    limits: dict[int, tuple[int, int]] = {}
+    stored: dict[int, set[int]] = {}
     for access in _stores(backbone):
         region = backbone.regions[access.region]
         places = elements.get(region.name)
@@ -246,13 +257,11 @@ def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> 
         for (axis, coefficient, constant), index in zip(_axes_of(access), _indices(region, places), strict=True):
             if axis is None:
                 continue
-            low, high = (int(index.min()) - constant) // coefficient, (int(index.max()) - constant) // coefficient
-            before = limits.get(axis, (low, high))
-            limits[axis] = min(low, before[0]), max(high, before[1])
-    for axis, (low, high) in limits.items():
-        low, high = max(0, low), min(backbone.axes[axis].size - 1, high)
-        if axis not in _reduced(backbone) and low <= high:
-            found[axis] = low, high - low + 1
+            stored.setdefault(axis, set()).update(((np.unique(index) - constant) // coefficient).tolist())
+    for axis, points in stored.items():
+        inside = sorted(p for p in points if 0 <= p < backbone.axes[axis].size)
+        if axis not in reduced(backbone) and inside:
+            found[axis] = inside
     return found
 
 
@@ -279,11 +288,18 @@ def count_stored(backbone: Backbone, name: str) -> int:
 # ------------------------------------------------------------ how it moves
 
 
-def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]], counts: Sequence[int]) -> None:
+def moved(
+    backbone: Backbone,
+    points: Points,
+    moves: Mapping[str, Sequence[int]],
+    counts: Sequence[int],
+    first: Sequence[int] | None = None,
+) -> None:
     """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
     from block to block along each axis of the box; NoWindowError where that is not seen.
 
-    counts: blocks along each axis. Arrays that are not in `moves` are not accessed.
+    points: what the first block computes. counts: blocks along each axis, from `first` on, else from the first block on. Arrays
+    that are not in `moves` are not accessed.
     """
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
@@ -291,11 +307,11 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
     _check_point_to_point(backbone, moving)
     corners = [
         [sum(shift * place for shift, place in zip(by_axis, corner, strict=True)) for by_axis in zip(*shifts, strict=True)]
-        for corner in product(*((0, count - 1) if count > 1 else (0,) for count in counts))
+        for corner in product(*(sorted({f, f + n - 1}) for f, n in zip(first or [0] * len(counts), counts, strict=True)))
     ]
     for corner in corners:
-        for axis, (by, (first, count)) in enumerate(zip(corner, window.points, strict=True)):
-            if not 0 <= first + by <= backbone.axes[axis].size - count:
+        for axis, (by, own) in enumerate(zip(corner, points, strict=True)):
+            if not 0 <= own[0] + by <= own[-1] + by < backbone.axes[axis].size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
     for instruction in backbone.instructions:
         access = instruction.access
@@ -311,7 +327,7 @@ def moved(backbone: Backbone, window: Window, moves: Mapping[str, Sequence[int]]
             if region.name in moves and by != moves[region.name][n]:
                 theirs = moves[region.name][n]
                 raise NoWindowError(f"{instruction.name} moves by {by} elements from block to block, the kernel's by {theirs}")
-        _check_inside_alike(backbone, access, instruction.axes, window.points, corners)
+        _check_inside_alike(backbone, access, points, corners)
 
 
 def _shift(terms: Sequence[tuple[int, int]], shifts: Sequence[int]) -> int:
@@ -345,7 +361,7 @@ def _nearest(value: int, stride: int) -> int:
 
 def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
     """NoWindowError where an instruction gathers these axes: they must be reduced nowhere, and values go to the same point."""
-    if at := moving & _reduced(backbone):
+    if at := moving & reduced(backbone):
         raise NoWindowError(f"expected blocks that do not share the sum over {backbone.axes[min(at)].name}")
     for instruction in backbone.instructions:
         for operand in instruction.operands:
@@ -360,21 +376,19 @@ def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
                 raise NoWindowError(f"expected {instruction.name} to use its own point of {backbone.axes[min(at)].name}")
 
 
-def _check_inside_alike(
-    backbone: Backbone, access: Access, axes: tuple[int, ...], points: Points, corners: Sequence[Sequence[int]]
-) -> None:
+def _check_inside_alike(backbone: Backbone, access: Access, points: Points, corners: Sequence[Sequence[int]]) -> None:
     """NoWindowError unless each point of the part is inside the array in every block or in none."""
     if access.fill is None:
         return
     for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
         by = [_shift(index.terms, corner) for corner in corners]
-        first = _shift(index.terms, [start for start, _ in points])
-        low, high = (first + end for end in index.span(lambda axis: points[axis][1] - 1))
+        first = _shift(index.terms, [p[0] for p in points])
+        low, high = (first + end for end in index.span(lambda axis: points[axis][-1] - points[axis][0]))
         if set(by) == {0} or (low + min(by) >= 0 and high + max(by) < size):
             continue
         values = [
             index.constant + sum(c * p for (_, c), p in zip(index.terms, point, strict=True))
-            for point in product(*(range(points[a][0], points[a][0] + points[a][1]) for a, _ in index.terms))
+            for point in product(*(points[a] for a, _ in index.terms))
         ]
         if any(not _is_alike(value, min(by), max(by), size) for value in values):
             raise NoWindowError(f"expected points outside of {backbone.regions[access.region].name} in every block or in none")
@@ -391,7 +405,8 @@ def _stores(backbone: Backbone) -> list[Access]:
     return [i.access for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None]
 
 
-def _reduced(backbone: Backbone) -> set[int]:
+def reduced(backbone: Backbone) -> set[int]:
+    """Axes over which something is summed, or the like."""
     return {a for i in backbone.instructions if i.carry is not None for a in i.carry.reduced}
 
 

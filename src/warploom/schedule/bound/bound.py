@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from warploom.machines import Work, joined
 from warploom.schedule.backbone import Scope
 from warploom.schedule.bound.explain import Explanation, explanation
 from warploom.schedule.bound.guess import guess
+from warploom.schedule.bound.least import least_work
 from warploom.schedule.bound.problem import Ints, Masks, Problem, TargetFigures, View
 from warploom.schedule.bound.reader import Positions, bound_of
 from warploom.schedule.bound.tables import Staging, figures_of, tables
 from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.cost import modelled, waiting_ns
+from warploom.schedule.cost import Modelled, modelled, waiting_ns
 from warploom.schedule.targets import Target
 
 if TYPE_CHECKING:
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from warploom.schedule.nest import Nest
     from warploom.solve.space import Candidate
 
-SECOND, OTHERS = 0.5, 0.25
-"""Shares of what waiting behind the longest is not hidden by it."""
+CPU_SHARPNESS = 1.0
+"""Of the norm that joins a CPU's work with its waits for each cache: their sum, which ranks measured kernels at least as well as
+norms nearer to the maximum (benchmarks/results/schedule-bound-2026-11-23.jsonl)."""
 
 
 class Bound:
@@ -73,14 +76,22 @@ class Bound:
             return max(least, found / 1e6)
         return max(least, guess(self.problem, self.figures, self.view, self.scratch, least * 1e6) / 1e6)
 
+    def work(self, candidate: Candidate) -> Work:
+        """On a GPU, the least work of any completion; at the `speeds` of the target's rates it takes as long as `of` says."""
+        self._last = None
+        self.of(candidate)
+        return least_work(self.figures, self.scratch, self.target.rates.clock_ghz)
+
+    def modelled(self, candidate: Candidate, nest: Nest) -> Modelled:
+        """The model's time of a decided candidate and its nest on a GPU."""
+        return modelled(nest, self.target, self.work(candidate))
+
     def appraise(self, candidate: Candidate, nest: Nest) -> float:
         """Milliseconds, a better guess for a decided candidate and its nest: the model of `schedule.cost` for GPUs, on a CPU what
         it waits for the caches."""
         if self.figures.is_cuda:
-            return modelled(nest, self.target, self.of(candidate)).time_ms
-        guess_ms = self.estimate(candidate)
-        *rest, second, longest = sorted((guess_ms, *(ns / 1e6 for ns in waiting_ns(nest, self.target))))
-        return longest + SECOND * second + OTHERS * sum(rest)
+            return self.modelled(candidate, nest).time_ms
+        return joined((self.estimate(candidate), *(ns / 1e6 for ns in waiting_ns(nest, self.target))), CPU_SHARPNESS)
 
     def explain(self, candidate: Candidate) -> Explanation:
         """Parts of the candidate's bound, the part that binds first."""

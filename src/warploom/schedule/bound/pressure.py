@@ -99,7 +99,7 @@ def find_usage(problem: Problem, figures: TargetFigures, view: View, scratch: Sc
             use(usage, facts, i, ISSUE, issued * wasted, issued)
             use(usage, facts, i, ALU, computed * wasted, computed)
             if figures.is_cuda and problem.reduces[i]:
-                use_combining(problem, view, facts, i, usage)
+                use_combining(problem, figures, view, facts, i, usage)
         else:
             if figures.is_cuda:
                 use_memory(problem, figures, view, facts, i, wasted, usage, scratch.lanes, scratch.seen)
@@ -142,7 +142,7 @@ def share_equal(problem: Problem, view: View, leader: int, usage: Floats) -> Non
 
 
 @compiled
-def use_combining(problem: Problem, view: View, facts: Floats, instruction: int, usage: Floats) -> None:
+def use_combining(problem: Problem, figures: TargetFigures, view: View, facts: Floats, instruction: int, usage: Floats) -> None:
     """Counts the exchanges and additions between the threads of a reduction."""
     together = 1.0
     reduced = 1.0
@@ -161,7 +161,7 @@ def use_combining(problem: Problem, view: View, facts: Floats, instruction: int,
     if together > 1.0:
         steps = float(log2(min(together, 32.0)) * together / max(reduced, together))
         use(usage, facts, instruction, ISSUE, 2.0 * steps, 2.0 * steps)
-        use(usage, facts, instruction, MEMORY, steps, steps)
+        use(usage, facts, instruction, MEMORY, steps * figures.shuffled, steps)
 
 
 @compiled

@@ -75,6 +75,8 @@ class TargetFigures(NamedTuple):
     """Bytes of a line (sector) of the first and of the second level."""
     capacities: Ints
     """Bytes that one core can keep near it (first level, on a GPU shared memory too), and of the second and last level."""
+    shuffled: float
+    """Lanes of accesses that a multiprocessor could take while it takes a lane of a shuffle."""
     line_lanes: int
     """Lanes of accesses that a multiprocessor could take while it takes a line: one line a cycle, at most a warp."""
 

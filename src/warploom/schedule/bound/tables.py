@@ -194,6 +194,7 @@ def figures_of(target: Target) -> TargetFigures:
         loop_alus=control.get("loop_alu", 0.0),
         lines=_ints([near.line_bytes, second.line_bytes]),
         capacities=_ints([held, second.size_bytes, last.size_bytes]),
+        shuffled=rates.rate("memory").core / rates.clock_ghz / rates.shuffle_lanes if rates.shuffle_lanes else 1.0,
         line_lanes=min(rates.warp_lanes, round(float(table[BY_CORE, RESOURCES.index("memory")]) / rates.clock_ghz)),
     )
 

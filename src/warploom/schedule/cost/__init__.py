@@ -6,6 +6,6 @@ of them (`modelled`); on a CPU the time that it waits for its caches. Open `time
 
 from warploom.schedule.cost.caches import waiting_ns
 from warploom.schedule.cost.time import Modelled, modelled
-from warploom.schedule.cost.work import Work, work_of
+from warploom.schedule.cost.work import work_of
 
-__all__ = ["Modelled", "Work", "modelled", "waiting_ns", "work_of"]
+__all__ = ["Modelled", "modelled", "waiting_ns", "work_of"]

@@ -6,24 +6,25 @@ No bound: `schedule.bound` gives that. Pipes overlap imperfectly, so that the pa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from warploom.machines import ARCHITECTURES, LINE_BYTES, SECTOR_BYTES, Architecture, resident_warps
+from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds, Work, resident_warps, usual
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
-from warploom.schedule.cost.work import Work, work_of
+from warploom.schedule.cost.work import work_of
 from warploom.schedule.nest import WARP, Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements, threads_of
 from warploom.schedule.targets import Target
 
 START_CYCLES = 300.0
 """Cycles before a block's first work: parameters, indices, first addresses."""
 SHARPNESS = 4.0
-"""Exponent of the norm: infinite for the maximum, 1 for the sum."""
+"""Of the norm that joins the parts."""
 STREAMED = 0.92
 """Share of the memory bandwidth of data sheets that kernels reach which only stream (axpy and copies: 90 to 93%)."""
 CODE = 6000
 """Instructions that stay in the instruction caches."""
+NOTHING = Work()
 OWN_REGISTERS = 24
 """Registers of a thread for addresses and indices."""
 
@@ -36,6 +37,8 @@ class Modelled:
     launch_ns: float
     parts: tuple[tuple[str, float], ...]
     """Nanoseconds that each part would take by itself, the longest first."""
+    least: Mapping[str, float]
+    """Nanoseconds of each part in the lower bound, where that was given."""
     registers: int
     """Estimated registers of a thread."""
     blocks_per_core: int
@@ -52,15 +55,20 @@ class Modelled:
             f"{self.blocks} blocks of {self.threads} threads, about {self.registers} registers, {self.blocks_per_core} per core"
         )
         lines = [f"about {self.time_ms * 1e3:.3g} µs by the model, {self.launch_ns / 1e3:.3g} µs of it the launch ({launch})"]
-        return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
+        for name, time in self.parts[:4]:
+            if time > 0.0:
+                least = f" (at least {self.least[name] / 1e3:.3g} µs)" if self.least[name] > 0.0 else ""
+                lines.append(f"  {time / 1e3:.3g} µs  {name}{least}")
+        return "\n".join(lines)
 
 
 _KEPLER = "sm_35"
 """Stands for compute capability 3.0 (`k4000`), whose multiprocessors hold as many warps and have as many lanes."""
 
 
-def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
-    """Modelled time of a kernel on a CUDA target. `bound_ms` is its lower bound, below which its time never is."""
+def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
+    """Modelled time of a kernel on a CUDA target. `least` is its least work: its time is never below what that takes at the
+    highest speeds."""
     on = ARCHITECTURES[target.name if target.name in ARCHITECTURES else _KEPLER]
     rates = target.rates
     clock = rates.clock_ghz
@@ -76,24 +84,24 @@ def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
     at_once = min(fitting, each)
     near = (rates.caches[0].size_bytes - at_once * shared) / at_once
     traffic = traffic_of(nest, threads, max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores)
-    work = work_of(nest)
+    per_block = work_of(nest)
     alone = START_CYCLES + cycles_of(nest, threads, latencies_of(on, warps, is_near=traffic.is_near))
     spilled = max(0, wanted - most)
     slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
-    pipes = _pipes(work, on)
-    parts = {name: cycles * each * slowed / clock for name, cycles in pipes.items()}
-    parts["waiting"] = -(-each // at_once) * alone * slowed / clock
-    busiest = each * rates.cores / blocks
-    asked_rate = dict(rates.rates)["l2_lines_read"].machine * SECTOR_BYTES
-    far_bytes = asked_rate if on.largest is None else min(asked_rate, on.largest.l2_gb_s)
-    parts["traffic to the second-level cache"] = (traffic.read + traffic.written) / far_bytes * busiest
-    parts["memory traffic"] = traffic.memory / (STREAMED * rates.bandwidth_bytes_per_ns)
-    joined = sum(t**SHARPNESS for t in parts.values()) ** (1.0 / SHARPNESS)
-    time_ms = (rates.launch_ns + joined) / 1e6
-    if time_ms < bound_ms:
-        parts["the lower bound"] = bound_ms * 1e6 - rates.launch_ns
+    work = replace(
+        per_block.times(each * slowed),
+        waiting=-(-each // at_once) * alone * slowed,
+        l2_bytes=(traffic.read + traffic.written) * each / blocks,
+        memory_bytes=traffic.memory / rates.cores,
+        launches=1.0,
+    )
+    speeds = speeds_of(target, on)
+    parts: dict[str, float] = {unit: cycles / clock for unit, cycles in speeds.cycles(work).items()}
+    time_ms = speeds.time_ns(work, SHARPNESS) / 1e6
+    lowest: dict[str, float] = {unit: cycles / clock for unit, cycles in rates.speeds.cycles(least).items()}
+    time_ms = max(time_ms, rates.speeds.time_ns(least) / 1e6)
     listed = tuple(sorted(parts.items(), key=lambda p: -p[1]))
-    return Modelled(max(time_ms, bound_ms), rates.launch_ns, listed, wanted, fitting, blocks, threads.count, work, traffic)
+    return Modelled(time_ms, rates.launch_ns, listed, lowest, wanted, fitting, blocks, threads.count, per_block, traffic)
 
 
 def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:
@@ -109,19 +117,18 @@ def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:
     )
 
 
-def _pipes(work: Work, on: Architecture) -> dict[str, float]:
-    """Cycles of one multiprocessor for one block."""
-    timing = on.timing
-    issued = work.instructions + work.overhead
-    loaded = timing.load_lanes.value / WARP
-    sectors = (work.read_sectors + work.written_sectors) * SECTOR_BYTES / LINE_BYTES
-    exchanged = work.wavefronts + work.shuffles * WARP / timing.shuffle_lanes.value
-    return {
-        "instructions": issued / on.issue,
-        "arithmetic": (work.arithmetic / timing.float_lanes.value + work.special / timing.special_lanes.value) * WARP,
-        "loads, stores and shuffles": exchanged + max(work.lines, sectors, (work.loads + work.stores) / loaded),
-        "barriers": work.barriers * 2.0,
-    }
+def speeds_of(target: Target, on: Architecture) -> Speeds:
+    """Speeds of the target's largest board."""
+    rates = target.rates
+    per_cycle = 1.0 / rates.clock_ghz / rates.cores
+    l2_gb_s = rates.rate("l2_lines_read").machine * SECTOR_BYTES
+    return usual(
+        on,
+        l2_bytes=(l2_gb_s if on.largest is None else min(l2_gb_s, on.largest.l2_gb_s)) * per_cycle,
+        memory_bytes=STREAMED * rates.bandwidth_bytes_per_ns * per_cycle,
+        clock_ghz=rates.clock_ghz,
+        launch_ns=rates.launch_ns,
+    )
 
 
 def registers_of(nest: Nest) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.schedule.backbone import FREE
-from warploom.schedule.cost.work import LOOP_CONTROL, SPECIAL, combining, copied_values
+from warploom.schedule.cost.work import SPECIAL, combining, copied_values
 from warploom.schedule.nest import (
     Barrier,
     Combine,
@@ -23,6 +23,7 @@ from warploom.schedule.nest import (
     Threads,
     staged_fills,
 )
+from warploom.schedule.targets import LOOP_INSTRUCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class _Clock:
                 self.now = max(self.now, begun + self.latencies.far / (loop.stages - 1))
             else:
                 self.run(loop.body, copies, loops)
-            self.now += LOOP_CONTROL * copies
+            self.now += LOOP_INSTRUCTIONS.usual * copies
             starts.append(self.now)
         if loop.size > 2:
             more = (loop.size - 2) * (starts[2] - starts[1])

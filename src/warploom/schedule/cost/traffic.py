@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warploom.core.linear import Linear
-from warploom.machines import SECTOR_BYTES
+from warploom.machines import SECTOR_BYTES, Work
 from warploom.schedule.backbone import Role
-from warploom.schedule.cost.work import Work, copied_values, statement_work
+from warploom.schedule.cost.work import copied_values, statement_work
 from warploom.schedule.nest import Affine, Cache, Kind, Load, Loop, Nest, Space, Store, Threads, loops, statements
 
 KEPT = 0.5
@@ -47,10 +47,10 @@ def traffic_of(nest: Nest, threads: Threads, near_bytes: float, far_bytes: float
         rounds = math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL))
         work: Work = statement_work(nest, threads, statement, around, copied)
         if isinstance(statement, Store):
-            moved = work.written_sectors * SECTOR_BYTES * rounds
+            moved = work.sectors(is_store=True) * SECTOR_BYTES * rounds
             written += moved * count
         else:
-            asked = work.read_sectors * SECTOR_BYTES * rounds
+            asked = work.sectors(is_store=False) * SECTOR_BYTES * rounds
             cached = statement.memory.cache in (Cache.ALL, Cache.READ_ONLY)
             moved = min(asked, fetched(offset, around, size, near_bytes * KEPT)) if cached else asked
             same = seen.get((number, Linear(offset.terms)), 0.0)

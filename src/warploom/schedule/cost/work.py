@@ -1,16 +1,16 @@
-"""The work of a decided kernel on a GPU, counted: instructions of warps by pipe, wavefronts, sectors, shuffles, barriers.
+"""The work of a decided kernel on a GPU, counted: instructions of warps by unit, wavefronts, sectors, shuffles, barriers.
 
 Counted is what the code surely has: statements of the nest with the warps that run them, control of its sequential loops, what
-combining partial results over threads takes. What a compiler adds for addresses is a small estimate kept apart (`overhead`).
+combining partial results over threads takes; and a small estimate of what a compiler adds for addresses and edges.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import assert_never
 
-from warploom.machines import BANK_BYTES, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES
+from warploom.machines import BANK_BYTES, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES, Requests, Work
 from warploom.operations import Cost
 from warploom.schedule.backbone import FREE, ROWS
 from warploom.schedule.cost.warps import lines_touched, wavefronts
@@ -35,56 +35,22 @@ from warploom.schedule.nest import (
     statements,
     threads_of,
 )
+from warploom.schedule.targets import INSTRUCTIONS, LOOP_INSTRUCTIONS
 
-_SPECIAL: dict[Cost, int] = {"special": 2, "root": 2, "tanh": 1, "quotient": 8}
-SPECIAL = {operator: _SPECIAL[row.cost] for operator, row in ROWS.items() if row.cost in _SPECIAL}
-"""Instructions of operations that have none of their own, at least."""
+_SPECIAL_COSTS: frozenset[Cost] = frozenset({"special", "root", "tanh", "quotient"})
+SPECIAL = {operator: INSTRUCTIONS[row.cost].usual for operator, row in ROWS.items() if row.cost in _SPECIAL_COSTS}
+"""Instructions of operations that the special units take part in; one of them is theirs."""
 OWN_PLACES = 32
 """Turns of unrolled loops whose partial results have places of their own."""
-LOOP_CONTROL = 3
-"""Instructions of an iteration: add, compare, branch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Work of one block, in executions by warps."""
-
-    arithmetic: float = 0.0
-    special: float = 0.0
-    loads: float = 0.0
-    """Requests to global memory."""
-    stores: float = 0.0
-    shared: float = 0.0
-    """Requests to shared memory."""
-    wavefronts: float = 0.0
-    lines: float = 0.0
-    """Lines of 128 bytes that the requests to global memory touch."""
-    read_sectors: float = 0.0
-    written_sectors: float = 0.0
-    shuffles: float = 0.0
-    barriers: float = 0.0
-    control: float = 0.0
-    overhead: float = 0.0
-    """Instructions for addresses and edges, estimated."""
-
-    @property
-    def instructions(self) -> float:
-        """All but the estimated ones."""
-        issued = self.arithmetic + self.special + self.loads + self.stores + self.shared + self.shuffles + self.barriers
-        return issued + self.control
-
-    def __add__(self, other: Work) -> Work:
-        return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
-
-    def times(self, count: float) -> Work:
-        return Work(*(getattr(self, f.name) * count for f in fields(self)))
+START_INSTRUCTIONS = 30.0
+"""Instructions of a warp for parameters, indices and first addresses, estimated."""
 
 
 def work_of(nest: Nest) -> Work:
     """Work of one block; edges of axes that tiles do not divide are not regarded."""
     threads = threads_of(nest)
     copied = copied_values(nest)
-    total = Work(overhead=30.0 * threads.warps)
+    total = Work(issued=START_INSTRUCTIONS * threads.warps)
     for statement, around in statements(nest.body):
         rounds = math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL))
         total = total + statement_work(nest, threads, statement, around, copied).times(rounds)
@@ -107,22 +73,34 @@ def statement_work(nest: Nest, threads: Threads, statement: Statement, around: t
             is_copy = isinstance(argument, Ref) and argument.value in copied
             work = _access(nest, threads, mask, memory, vector, is_store=True, is_copy=is_copy)
             tested = threads.warps_of(threads.running(around)) if guards else 0
-            return work + Work(overhead=float(tested))
-        case Compute(operator=operator, guards=guards):
+            return work + Work(issued=float(tested))
+        case Compute(target=target, operator=operator, guards=guards):
             warps = threads.warps_of(threads.running(around))
             count = warps * (vector.size if vector else 1)
-            edges = _edges(guards, warps)
+            work = Work(issued=_edges(guards, warps))
             if operator in FREE:
-                return Work(overhead=edges)
+                return work
             if operator in SPECIAL:
-                return Work(special=float(SPECIAL[operator] * count), overhead=edges)
-            return Work(arithmetic=float(count), overhead=edges)
+                return work + Work(issued=count, specials=count) + _arithmetic(nest, target, (SPECIAL[operator] - 1) * count)
+            return work + _arithmetic(nest, target, count)
         case Combine():
             return _combine(nest, threads, statement, around)
         case Barrier():
-            return Work(barriers=float(threads.warps))
+            return _arriving(threads.warps)
         case _:
             assert_never(statement)
+
+
+def _arithmetic(nest: Nest, made: Ref, count: float) -> Work:
+    """Instructions that make elements of this value."""
+    dtype = nest.values[made.value].dtype
+    if dtype.is_float and dtype.bits == 64:
+        return Work(issued=count, doubles=count)
+    return Work(issued=count, floats=count)
+
+
+def _arriving(warps: int) -> Work:
+    return Work(issued=warps, barriers=warps)
 
 
 def _edges(guards: tuple[Guard, ...], warps: int) -> float:
@@ -146,13 +124,14 @@ def _access(
     edges = _edges(memory.guards, warps) * repeats
     if buffer.space is Space.SHARED:
         moved = float(wavefronts(threads, running, memory, size, lanes) * repeats)
-        return Work(shared=0.0 if is_copy else requests, wavefronts=moved, overhead=edges)
+        if is_copy:
+            return Work(issued=edges, wavefronts=moved)
+        return Work(issued=edges + requests, requests=(Requests(requests, 0.0, moved / requests),))
     lines = float(lines_touched(threads, running, memory, size, lanes, LINE_BYTES) * repeats)
     sectors = float(lines_touched(threads, running, memory, size, lanes, SECTOR_BYTES) * repeats)
     wide = max(lines, requests * size * lanes * WARP / LINE_BYTES)
-    if is_store:
-        return Work(stores=requests, lines=wide, written_sectors=sectors, overhead=edges)
-    return Work(loads=requests, lines=wide, read_sectors=sectors, overhead=edges)
+    alike = Requests(requests, sectors / requests, wide / requests, is_store=is_store)
+    return Work(issued=edges + requests, requests=(alike,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,22 +174,20 @@ def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ..
     summands = math.prod(nest.values[node.source.value].axes[a].size for a in node.registers)
     vector = next((x for x in around if x.kind is Kind.VECTOR), None)
     lanes = vector.size if vector else 1
-    work = Work(arithmetic=float(warps * (summands - 1)))
+    work = _arithmetic(nest, node.target, warps * (summands - 1))
     if node.threads:
         how = combining(nest, threads, node)
-        work = work + Work(shuffles=float(warps * how.shuffles), arithmetic=float(warps * how.shuffles))
+        exchanges = warps * how.shuffles
+        work = work + Work(issued=exchanges, shuffles=exchanges) + _arithmetic(nest, node.target, exchanges)
         if how.is_shared:
             size = nest.values[node.target.value].dtype.size_bytes
             is_wide = how.left * size % WIDEST_BYTES == 0
             reads = how.left * size // WIDEST_BYTES if is_wide else how.left
             waves = reads * (WIDEST_BYTES // BANK_BYTES // 2 if is_wide else 1)  # all lanes ask for one place
-            work = work + Work(
-                barriers=float((2 if _is_reused(around) else 1) * warps),
-                shared=float(warps + warps * reads),
-                wavefronts=float(warps + warps * waves),
-                arithmetic=float(warps * (how.left - 1)),
-                overhead=2.0 * warps,
-            )
+            arrivals = (2 if _is_reused(around) else 1) * warps
+            put, got = Requests(warps, 0.0, 1.0), Requests(warps * reads, 0.0, waves / reads)
+            through = Work(issued=warps * (1 + reads) + 2 * warps, requests=(put, got))
+            work = work + _arriving(arrivals) + through + _arithmetic(nest, node.target, warps * (how.left - 1))
     return work.times(lanes)
 
 
@@ -238,5 +215,5 @@ def _control(nest: Nest, threads: Threads) -> Work:
                 moving.setdefault(inner.number, set()).add((statement.memory.buffer, terms, is_shared))
     for number, rounds in around.items():
         addresses = sum(1 if is_shared else 2 for _, _, is_shared in moving.get(number, ()))
-        total = total + Work(control=float(LOOP_CONTROL), overhead=float(addresses)).times(rounds * threads.warps)
+        total = total + Work(issued=float(LOOP_INSTRUCTIONS.usual + addresses)).times(rounds * threads.warps)
     return total

@@ -4,6 +4,7 @@ Takes a loop nest. Gives CUDA C++ of its kernels (`cuda_kernel`, `cuda_program`)
 first, then `body.py`.
 """
 
+from warploom.schedule.cuda.facts import loops_of
 from warploom.schedule.cuda.kernel import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.run import (
@@ -21,5 +22,5 @@ from warploom.schedule.cuda.run import (
 
 __all__ = [
     "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "cuda_program", "facts_of",
-    "interpret", "interpret_all", "ptx_of", "run", "time", "with_outputs",
+    "interpret", "interpret_all", "loops_of", "ptx_of", "run", "time", "with_outputs",
 ]  # fmt: skip

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from warploom.core import to_numpy
-from warploom.gpu import estimate, grid_of
+from warploom.gpu import counted_work, grid_of
 from warploom.ir import Counts, Kernel, Param, SizeVar, run, tabulate
-from warploom.machines import WARP_LANES, Architecture, resident_warps
+from warploom.machines import WARP_LANES, Architecture, Unit, resident_warps, usual
 from warploom.schedule.sketches.relaxed import relaxed
 
 
@@ -67,6 +67,8 @@ class _Counted:
     """Blocks of the launch."""
 
 
+_PIPES: dict[Unit, str] = {"load path": "exchange", "f32 units": "arithmetic", "issue": "issue"}
+"""What the interpreter's counts tell of, as reports call it."""
 _SAMPLE = 3
 """Blocks that are counted along each axis of the grid, at most: a first, an inner and a last one."""
 
@@ -94,19 +96,21 @@ def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
 def _terms(kernel: Kernel, counted: _Counted, on: Architecture, registers: int, shared_bytes: int) -> dict[str, float]:
     """A block loads at least once from memory, and its last store follows from that."""
     device = on.bounds
-    scale = counted.blocks / counted.run_blocks
-    cost = estimate(counted.per_block, on)
-    cycle_ms = 1e-6 / device.clock_ghz
-    per_block = cost.sm_cycles / counted.run_blocks
-    rounds = -(-counted.blocks // device.multiprocessors)
+    cores = device.multiprocessors
+    per_block = counted_work(counted.per_block).times(1 / counted.run_blocks)
+    rounds = -(-counted.blocks // cores)
     warps = -(-kernel.threads // WARP_LANES)
     resident = max(1, resident_warps(on, registers, shared_bytes, kernel.threads) // warps)
-    waves = -(-counted.blocks // (device.multiprocessors * resident))
-    return {
-        cost.bound: rounds * per_block * cycle_ms,
-        "l2": cost.global_bytes * scale / (device.l2_gb_s * 1e6),
-        "latency": waves * on.timing.dram_cycles.value * cycle_ms,
-    }
+    waves = -(-counted.blocks // (cores * resident))
+    work = replace(
+        per_block.times(rounds),
+        l2_bytes=per_block.l2_bytes * counted.blocks / cores,
+        waiting=waves * on.timing.dram_cycles.value,
+    )
+    cycles = usual(on, l2_bytes=device.l2_gb_s / device.clock_ghz / cores).cycles(work)
+    busiest = max(_PIPES, key=lambda unit: cycles[unit])
+    named: dict[str, Unit] = {_PIPES[busiest]: busiest, "l2": "second-level cache", "latency": "latency"}
+    return {name: cycles[unit] * 1e-6 / device.clock_ghz for name, unit in named.items()}
 
 
 def _shape(param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ clock, caches as the system says; `schedule.cpu` measures the machine at hand an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from warploom.machines import (
     ARCHITECTURES,
@@ -18,6 +19,7 @@ from warploom.machines import (
     WIDE_CORE,
     CacheLevel,
     Port,
+    fastest,
     system_caches,
     usable_cores,
 )
@@ -26,6 +28,24 @@ from warploom.schedule.targets.rates import Rate, Rates
 
 _KIB = 1024
 _MIB = 1024 * _KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Instructions of a warp on a GPU."""
+
+    least: int
+    """As few as any compiler needs: for bounds."""
+    usual: int
+
+
+INSTRUCTIONS: dict[Cost, Instructions] = {
+    "free": Instructions(0, 0), "sum": Instructions(1, 1), "product": Instructions(1, 1), "fused": Instructions(1, 1),
+    "special": Instructions(2, 2), "root": Instructions(2, 2), "tanh": Instructions(1, 1), "quotient": Instructions(6, 8),
+}  # fmt: skip
+"""By what an operation costs. Of several, one is for the special units."""
+LOOP_INSTRUCTIONS = Instructions(1, 3)
+"""Of an iteration: add, compare, branch. Unrolling leaves the first two out."""
 
 
 def least_cycles(name: str) -> float:
@@ -42,24 +62,25 @@ def _operations(figures: Mapping[Cost, tuple[float, float]]) -> tuple[tuple[str,
 
 def _cuda_operations() -> tuple[tuple[str, float, float], ...]:
     add, special = least_cycles("arithmetic_cycles"), least_cycles("special_cycles")
-    figures: dict[Cost, tuple[float, float]] = {
-        "free": (0.0, 0.0), "sum": (add, 1.0), "product": (add, 1.0), "fused": (add, 1.0), "special": (special, 2.0),
-        "root": (special, 2.0), "tanh": (special, 1.0), "quotient": (30.0, 6.0),
+    latencies: dict[Cost, float] = {
+        "free": 0.0, "sum": add, "product": add, "fused": add, "special": special, "root": special, "tanh": special,
+        "quotient": 30.0,
     }  # fmt: skip
-    return (*_operations(figures), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0))
+    figures: dict[Cost, tuple[float, float]] = {cost: (latencies[cost], INSTRUCTIONS[cost].least) for cost in latencies}
+    return (*_operations(figures), ("loop", 4.0, LOOP_INSTRUCTIONS.least), ("loop_alu", 0.0, 0.0))
 
 
 def cuda_rates(arch: str) -> Rates:
     """Rates of an architecture that the compilers of today know."""
     on = ARCHITECTURES[arch]
-    limits, timing, largest = on.limits, on.timing, on.bounds
+    limits, largest, most = on.limits, on.bounds, fastest(on)
     clock, cores = largest.clock_ghz, largest.multiprocessors
 
     def rate(per_clock: float, thread: float = 1.0) -> Rate:
         return Rate(thread * clock, per_clock * clock, per_clock * clock * cores)
 
-    sectors = largest.l2_bytes_per_clock / SECTOR_BYTES * clock
-    far = Rate(2.0 * clock, 2.0 * clock, min(sectors, 2.0 * clock * cores))
+    sectors = most.l2_bytes / SECTOR_BYTES
+    far = rate(sectors, sectors)
     return Rates(
         clock_ghz=clock,
         cores=cores,
@@ -69,12 +90,13 @@ def cuda_rates(arch: str) -> Rates:
         shared_bytes_per_core=limits.shared_bytes,
         warp_lanes=WARP_LANES,
         rates=(
-            ("issue", rate(on.issue * WARP_LANES)),
-            ("alu", rate(timing.float_lanes.value)),
-            ("memory", rate(timing.most_load_lanes)),
+            ("issue", rate(most.issue * WARP_LANES)),
+            ("alu", rate(most.float_lanes)),
+            ("memory", rate(most.load_lanes)),
             ("l2_lines_read", far),
             ("l2_lines_stored", far),
         ),
+        shuffle_lanes=most.shuffle_lanes,
         bandwidth_bytes_per_ns=largest.memory_gb_s,
         caches=(
             CacheLevel("l1", largest.l1_kib * _KIB, LINE_BYTES, False),

@@ -6,9 +6,10 @@ characterization of a Quadro K4000 (compute capability 3.0) with chains of depen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from warploom.machines import CacheLevel, Port
+from warploom.machines import SECTOR_BYTES, CacheLevel, Port, Speeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Rates:
     warp_lanes: int = 1
     rates: tuple[tuple[str, Rate], ...] = ()
     """By resource: issue, alu, sync, memory, l1_lines, l2_lines_read, l2_lines_stored."""
+    shuffle_lanes: float = 0.0
+    """Lanes of shuffles per cycle of a core; 0: as of accesses."""
     ports: tuple[Port, ...] = ()
     """Ports of a CPU: what `alu`, `memory` and `stores` mean for instructions of each kind and width; empty: all are alike."""
     bandwidth_bytes_per_ns: float = 0.0
@@ -56,6 +59,24 @@ class Rates:
 
     def rate(self, resource: str) -> Rate:
         return dict(self.rates)[resource]
+
+    @property
+    def speeds(self) -> Speeds:
+        """Of one multiprocessor of a GPU, per cycle: all arithmetic at the speed of `alu`, all that the load and store units do
+        at that of `memory`."""
+
+        def per_cycle(resource: str) -> float:
+            return self.rate(resource).core / self.clock_ghz
+
+        arithmetic, moved = per_cycle("alu"), per_cycle("memory")
+        return Speeds(
+            issue=per_cycle("issue") / self.warp_lanes, float_lanes=arithmetic, double_lanes=arithmetic, special_lanes=arithmetic,
+            load_lanes=moved, shuffle_lanes=self.shuffle_lanes or moved, l1_sectors=math.inf, nc_sectors=math.inf,
+            nc_is_texture=False,
+            l2_bytes=per_cycle("l2_lines_read") * SECTOR_BYTES,
+            memory_bytes=self.bandwidth_bytes_per_ns / self.clock_ghz / self.cores,
+            clock_ghz=self.clock_ghz, launch_ns=self.launch_ns,
+        )  # fmt: skip
 
 
 NO_RATES = Rates(clock_ghz=1.0, cores=1)

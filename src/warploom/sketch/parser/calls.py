@@ -27,7 +27,7 @@ from warploom.ir import (
 )
 from warploom.sketch import fold, types, words
 from warploom.sketch.literals import as_constant, number_of
-from warploom.sketch.operands import Array, Data, Group, Index, Operand, Static, describe
+from warploom.sketch.operands import Array, ConflictFree, Data, Group, Index, Operand, Static, describe
 from warploom.sketch.operators import UserOperator
 from warploom.sketch.parser.arguments import Arguments, bind
 from warploom.sketch.parser.expressions import CALLS, dtype_argument, evaluate, index, static_int, static_value
@@ -364,4 +364,30 @@ def _sync(state: State, args: Arguments) -> Operand:
             "Move wl.sync() out of the `if`.",
         )
     state.emit(Sync(state.span(args.call)))
+    return NOTHING
+
+
+# ---------------------------------------------------------------- requirements
+
+
+@handles(words.conflict_free)
+def _conflict_free(state: State, args: Arguments) -> Operand:
+    node = args.node("array")
+    array = evaluate(state, node)
+    if not isinstance(array, Array) or array.space != "shared" or array.prefix:
+        got = f"an array of {array.space} memory" if isinstance(array, Array) else describe(array)
+        got = "a part of one" if isinstance(array, Array) and array.prefix else got
+        raise state.problem("REQUIRE", f"expected a whole array made by wl.shared, got {got}", node, "Name the shared array.")
+    return Static(ConflictFree(array.name, state.span(args.call)))
+
+
+@handles(words.require)
+def _require(state: State, args: Arguments) -> Operand:
+    effect(state, args.call, "wl.require(...)")
+    node = args.node("condition")
+    asked = evaluate(state, node)
+    if not isinstance(asked, Static) or not isinstance(asked.value, ConflictFree):
+        got = describe(asked)
+        raise state.problem("REQUIRE", f"expected wl.conflict_free(array), got {got}", node, "Write wl.conflict_free(array).")
+    state.requires.append(asked.value)
     return NOTHING

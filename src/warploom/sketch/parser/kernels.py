@@ -11,7 +11,7 @@ from typing import cast
 from warploom.core import Diagnostic, Span, UserError
 from warploom.core.launch import MAX_BLOCK_THREADS
 from warploom.ir import Hole, IndexConst, IndexExpr, Kernel, Param
-from warploom.sketch.operands import Array
+from warploom.sketch.operands import Array, ConflictFree
 from warploom.sketch.parser.state import Frame, State
 from warploom.sketch.parser.statements import assignments, statement
 from warploom.sketch.ranges import Facts
@@ -30,8 +30,16 @@ class SketchOptions:
     name: str | None = None
 
 
-def read_kernel(function: Callable[..., object], options: SketchOptions, local_names: Mapping[str, object]) -> Kernel:
-    """The kernel that `function` describes. `local_names` resolve annotations that are kept as text.
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the function of a sketch says."""
+
+    kernel: Kernel
+    requires: tuple[ConflictFree, ...]
+
+
+def read_kernel(function: Callable[..., object], options: SketchOptions, local_names: Mapping[str, object]) -> Described:
+    """What `function` describes. `local_names` resolve annotations that are kept as text.
 
     Raises UserError with every problem found.
     """
@@ -69,7 +77,7 @@ def read_kernel(function: Callable[..., object], options: SketchOptions, local_n
     _check_reached(state)
     if state.problems:
         raise UserError(*dict.fromkeys(state.problems))
-    return Kernel(
+    kernel = Kernel(
         name=options.name or node.name,
         params=tuple(_with_use(p, state) for p in params),
         sizes=tuple(state.sizes),
@@ -82,6 +90,7 @@ def read_kernel(function: Callable[..., object], options: SketchOptions, local_n
         file=source.file,
         span=source.span(node),
     )
+    return Described(kernel, tuple({r.array: r for r in state.requires}.values()))
 
 
 def _with_use(param: Param, state: State) -> Param:

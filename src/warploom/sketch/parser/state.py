@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from warploom.core import Diagnostic, DType, Span
 from warploom.ir import Hole, IndexConst, IndexExpr, IndexVar, Operator, SetIndex, SetValue, SizeVar, Stmt, ValueVar, map_index
 from warploom.sketch.literals import as_constant
-from warploom.sketch.operands import Array, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
+from warploom.sketch.operands import Array, ConflictFree, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
 from warploom.sketch.ranges import Facts
 from warploom.sketch.source import MISSING, Resolver, Source
 from warploom.sketch.types import Size
@@ -85,6 +85,7 @@ class State:
     """Conditions of the `if`s around."""
     calls: list[str] = field(default_factory=list[str])
     """Device functions being expanded."""
+    requires: list[ConflictFree] = field(default_factory=list[ConflictFree])
 
     # ------------------------------------------------------------ problems
 

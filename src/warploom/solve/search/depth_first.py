@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from warploom.solve.model import Cost, Goal, Model, Strategy, smallest_domain
-from warploom.solve.search.incumbent import Child, Incumbent, Progress
+from warploom.solve.search.incumbent import PATIENCE, Child, Incumbent, Progress
 from warploom.solve.search.spending import UNLIMITED, Budget, Outcome, Statistics
 
 S = TypeVar("S")
@@ -19,6 +19,7 @@ def search(
     goal: Goal = "best",
     below: Cost | None = None,
     good_enough: Cost | None = None,
+    patience: int = PATIENCE,
     strategy: Strategy = smallest_domain,
     budget: Budget = UNLIMITED,
     statistics: Statistics | None = None,
@@ -26,7 +27,7 @@ def search(
 ) -> Outcome[A]:
     """Depth-first branch and bound over `model`; with `below`, only answers cheaper than it count.
 
-    Once an answer is below `good_enough`, only `PATIENCE` further candidates are tried for a better one (reason `good enough`).
+    Once an answer is below `good_enough`, only `patience` further candidates are tried for a better one (reason `good enough`).
     Interrupting it (KeyboardInterrupt) ends the search with the best so far and the reason `interrupted`.
     """
 
@@ -40,6 +41,7 @@ def search(
             goal=goal,
             below=below,
             good_enough=good_enough,
+            patience=patience,
             strategy=strategy,
             budget=budget,
             statistics=statistics,

@@ -104,7 +104,7 @@ class Incumbent(Generic[S, A]):
     """The best answer so far of one search, or of several one after the other, and the cut that it implies.
 
     Goal `first`: the first answer ends the search; `all`: nothing is cut, and every answer is kept. Once an answer is below
-    `good_enough`, only `PATIENCE` further candidates are tried (reason `good enough`). With `below`, only cheaper answers count;
+    `good_enough`, only `patience` further candidates are tried (reason `good enough`). With `below`, only cheaper answers count;
     with `margin`, only those cheaper than (1 - margin) times the best so far, so that a complete search proves that much only.
     """
 
@@ -116,6 +116,7 @@ class Incumbent(Generic[S, A]):
         goal: Goal = "best",
         below: Cost | None = None,
         good_enough: Cost | None = None,
+        patience: int = PATIENCE,
         margin: float = 0.0,
         budget: Budget = UNLIMITED,
         strategy: Strategy = declared_order,
@@ -132,6 +133,7 @@ class Incumbent(Generic[S, A]):
         self._all: list[tuple[Cost, A]] = []
         """With goal `all`: the answers."""
         self._good_enough = good_enough
+        self._patience = patience
         self._improved_at = 0
         self._margin = margin
         self._meter = Meter(budget)
@@ -317,7 +319,7 @@ class Incumbent(Generic[S, A]):
         tried = self.statistics.tried
         self._meter.spend(tried)
         is_enough = self._good_enough is not None and self.best is not None and self.best[0] < self._good_enough
-        if is_enough and tried > self._improved_at + PATIENCE:
+        if is_enough and tried > self._improved_at + self._patience:
             raise StopSearchError("good enough")
         if tried % _LOOK == 0:
             self._tell_at_times()

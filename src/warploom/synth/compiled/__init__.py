@@ -5,6 +5,7 @@ or unchecked with a reason. The machine here shares nothing with the interpreter
 check each other. Open `proof.py` first, then `execution.py`.
 """
 
+from warploom.synth.compiled.alike import Axes, Implied
 from warploom.synth.compiled.boxes import NotAlikeError, Stores, count_of_different, elements_moved, run_boxes
 from warploom.synth.compiled.comparison import Difference
 from warploom.synth.compiled.completed import prove_compiled
@@ -19,8 +20,8 @@ from warploom.synth.compiled.rounds import Repeat
 from warploom.synth.compiled.spec_numbers import run_on_numbers
 
 __all__ = [
-    "RECONVERGED", "Access", "Argument", "ArrayArgument", "Box", "CompiledProof", "Difference", "Fault", "FaultError",
-    "NotAlikeError", "NotLinearError", "Repeat", "ScalarArgument", "Stores", "Symbol", "SymbolicRun", "Wanted",
+    "RECONVERGED", "Access", "Argument", "ArrayArgument", "Axes", "Box", "CompiledProof", "Difference", "Fault", "FaultError",
+    "Implied", "NotAlikeError", "NotLinearError", "Repeat", "ScalarArgument", "Stores", "Symbol", "SymbolicRun", "Wanted",
     "check_parameters", "count_of_different", "elements_moved", "expanded", "joined_domain", "judged", "prove_compiled",
     "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec", "run_symbolically",
 ]  # fmt: skip

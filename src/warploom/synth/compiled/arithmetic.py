@@ -26,7 +26,7 @@ from warploom.synth.compiled.data import (
     Value,
     fits,
 )
-from warploom.terms import DIVISORS, Term, apply, constant
+from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
@@ -239,26 +239,6 @@ class Arithmetic:
             assert wide is not None
             x, y = data.converted(data.exactly(a, kind), wide), data.converted(data.exactly(b, kind), wide)
             return data.made(apply("*", x, y), wide)
-
-        return run
-
-    def quotient(self, kind: DType, is_remainder: bool) -> Callable[[Value, Value], Value]:
-        """div and rem of integers: towards zero; division by zero is undefined (PTX ISA 9.7.1)."""
-        bits, mask, data = kind.bits, (1 << kind.bits) - 1, self.data
-
-        def run(a: Value, b: Value) -> Value:
-            if isinstance(a, int) and isinstance(b, int):
-                if b == 0:
-                    return Undefined("division by zero", 0)
-                x, y = (signed(a, bits), signed(b, bits)) if kind.kind == "int" else (a, b)
-                whole = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-                return (x - whole * y if is_remainder else whole) & mask
-            if (bad := undefined_in(a, b)) is not None:
-                return bad
-            if not isinstance(b, int) or b in (0, mask):
-                data.notes.add(DIVISORS)
-            op = f"{'rem' if is_remainder else 'div'}.{kind.name}"
-            return data.made(apply(op, data.exactly(a, kind), data.exactly(b, kind)), kind)
 
         return run
 

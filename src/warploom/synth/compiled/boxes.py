@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ptx import Program
+from warploom.synth.compiled.alike import Axes
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
-from warploom.synth.compiled.moving import SplitError
+from warploom.synth.compiled.moving import OF_BLOCK, SplitError
 
 _MOST_BOXES = 64
 _MOST_PLACES = 1 << 28
 """Elements of an array whose stores are counted one by one."""
 _CHUNK = 1 << 20
+_FEW = 1 << 14
 
 
 class NotAlikeError(Exception):
@@ -34,9 +36,15 @@ def run_boxes(
     dynamic_shared_bytes: int = 0,
     has_rounds_left_out: bool = False,
     step_limit: int | None = None,
+    is_of_threads: bool = False,
+    alike: Axes | None = None,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
-    """The boxes that make up the grid, each with the run of its first block. As `run_symbolically`; NotAlikeError."""
-    left, made = [Box((0, 0, 0), grid)], 1
+    """The boxes that make up the grid, each with the run of its first block; is_of_threads: of its first thread.
+
+    As `run_symbolically`; NotAlikeError.
+    """
+    counts = (*grid, *block) if is_of_threads else grid
+    left, made = [Box((0,) * len(counts), counts)], 1
     while left:
         box = left.pop()
         try:
@@ -49,6 +57,7 @@ def run_boxes(
                 dynamic_shared_bytes=dynamic_shared_bytes,
                 box=box,
                 has_rounds_left_out=has_rounds_left_out,
+                alike=alike,
                 step_limit=step_limit,
             )
         except SplitError as split:
@@ -61,7 +70,7 @@ def run_boxes(
 
 
 def _parts(box: Box, split: SplitError) -> list[Box]:
-    axis = "xyz".index(split.name[-1])
+    axis = box.positions.index(split.name)
     if not 0 < split.at < box.counts[axis]:
         raise AssertionError(f"{split} in {box}")
     first, counts = list(box.first), list(box.counts)
@@ -69,25 +78,20 @@ def _parts(box: Box, split: SplitError) -> list[Box]:
     counts[axis] -= split.at
     below = list(box.counts)
     below[axis] = split.at
-    return [Box(box.first, _triple(below)), Box(_triple(first), _triple(counts))]
-
-
-def _triple(values: list[int]) -> Triple:
-    x, y, z = values
-    return x, y, z
+    return [Box(box.first, tuple(below)), Box(tuple(first), tuple(counts))]
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Elements of an array that the first block of a box stored."""
+    """Elements of an array that the first block, or thread, of a box stored."""
 
     box: Box
     elements: npt.NDArray[np.int64]
-    moves: Triple
+    moves: tuple[int, ...]
     """Elements by which those of the next block along each axis lie further on."""
 
 
-def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
+def elements_moved(run: SymbolicRun, argument: ArrayArgument, positions: tuple[str, ...] = OF_BLOCK) -> tuple[int, ...]:
     """By how many elements a block's accesses to the array lie further on than those of the block before it, for each axis.
 
     Raises NotAlikeError.
@@ -96,7 +100,7 @@ def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
     size = argument.dtype.size_bytes
     if any(by % size for by in moves.values()):
         raise NotAlikeError(f"expected accesses to {argument.name} that move by whole elements, got {dict(moves)} bytes")
-    return _triple([moves.get(f"%ctaid.{letter}", 0) // size for letter in "xyz"])
+    return tuple(moves.get(name, 0) // size for name in positions)
 
 
 def count_of_different(count: int, stores: list[Stores]) -> tuple[int, int]:
@@ -109,11 +113,15 @@ def count_of_different(count: int, stores: list[Stores]) -> tuple[int, int]:
         return count, made
     is_stored = np.zeros(count, bool)
     for part in stores:
-        offsets = np.zeros(1, np.int64)
+        offsets, elements = np.zeros(1, np.int64), part.elements
         for number, step in zip(part.box.counts, part.moves, strict=True):
-            offsets = (offsets[:, None] + step * np.arange(number, dtype=np.int64)[None, :]).ravel()
-        rows = max(1, _CHUNK // max(1, len(part.elements)))
+            steps = step * np.arange(number, dtype=np.int64)
+            if number * len(elements) <= _FEW:
+                elements = (elements[:, None] + steps[None, :]).ravel()
+            else:
+                offsets = (offsets[:, None] + steps[None, :]).ravel()
+        rows = max(1, _CHUNK // max(1, len(elements)))
         for start in range(0, len(offsets), rows):
-            places = offsets[start : start + rows, None] + part.elements[None, :]
+            places = offsets[start : start + rows, None] + elements[None, :]
             is_stored[places.ravel()] = True
     return int(is_stored.sum()), made

@@ -17,6 +17,7 @@ from warploom.core.intervals import Interval
 from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.data import Undefined, fits
+from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
@@ -43,6 +44,7 @@ from warploom.terms import (
 _TRIALS = 16
 _NEAR = 0.25
 """Share of numbers that are drawn near a number of the terms."""
+_MOST_TIMES = 64
 _WHOLE = 200
 """Integers up to this one are numbers of every float type."""
 _EXTREMES = 0.25
@@ -179,6 +181,7 @@ class Comparison:
                 pairs.append(_Pair(element, element.got, want, element.got, want))
         if self._partial and (undefined := self.without_value(self._partial)):
             return Outcome("open", None, frozenset(self.operators), undefined)
+        pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             other = wanted_kinds or {}
             pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
@@ -204,6 +207,21 @@ class Comparison:
             reason = f"no law makes these equal, no numbers tell them apart: {open_element}"
             return Outcome("open", open_element, operators, reason)
         return Outcome("equal", None, operators)
+
+    def _with_quotients(
+        self, pairs: list[_Pair], kinds: Mapping[Term, DType], wanted_kinds: Mapping[Term, DType] | None
+    ) -> list[_Pair]:
+        """Quotients by constants in place of the words that compute them, where one side has such quotients."""
+        if not any(op.startswith(("div.", "floordiv.")) for op in self.operators):
+            return pairs
+        found: list[_Pair] = []
+        for p in pairs:
+            own = wanted_kinds or {}
+            wanted = dict.fromkeys([*quotients([p.got], kinds), *quotients([p.want], own)])
+            (got,) = with_quotients([p.got], kinds, list(wanted), self._chosen_kinds)
+            (want,) = with_quotients([p.want], own, list(wanted), self._chosen_kinds)
+            found.append(replace(p, got=got, want=want, left=got, right=want))
+        return found
 
     def _missing(self, element: Element) -> Difference:
         got = element.got
@@ -253,7 +271,7 @@ class Comparison:
         is_spec = self._wanted_kinds is None
         if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
             return None  # a spec on signed and unsigned words leaves open which order it means
-        rng, near = random.Random(0), _near_numbers(got, want)
+        rng, near = random.Random(0), _whole_numbers(got, want)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
 
@@ -263,9 +281,9 @@ class Comparison:
                     atom = element.args[0] if element.op == "component" else element
                     kind = self.types.get(atom.data[0], dtype)
                     limits = known or _range(kind)
-                    inside = [n for n in near if limits.holds(n)]
-                    if inside and rng.random() < _NEAR:
-                        numbers[element] = rng.choice(inside)
+                    close = rng.choice(near) * rng.choice((1, 1, rng.randint(-_MOST_TIMES, _MOST_TIMES))) + rng.choice((-1, 0, 1))
+                    if rng.random() < _NEAR and limits.holds(close):
+                        numbers[element] = close
                     elif known is not None:
                         numbers[element] = rng.randint(int(known.low), int(known.high))
                     else:
@@ -421,7 +439,7 @@ class Comparison:
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
-            elif words[0] in ("slice", "div", "rem", "mul", READ) or self._is_computed_elsewhere(t, kinds):
+            elif words[0] in ("slice", "div", "floordiv", "rem", "mul", READ) or self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
@@ -509,11 +527,10 @@ def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -
     return abs(want - found) > scale * Fraction(2) ** -digits
 
 
-def _near_numbers(*roots: Term) -> list[int]:
-    """Numbers of the terms and their neighbours, at which comparisons change."""
+def _whole_numbers(*roots: Term) -> list[int]:
+    """Numbers of the terms: comparisons change near them, quotients near their multiples."""
     constants = {t.data[0] for root in roots for t in iterate_post(root) if t.op == "constant"}
-    whole = sorted(int(c) for c in constants if isfinite(c) and c == int(c))[:_FEW]
-    return sorted({n + k for n in whole for k in (-1, 0, 1)})
+    return sorted(int(c) for c in constants if isfinite(c) and c == int(c))[:_FEW] or [0]
 
 
 def _range(dtype: DType) -> Interval:

@@ -307,6 +307,10 @@ class Data:
         words = term.op.split(".")
         if words[0] == "cast" and not BY_NAME[words[1]].is_float and not kind.is_float:
             source = BY_NAME[words[1]]
+            if source.kind == "uint" and low < source.bits < low + count and source.bits < kind.bits and source.bits <= count:
+                self.ordered_kinds.add(source)
+                high = self.made(apply(">>", self.exactly(term.args[0], source), low), source)
+                return self.converted(high, UNSIGNED[count]) if count in UNSIGNED else high
             if low + count <= source.bits or (source.kind == "uint" and kind.bits > source.bits):
                 with suppress(NoBitsError):
                     return self.extract(term.args[0], low, count, source.bits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
@@ -13,16 +13,17 @@ import numpy as np
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
+from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
-from warploom.synth.compiled.faults import FaultError, Triple, unsupported
+from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
-from warploom.synth.compiled.moving import Moving
+from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, Moving
 from warploom.synth.compiled.placed import Places
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
-from warploom.synth.compiled.schedule import run_launch
+from warploom.synth.compiled.schedule import Step, run_launch
 from warploom.synth.compiled.threads import GathersSeen, Launch
 from warploom.terms import Term, atom, component, pack
 
@@ -70,10 +71,15 @@ _SHARED_BYTES = 227 << 10
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Blocks side by side in a grid."""
+    """Blocks side by side in a grid, or with six counts the threads side by side in such blocks."""
 
-    first: Triple
-    counts: Triple
+    first: tuple[int, ...]
+    """Position of the first block, then that of its first thread."""
+    counts: tuple[int, ...]
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,6 +104,8 @@ class SymbolicRun:
     """Arrays that blocks of a box load from and store to."""
     repeats: tuple[Repeat, ...] = ()
     """Rounds of loops that were left out, in order."""
+    implied: Implied | None = None
+    """Elements that no store left, since they hold what others do, further on."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """Names for the domain: variables of the module that are stored to and that nobody compares."""
@@ -106,13 +114,16 @@ class SymbolicRun:
         return [f"what is stored to {r.name} is not compared" for r in others]
 
     def written(self, argument: ArrayArgument) -> dict[int, int]:
-        """Element -> instruction of its last store."""
+        """Element -> instruction of its last store; without the elements that are implied."""
         size = argument.dtype.size_bytes
         found: dict[int, int] = {}
+        implied = self.implied.elements.get(argument.name, {}) if self.implied is not None else {}
         for offset, cell in self.arrays[argument.name].cells.items():
             if cell.instruction >= 0:
                 first, last = offset // size, (offset + cell.size_bytes - 1) // size
                 for element in range(first, last + 1):
+                    if element in implied:
+                        continue
                     found[element] = max(cell.instruction, found.get(element, -1))
         return found
 
@@ -151,13 +162,16 @@ def run_symbolically(
     order: tuple[str, ...] = (),
     box: Box | None = None,
     has_rounds_left_out: bool = False,
+    alike: Axes | None = None,
     step_limit: int | None = None,
     gathers: GathersSeen | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
 
-    box: run its first block only, which stands for all blocks of the box. SplitError where they do not run alike.
+    box: run its first block only, which stands for all blocks of the box, or its first thread, which stands for all of its
+    threads where none needs another one. SplitError where they do not run alike.
+    alike: axes of the block along which threads that compute alike are represented by one (`alike.py`), with the same proviso.
     has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
 
     gathers: which elements may be read at indices that data give; None: none.
@@ -176,7 +190,7 @@ def run_symbolically(
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
     data, memory, places = Data(), Memory(order), Places()
     if box is not None:
-        places.moving = Moving({f"%ctaid.{letter}": count - 1 for letter, count in zip("xyz", box.counts, strict=True)})
+        places.moving = Moving({name: count - 1 for name, count in zip(box.positions, box.counts, strict=True)})
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
@@ -186,6 +200,7 @@ def run_symbolically(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
             )
             region.granule_bytes = min(4, argument.dtype.bits // 8)
+            region.element_bytes = argument.dtype.size_bytes
             region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
             known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
             value: Value = places.address(argument.name, known)
@@ -196,20 +211,43 @@ def run_symbolically(
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=step_limit,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
-        first_block=None if box is None else box.first, gathers=gathers,
+        first_block=None if box is None else triple(box.first[:3]),
+        lone_thread=triple(box.first[3:]) if box is not None and box.first[3:] else None,
+        gathers=gathers,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None
+    if alike is not None:
+        threads = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
+        launch.translations = Translations.of_block(data, threads, block, alike)
+    steps = make_steps(launch)
+    if launch.lone_thread is not None:
+        _check_lone(launch, steps)
     try:
-        run_launch(launch, make_steps(launch))
+        run_launch(launch, steps)
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise
+    translations = launch.translations
+    repeats = tuple(rounds.repeats) if rounds is not None else ()
+    implied = None
+    if translations is not None:
+        implied = translations.implied(arrays)
+        repeats = tuple(replace(r, sums=translations.with_sums_of_threads(r.sums)) for r in repeats)
     return SymbolicRun(
         data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), step_limit - launch.steps_left,
         launch.module_variables, frozenset(places.ordered), launch.moves, frozenset(launch.loaded), frozenset(launch.stored),
-        tuple(rounds.repeats) if rounds is not None else (),
+        repeats, implied,
     )  # fmt: skip
+
+
+def _check_lone(launch: Launch, steps: list[Step]) -> None:
+    """UnsupportedError for a kernel whose threads share memory or wait for each other."""
+    for index, step in enumerate(steps):
+        if step.meeting is not None or step.barrier is not None:
+            raise launch.unsupported("expected threads that wait for nobody, where one stands for several", index)
+    if any(v.space == "shared" for v in (*launch.module_shared, *launch.routine.variables.values())):
+        raise launch.unsupported("expected no shared memory, where one thread stands for several", 0)
 
 
 def _sm(program: Program) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,11 @@ from warploom.core import Diagnostic, Span, UnsupportedError, WarploomError
 
 FaultKind = Literal["race", "out of bounds", "misaligned", "undefined value", "barrier", "shuffle", "read-only", "trap"]
 Triple = tuple[int, int, int]
+
+
+def triple(values: Sequence[int]) -> Triple:
+    x, y, z = values
+    return x, y, z
 
 
 @dataclass(frozen=True, slots=True)

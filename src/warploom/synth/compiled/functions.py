@@ -11,6 +11,7 @@ from warploom.ptx.syntax import Instruction, Integer
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.data import Value
+from warploom.synth.compiled.quotients import quotient
 from warploom.synth.compiled.threads import Launch
 
 _KNOWN = frozenset({
@@ -68,7 +69,7 @@ class Functions:
             case "neg":
                 return arithmetic.negate(kind), same
             case "div" | "rem":
-                return arithmetic.quotient(kind, opcode == "rem"), same
+                return quotient(arithmetic, kind, is_remainder=opcode == "rem"), same
             case "abs":
                 return arithmetic.magnitude(kind), same
             case "lop3":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from warploom.core import DType, UnsupportedError
 from warploom.ptx import TYPE_BITS, branch_targets
-from warploom.ptx.syntax import Instruction, Name, Pair
+from warploom.ptx.syntax import Float, Instruction, Integer, Name, Pair
 from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
@@ -184,6 +184,8 @@ class _Maker:
             reader = convert_address(instruction, self.operands.reader(source, type_name, index))
             return self._step(self.operands.writer(target, index), reader)
         if len(targets) == len(sources) == 1:
+            if isinstance(target, Name) and isinstance(source, Name) and self._has_same_bits(target, source):
+                return self._copied(target.text, source.text, self.operands.reader(source, type_name, index), index)
             return self._step(self.operands.writer(target, index), self.operands.reader(source, type_name, index))
         if len(targets) == 1:
             piece = bits // len(sources)
@@ -205,6 +207,22 @@ class _Maker:
                 write(block, lanes, [data.extract(v, k * piece, piece, bits) for v in values])
 
         return Step(action=unpacked)
+
+    def _has_same_bits(self, a: Name, b: Name) -> bool:
+        registers = self.launch.routine.registers
+        return a.text in registers and b.text in registers and TYPE_BITS[registers[a.text]] == TYPE_BITS[registers[b.text]]
+
+    @staticmethod
+    def _copied(target: str, source: str, reader: Reader, index: int) -> Step:
+        """From register to register."""
+
+        def run(block: Block, lanes: Lanes) -> None:
+            if source in block.alike and len(lanes) == block.count:
+                block.write_common(target, block.alike[source])
+            else:
+                block.write(target, lanes, reader(block, lanes))
+
+        return Step(action=run)
 
     @staticmethod
     def _step(write: Callable[[Block, Lanes, list[Value]], None], reader: Reader) -> Step:
@@ -277,14 +295,46 @@ class _Maker:
         if opcode == "cvt" and (extension := self.transfers.extension(_target_type(instruction), result)) is not None:
             function = _after(function, extension)
 
+        operands = instruction.operands[1 : 1 + len(readers)]
+        registers = self.launch.routine.registers
+        names = [o.text if isinstance(o, Name) and o.text in registers else "" for o in operands]
+        is_plain = all(n or isinstance(o, Integer | Float) for n, o in zip(names, operands, strict=True))
+        is_of_floats = (
+            is_plain and type_name[:1] == "f" and isinstance(result, Name) and result.text in registers and opcode != "selp"
+        )
+        has_widths = all(not n or TYPE_BITS[registers[n]] == TYPE_BITS[t] for n, t in zip(names, types, strict=False))
+
         def run(block: Block, lanes: Lanes) -> None:
+            if is_of_floats and has_widths and self.launch.translations is not None and len(lanes) == block.count:
+                representatives = self.launch.translations.representatives
+                commons = [
+                    block.common(n) if n else reader(block, representatives) for n, reader in zip(names, readers, strict=True)
+                ]
+                found = [c for c in commons if c is not None]
+                if len(found) == len(commons) and isinstance(result, Name):
+                    self.launch.steps_left += len(lanes) - len(representatives)
+                    block.write_common(result.text, list(map(function, *found)))
+                    return
             columns = [reader(block, lanes) for reader in readers]
             if any(not ADDRESSES.isdisjoint(map(type, column)) for column in columns):
                 write(block, lanes, list(map(addressed, *columns)))
+            elif is_of_floats:
+                write(block, lanes, self._once_each(function, columns))
             else:
                 write(block, lanes, list(map(function, *columns)))
 
         return Step(action=run)
+
+    def _once_each(self, function: Callable[..., Value], columns: list[list[Value]]) -> list[Value]:
+        """The function of each row; of rows that are one, once."""
+        done: dict[tuple[int, ...], Value] = {}
+        found: list[Value] = []
+        for row in zip(*columns, strict=True):
+            key = tuple(map(id, row))
+            if key not in done:
+                done[key] = function(*row)
+            found.append(done[key])
+        return found
 
     def _with_addresses(
         self, instruction: Instruction, type_name: str, plain: Callable[..., Value], index: int

@@ -92,6 +92,8 @@ class Region:
     """Whether it was read at an index from data: nobody may write it in this launch, since any element may have been meant."""
     is_constant: bool = False
     """Whether it lies in constant memory."""
+    element_bytes: int = 0
+    """Of an array's elements."""
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     untold: str = ""

@@ -16,6 +16,9 @@ from warploom.core import DType
 
 ROUND = "%round"
 """Position that counts the rounds of a loop."""
+OF_BLOCK = ("%ctaid.x", "%ctaid.y", "%ctaid.z")
+OF_THREAD = ("%tid.x", "%tid.y", "%tid.z")
+"""Positions of a block in its grid and of a thread in its block."""
 Slopes = dict[str, int]
 """Position and how much a number grows when the position grows by one."""
 

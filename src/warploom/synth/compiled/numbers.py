@@ -71,6 +71,8 @@ def _applied(op: str, values: list[Number], kind: DType, sources: list[DType]) -
             return None
         whole = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         return whole if words[0] == "div" else a - whole * b
+    if words[0] == "floordiv":
+        return int(values[0]) // int(values[1]) if values[1] else None
     if op.startswith("select "):
         a, b, x, y = values
         return x if COMPARISONS[op.removeprefix("select ")].holds(a, b) else y

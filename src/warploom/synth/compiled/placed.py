@@ -182,8 +182,11 @@ class Places:
     def function(self, opcode: str, modifiers: Sequence[str], kind: DType, plain: Callable[..., object]) -> Callable[..., int]:
         """The function that an instruction computes of known numbers, some of which are addresses; plain: where none is."""
         bits = kind.bits * (2 if "wide" in modifiers else 1)
+        is_sum = opcode == "add" and not kind.is_float
 
         def run(*numbers: int) -> int:
+            if is_sum and (quick := _sum_with_known(*numbers, bits=bits)) is not None:
+                return quick
             if kind.is_float:
                 raise PlacementError("the bits of an address as a number")
             match opcode, list(numbers):
@@ -291,6 +294,14 @@ class Places:
         variable = self.variables[name]
         offset = int(value) - variable.base
         return 0 <= offset <= variable.size_bytes if variable.is_small else -_BEFORE <= offset < _AFTER
+
+
+def _sum_with_known(*numbers: int, bits: int) -> Placed | None:
+    """`Places.linear` of one address, or number that moves, and a number."""
+    a, b = numbers if numbers[0].__class__ is Placed else reversed(numbers)
+    if not isinstance(a, Placed) or b.__class__ is Placed or a.of == _JOINED or any(count >> bits for _, count in a.of):
+        return None
+    return placed(int(a) + int(b) & ((1 << bits) - 1), a.of)
 
 
 def _known(value: object) -> int:

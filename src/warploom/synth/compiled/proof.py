@@ -192,7 +192,7 @@ def _in_every_order(proof: CompiledProof, arrays: list[str], once: Callable[...,
 
 def joined_domain(parts: list[str]) -> str:
     """Domains of several arrays or instances in one text; moving alone says nothing beside more."""
-    kept = list(dict.fromkeys(p for text in parts for p in text.split(", ")))
+    kept = list(dict.fromkeys(p for text in parts for p in text.split(", ") if p))
     more = [p for p in kept if p != "elements moved unchanged"]
     return ", ".join(kept if all(map(is_about_places, more)) else more)
 

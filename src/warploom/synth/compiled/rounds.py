@@ -13,10 +13,9 @@ step and after it, so a step races with no other one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from warploom.ptx import TYPE_BITS, flow_graph, liveness
+from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
@@ -24,16 +23,18 @@ from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import ROUND, SplitError
 from warploom.synth.compiled.placed import Placed, placed
+from warploom.synth.compiled.renaming import SUM, rebuilt
 from warploom.synth.compiled.threads import Block, Launch
 from warploom.terms import Term, apply, atom, iterate_post
 
-_SUM = "%sum"
 _LAST = (1 << 31) - 1
 _PERIODS = (1, 2, 3, 4)
 _MOST_WATCHED = 7
 """Rounds after which nothing is guessed any more."""
 _MOST_FAILURES = 3
 _MOST_RESTARTS = 40
+_SHORT = 12
+"""Rounds of an inner loop that are run, so that short ones are part of a round of the outer loop."""
 _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
@@ -55,6 +56,7 @@ class Repeat:
 @dataclass(slots=True)
 class _State:
     registers: dict[str, list[Value]]
+    alike: dict[str, list[Value]]
     cells: list[dict[int, Stored]]
     history: list[tuple[int, dict[int, History]]]
     copies: dict[int, Queue]
@@ -66,8 +68,18 @@ class _State:
 class _Watch:
     """A loop header and the states that came to it."""
 
+    is_inner: bool
+    """Whether another loop goes around it."""
     states: list[_State] = field(default_factory=list[_State])
     failures: int = 0
+    rounds: int = 0
+    """Rounds since it was entered."""
+    is_done: bool = False
+    """Whether its rounds were left out since it was entered."""
+
+    def enter(self) -> None:
+        self.states.clear()
+        self.rounds, self.is_done = 0, False
 
 
 @dataclass(slots=True)
@@ -94,6 +106,9 @@ class Rounds:
         graph = flow_graph(launch.routine)
         lives = liveness(launch.routine, graph).live_in
         self._live = {block.start: lives[n] for n, block in enumerate(graph.blocks)}
+        routine = launch.routine
+        jumps = [(n, to) for n, i in enumerate(routine.instructions) if i.opcode == "bra" for to in branch_targets(routine, n)]
+        self._jumps_back = [(place, to) for place, to in jumps if to <= place]
         self._last: dict[str, int] = dict(launch.places.moving.last)
         launch.places.moving.last = self._last
 
@@ -114,14 +129,24 @@ class Rounds:
             return
         for other, watch in self._watches.items():
             if other > header:
-                watch.states.clear()
-        watch = self._watches.setdefault(header, _Watch())
+                watch.enter()
+        if header not in self._watches:
+            self._watches[header] = _Watch(self._has_outer(header))
+        watch = self._watches[header]
+        watch.rounds += 1
+        if watch.is_done or (watch.is_inner and watch.rounds <= _SHORT):
+            return
         if watch.failures >= _MOST_FAILURES or len(watch.states) >= _MOST_WATCHED or self._is_refused(block):
             return
         watch.states.append(_state(block))
         for period in _PERIODS:
             if self._guess(block, header, watch, period):
                 return
+
+    def _has_outer(self, header: int) -> bool:
+        """Whether a loop goes around that of this header."""
+        last = max(place for place, to in self._jumps_back if to == header)
+        return any(to < header and place > last for place, to in self._jumps_back)
 
     def _is_refused(self, block: Block) -> bool:
         return bool(block.local or block.has_partial_order or self.launch.routine.register_vectors)
@@ -194,7 +219,7 @@ class Rounds:
         _restore(block, after.state(general.start, general.before, general.live, end))
         self.repeats.append(Repeat(steps, after.sums))
         self._watches[general.header].states.clear()
-        self._watches[general.header].failures += 1
+        self._watches[general.header].is_done = True
 
 
 # ------------------------------------------------------------ states
@@ -204,6 +229,7 @@ def _state(block: Block) -> _State:
     regions = block.shared.regions
     return _State(
         dict(block.registers),
+        dict(block.alike),
         [dict(r.cells) for r in regions],
         [(r.granule_bytes, r.history_copy()) for r in regions],
         {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
@@ -214,6 +240,7 @@ def _state(block: Block) -> _State:
 
 def _restore(block: Block, state: _State) -> None:
     block.registers = dict(state.registers)
+    block.alike = dict(state.alike)
     for region, cells, (granule, history) in zip(block.shared.regions, state.cells, state.history, strict=True):
         region.cells = dict(cells)
         region.granule_bytes = granule
@@ -221,6 +248,13 @@ def _restore(block: Block, state: _State) -> None:
     block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
     block.epoch = state.epoch
     block.times = list(state.times)
+
+
+def _column(state: _State, name: str, launch: Launch) -> list[Value] | None:
+    """The value of each thread."""
+    if (values := state.alike.get(name)) is None or launch.translations is None:
+        return state.registers.get(name)
+    return launch.translations.values_of(values, range(len(state.times)))
 
 
 def _open_accesses(block: Block) -> frozenset[_OpenAccess]:
@@ -248,11 +282,19 @@ class _Guess:
         """None: data that are neither a float sum nor dead do not grow evenly."""
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
-        for name, column in now.registers.items():
+        alike: dict[str, list[Value]] = {}
+        for name, values in now.alike.items():
+            if name in live and name in before.alike:
+                bits = TYPE_BITS[routine.registers[name]]
+                alike[name] = [self._register(v, w, bits) for v, w in zip(values, before.alike[name], strict=True)]
+        for name in (*now.registers, *now.alike):
+            if name in alike:
+                continue
+            column = _column(now, name, self.launch) or []
             if name not in routine.registers:
                 registers[name] = column  # a special register
                 continue
-            old = before.registers.get(name)
+            old = _column(before, name, self.launch) if name in live else None
             bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
             if name in live and old is not None:
                 registers[name] = [self._register(v, w, bits) for v, w in zip(column, old, strict=True)]
@@ -275,7 +317,7 @@ class _Guess:
         copies = self._copies(now.copies, before.copies)
         if copies is None:
             return None
-        return _State(registers, cells, now.history, copies, now.epoch, now.times)
+        return _State(registers, alike, cells, now.history, copies, now.epoch, now.times)
 
     def _copies(self, now: dict[int, Queue], before: dict[int, Queue]) -> dict[int, Queue] | None:
         found: dict[int, Queue] = {}
@@ -305,7 +347,7 @@ class _Guess:
         if value is None and isinstance(now, Term) and isinstance(before, Term) and self.launch.data.kinds[now].is_float:
             key = (now, before)
             if key not in self._sums:
-                made = atom(_SUM, (self.launch.next_symbol(),))
+                made = atom(SUM, (self.launch.next_symbol(),))
                 self._sums[key] = self.launch.data.made(made, self.launch.data.kinds[now])
             return self._sums[key]
         if value is None and isinstance(now, Term) and isinstance(before, Term):
@@ -335,7 +377,7 @@ class _Guess:
             return None
         if now.op == "atom":
             (name, here, lanes), (other, there, _) = now.data, before.data
-            if name != other or len(here) != 1 or len(there) != 1 or lanes != 1:
+            if name == SUM or name != other or len(here) != 1 or len(there) != 1 or lanes != 1:
                 return None
             return self.launch.data.made(atom(name, (here[0], here[0] - there[0])), self.launch.data.kinds[now])
         if not now.args or now.data != before.data:
@@ -378,22 +420,7 @@ def _advanced(term: Term, steps: int, launch: Launch, *, is_general: bool) -> Te
         place = index[0] + index[1] * steps
         return launch.data.made(atom(name, (place, index[1]) if is_general else (place,)), launch.data.kinds[old])
 
-    return rebuilt(term, leaf, launch)
-
-
-def rebuilt(root: Term, leaf: Callable[[Term], Term], launch: Launch) -> Term:
-    """The term with other symbols."""
-    done: dict[Term, Term] = {}
-    for t in iterate_post(root):
-        if t.op == "atom":
-            done[t] = leaf(t)
-        elif t.args and any(done[a] is not a for a in t.args):
-            made = done[t] = t.rebuilt([done[a] for a in t.args])
-            if t in launch.data.kinds:
-                launch.data.made(made, launch.data.kinds[t])
-        else:
-            done[t] = t
-    return done[root]
+    return rebuilt(term, leaf, launch.data)
 
 
 class _Check:
@@ -410,6 +437,10 @@ class _Check:
         for name in live:
             bits = TYPE_BITS[routine.registers[name]]
             column, other_column = start.registers.get(name), end.registers.get(name)
+            if name in start.alike:
+                column, other_column = start.alike[name], end.alike.get(name)
+            elif name in end.alike:
+                other_column = _column(end, name, self.launch)
             if column is None or other_column is None:
                 return False
             if not all(self._is_next(v, w, bits, is_register=True) for v, w in zip(column, other_column, strict=True)):
@@ -446,7 +477,7 @@ class _Check:
             return of == (end.of if isinstance(end, Placed) else ()) and (int(start) + slope - int(end)) & mask == 0
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False
-        if is_register and start.op == "atom" and start.data[0] == _SUM:
+        if is_register and start.op == "atom" and start.data[0] == SUM:
             return self._grows(start, end)
         if start not in self._advanced:
             self._advanced[start] = _advanced(start, 1, self.launch, is_general=True)
@@ -473,7 +504,7 @@ class _Check:
 
 
 def _is_free_of_sums(term: Term) -> bool:
-    return not any(t.op == "atom" and t.data[0] == _SUM for t in iterate_post(term))
+    return not any(t.op == "atom" and t.data[0] == SUM for t in iterate_post(term))
 
 
 class _After:
@@ -492,10 +523,16 @@ class _After:
         for name, column in start.registers.items():
             bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
             if name in live:
-                olds = before.registers[name]
+                olds = _column(before, name, self.launch) or []
                 registers[name] = [self._register(v, o, bits) for v, o in zip(column, olds, strict=True)]
             else:
                 registers[name] = column
+        alike = {
+            name: [
+                self._register(v, o, TYPE_BITS[routine.registers[name]]) for v, o in zip(values, before.alike[name], strict=True)
+            ]
+            for name, values in start.alike.items()
+        }
         cells = [
             {offset: replace(c, value=self._value(c.value, 8 * c.size_bytes)) for offset, c in region.items()}
             for region in start.cells
@@ -504,13 +541,13 @@ class _After:
             t: Queue([self._copy(c) for c in q.open], [[self._copy(c) for c in g] for g in q.groups])
             for t, q in start.copies.items()
         }
-        return _State(registers, cells, end.history, copies, end.epoch, end.times)
+        return _State(registers, alike, cells, end.history, copies, end.epoch, end.times)
 
     def _copy(self, copy: Copy) -> Copy:
         return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))
 
     def _register(self, general: Value, before: Value, bits: int) -> Value:
-        if isinstance(general, Term) and general.op == "atom" and general.data[0] == _SUM:
+        if isinstance(general, Term) and general.op == "atom" and general.data[0] == SUM:
             assert isinstance(before, Term)
             parts = self.added[general]
             kind = self.launch.data.kinds[general]

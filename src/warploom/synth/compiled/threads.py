@@ -15,9 +15,11 @@ import numpy as np
 
 from warploom.core import DType, Span
 from warploom.ptx import Routine, Variable
+from warploom.synth.compiled.alike import Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
+from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.terms import Term
@@ -67,6 +69,10 @@ class Launch:
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     first_block: Triple | None = None
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
+    lone_thread: Triple | None = None
+    """The one thread that is run, if it stands for those that `places.moving` tells."""
+    translations: Translations | None = None
+    """Threads that compute alike; None: each computes for itself."""
     rounds: RoundsSeen | None = None
     """Follows the rounds of loops; None: each is run."""
     gathers: GathersSeen | None = None
@@ -109,9 +115,13 @@ class Block:
         self.launch = launch
         self.position = position
         nx, ny, nz = launch.block
-        self.count = nx * ny * nz
-        self.threads: list[Triple] = [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)]
+        lone = launch.lone_thread
+        every = [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)] if lone is None else [lone]
+        self.threads: list[Triple] = every
+        self.count = len(every)
         self.registers: dict[str, list[Value]] = self._special_registers()
+        self.alike: dict[str, list[Value]] = {}
+        """Registers in which each thread has the translation of its representative's value: those of the representatives."""
         self.everyone: Lanes = list(range(self.count))
         self.exited: set[int] = set()
         self.shared = Variables(SHARED_BASE, "shared")
@@ -130,13 +140,14 @@ class Block:
     def _special_registers(self) -> dict[str, list[Value]]:
         launch, count = self.launch, self.count
         found: dict[str, list[Value]] = {}
+        last = launch.places.moving.last
         for axis, letter in enumerate("xyz"):
-            found[f"%tid.{letter}"] = [t[axis] for t in self.threads]
             found[f"%ntid.{letter}"] = [launch.block[axis]] * count
-            name, position = f"%ctaid.{letter}", self.position[axis]
-            moves = launch.places.moving.last.get(name, 0)
-            found[name] = [placed(position, ((name, 1),)) if moves else position] * count
             found[f"%nctaid.{letter}"] = [launch.grid[axis]] * count
+            for name, at in ((OF_BLOCK[axis], [self.position[axis]] * count), (OF_THREAD[axis], [t[axis] for t in self.threads])):
+                found[name] = [placed(n, ((name, 1),)) for n in at] if last.get(name) else list(at)
+        if launch.lone_thread is not None:
+            return found
         lanes = [t % WARP for t in range(count)]
         found["%laneid"] = list(lanes)
         found["%warpid"] = [t // WARP for t in range(count)]
@@ -178,6 +189,8 @@ class Block:
     # ------------------------------------------------------------ registers
 
     def read(self, name: str, lanes: Lanes) -> list[Value]:
+        if name in self.alike and self.launch.translations is not None:
+            return self.launch.translations.values_of(self.alike[name], lanes)
         column = self.registers.get(name)
         if column is None:
             column = self.registers[name] = [Undefined(f"register {name} before it is written", 0)] * self.count
@@ -186,13 +199,29 @@ class Block:
     def write(self, name: str, lanes: Lanes, values: list[Value]) -> None:
         if len(lanes) == self.count:
             self.registers[name] = values
+            self.alike.pop(name, None)
             return
-        column: list[Value] = list(self.registers.get(name, ()))
+        column: list[Value] = self.read(name, self.everyone) if name in self.alike else list(self.registers.get(name, ()))
+        self.alike.pop(name, None)
         if not column:
             column += [Undefined(f"register {name} before it is written", 0)] * self.count
         for t, value in zip(lanes, values, strict=True):
             column[t] = value
         self.registers[name] = column
+
+    def common(self, name: str) -> list[Value] | None:
+        """The representatives' values of a register that all threads have alike; None where that is not seen."""
+        if name in self.alike or self.launch.translations is None or name not in self.registers:
+            return self.alike.get(name)
+        values = self.launch.translations.common(self.registers[name])
+        if values is not None:
+            self.write_common(name, values)
+        return values
+
+    def write_common(self, name: str, values: list[Value]) -> None:
+        """The threads get the translations of these values."""
+        self.alike[name] = values
+        self.registers.pop(name, None)
 
     # ------------------------------------------------------------ order of accesses
 

@@ -140,10 +140,16 @@ class Transfers:
         size = TYPE_BITS[type_name] // 8
         space = _space(instruction)
         addresses = self.operands.address(instruction.operands[0], index)
-        readers = [self.operands.reader(o, type_name, index) for o in self.operands.pieces(instruction.operands[1])]
+        pieces = self.operands.pieces(instruction.operands[1])
+        readers = [self.operands.reader(o, type_name, index) for o in pieces]
+        names = [o.text for o in pieces if isinstance(o, Name)]
         data = self.launch.data
 
         def run(block: Block, lanes: Lanes) -> None:
+            if space not in ("shared", "local") and len(names) == len(readers):
+                commons = [block.alike[name] for name in names if name in block.alike]
+                if len(commons) == len(names):
+                    lanes = self._store_common(block, lanes, addresses(block, lanes), commons, size, space, index)
             columns = [reader(block, lanes) for reader in readers]
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
@@ -160,6 +166,40 @@ class Transfers:
                     region.store(offset + k * size, size, column[n], index, data)
 
         return run
+
+    def _store_common(
+        self, block: Block, lanes: Lanes, addresses: list[Value], commons: list[list[Value]], size: int, space: str, index: int
+    ) -> Lanes:
+        """Leaves out the stores of threads whose representatives store, too; gives the threads whose stores are left."""
+        translations = self.launch.translations
+        assert translations is not None
+        whole, place_of = size * len(commons), {t: a for t, a in zip(lanes, addresses, strict=True) if isinstance(a, int)}
+        left: Lanes = []
+        for t in lanes:
+            group = translations.group[t]
+            own = translations.representatives[group]
+            values = [c[group] for c in commons]
+            terms = [v for v in values if isinstance(v, Term)]
+            if t == own or own not in place_of or len(terms) < len(values) or terms[0] not in self.launch.data.kinds:
+                left.append(t)
+                continue
+            region, offset = self.place(block, t, place_of[t], space, whole, "store", index)
+            by = int(place_of[t]) - int(place_of[own])
+            if region.name not in translations.moves and region.element_bytes == size:
+                places = {u: (int(a) - region.base) // size for u, a in place_of.items()}
+                translations.learn(region.name, own, places[own], places)
+            far = translations.is_far(region.name, t, by, size)
+            if (
+                not far
+                or _only_read(region) is not None
+                or not all(
+                    translations.imply(region, offset + k * size, size, by, term, t, index) for k, term in enumerate(terms)
+                )
+            ):
+                left.append(t)
+                continue
+            self.remember(block, t, region, offset, whole, "store", index)
+        return left
 
     def reduce(self, instruction: Instruction, index: int) -> Action:
         """red, atom: the operation applied to memory; any order is as good, so what memory held before is undefined."""
@@ -241,6 +281,10 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if size > region.align:
             self._need(region, size, index)
+        if self.launch.translations is not None:
+            self.launch.translations.settle_near(region, offset, size)
+        if own == "shared" and isinstance(address, Placed) and address.of == ((region.name, 1),):
+            return region, offset  # in every block and round of a loop the same place
         if self.launch.places.moving.last:
             self._follow(block, thread, region, address, offset, size, what, index)
         self._check_variable(block, thread, address, region, what, index)

@@ -13,6 +13,7 @@ from warploom.core import BY_NAME, DType, f64, scalar_of
 from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError
 from warploom.synth.compiled.data import Data, NoBitsError, Value
 from warploom.synth.compiled.gathers import Gathers
+from warploom.synth.compiled.quotients import quotient
 from warploom.terms import IN_RANGE, Term, apply, component, constant, iterate_post, pack
 
 _WORDS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
@@ -131,9 +132,9 @@ class TypedSpec:
             case "abs":
                 return _itself
             case "/":
-                return arithmetic.quotient(kind, is_remainder=False)
+                return quotient(arithmetic, kind, is_remainder=False)
             case "//" | "%" if kind.kind == "uint":
-                return arithmetic.quotient(kind, is_remainder=op == "%")
+                return quotient(arithmetic, kind, is_remainder=op == "%")
             case "//" | "%":
                 return partial(self._floored, op, kind)
             case _:
@@ -141,11 +142,15 @@ class TypedSpec:
 
     def _floored(self, op: str, kind: DType, a: Value, b: Value) -> Value:
         """Python's `//` and `%` of signed words."""
-        if not isinstance(b, int) or b & (b - 1) or not 0 < b < 1 << (kind.bits - 1):
-            raise NotFollowedError(op)
+        arithmetic = self._arithmetic
+        if isinstance(b, int) and not b & (b - 1) and 0 < b < 1 << (kind.bits - 1):
+            if op == "//":
+                return arithmetic.shift("shr", kind)(a, b.bit_length() - 1)
+            return arithmetic.signless("and", kind)(a, b - 1)
+        whole = quotient(arithmetic, kind, is_remainder=False, is_floored=True)(a, b)
         if op == "//":
-            return self._arithmetic.shift("shr", kind)(a, b.bit_length() - 1)
-        return self._arithmetic.signless("and", kind)(a, b - 1)
+            return whole
+        return arithmetic.signless("sub", kind)(a, arithmetic.signless("mul", kind)(whole, b))
 
     def _converted(self, value: Value, source: DType, target: DType) -> Value:
         """Floats are real numbers, whatever their width: a spec rounds nowhere."""

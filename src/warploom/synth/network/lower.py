@@ -7,7 +7,7 @@ completed kernel reports it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import assert_never, cast
@@ -40,6 +40,7 @@ from warploom.synth.network.network import (
     IntArray,
     Network,
     Placements,
+    Priced,
     Retained,
 )
 from warploom.synth.network.open_index import IndexValue, Open, rows_of
@@ -47,19 +48,32 @@ from warploom.terms import Term, atom, constant
 
 
 def lower(
-    kernel: Kernel, sizes: Mapping[str, int], given: TermArrays | None = None, more: Sequence[Mapping[str, int]] = ()
+    kernel: Kernel,
+    sizes: Mapping[str, int],
+    given: TermArrays | None = None,
+    more: Sequence[Mapping[str, int]] = (),
+    priced: Collection[Priced] = (),
+    always: Collection[str] = (),
 ) -> Network:
     """The network of `kernel` at the given run-time sizes; UserError for what a bounded sketch cannot hold.
 
     given: what inputs hold at first, where that is not their own elements. more: other sizes at which the same completion runs
-    as well; outputs then hold the elements of all instances, one instance after the other.
+    as well; outputs then hold the elements of all instances, one instance after the other. priced: kinds of requests to note,
+    where an index is open; always: shared arrays whose requests are all noted.
     """
-    return _Lowering(kernel, sizes, given or {}).run(more)
+    return _Lowering(kernel, sizes, given or {}, priced, always).run(more)
 
 
 class _Lowering(ValueLowering):
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], given: TermArrays) -> None:
-        super().__init__(kernel, sizes)
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: Mapping[str, int],
+        given: TermArrays,
+        priced: Collection[Priced],
+        always: Collection[str],
+    ) -> None:
+        super().__init__(kernel, sizes, priced, always)
         self.given = given
         self.statements: dict[tuple[int, ...], int] = {}
         """Place in the kernel's text -> number of the accumulate statement."""
@@ -75,6 +89,7 @@ class _Lowering(ValueLowering):
         for sizes in (self.sizes, *more):
             self.sizes = sizes
             self._instance()
+            self.priced = ()
             for name in names:
                 outputs[name].append(self.globals[name].cells)
         statements = tuple(AccumulateStatement(span, n in self.certain) for n, span in enumerate(self.spans))
@@ -88,6 +103,7 @@ class _Lowering(ValueLowering):
             guards=tuple(self.guards),
             operators=frozenset(o.name for o in self.kernel.operators),
             forbidden=tuple(self.forbidden),
+            requests=tuple(self.requests),
         )
 
     def _instance(self) -> None:
@@ -102,13 +118,14 @@ class _Lowering(ValueLowering):
 
     def _global(self, param: Param) -> Storage:
         shape = tuple(max(0, self.scalar(extent)) for extent in param.shape)
+        priced: tuple[Priced | None, int] = None if param.space == "constant" else "sectors", param.dtype.size_bytes
         if not param.is_input:
-            return Storage(shape, np.full(prod(shape), UNDEFINED), per_thread=False)
+            return Storage(shape, np.full(prod(shape), UNDEFINED), False, *priced)
         cells = self.new_cells(prod(shape))
         for cell, index in zip(cells, np.ndindex(*shape), strict=True):
             own = atom(param.name, index, param.dtype.lanes)
             self.known[int(cell)] = cast("Term", self.given[param.name][index]) if param.name in self.given else own
-        return Storage(shape, cells, per_thread=False)
+        return Storage(shape, cells, False, *priced)
 
     # ------------------------------------------------------------ statements
 
@@ -118,11 +135,11 @@ class _Lowering(ValueLowering):
 
     def _statement(self, stmt: Stmt, path: tuple[int, ...]) -> None:
         match stmt:
-            case Declare(name, space, _, shape):
+            case Declare(name, space, dtype, shape):
                 if space == "register" or name not in self.arrays:  # shared memory keeps its content
                     per_thread = space == "register"
                     cells = np.full((self.threads, prod(shape)) if per_thread else prod(shape), UNDEFINED)
-                    self.arrays[name] = Storage(shape, cells, per_thread)
+                    self.arrays[name] = Storage(shape, cells, per_thread, None if per_thread else "wavefronts", dtype.size_bytes)
             case SetIndex(name, expr):
                 self.indices[name] = self.merged_index(self.index(expr), self.indices.get(name), self.guard)
             case SetValue(name, _, value):
@@ -130,7 +147,7 @@ class _Lowering(ValueLowering):
                 self.variables[name] = self._merged(self.value(value), old)
             case Store(array, index, value):
                 storage = self.array(array)
-                self._store(storage, self.flattened(storage.shape, index), self.value(value))
+                self._store(stmt, storage, self.flattened(storage.shape, index), self.value(value))
             case Accumulator(name, _, shape, op, init, finalize):
                 self.accumulators[name] = AccumulatorState(op, constant(init), finalize, shape, [])
             case Accumulate():
@@ -192,7 +209,8 @@ class _Lowering(ValueLowering):
 
     # ------------------------------------------------------------ stores
 
-    def _store(self, array: Storage, index: IndexValue, value: IntArray) -> None:
+    def _store(self, node: Store, array: Storage, index: IndexValue, value: IntArray) -> None:
+        self.note_access(node, array, index, value)
         outside = self.map(_is_outside, index)
         if self.guard is not None:
             outside = self.map(np.logical_and, self.guard, outside)

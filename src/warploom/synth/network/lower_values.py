@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import assert_never
 
 import numpy as np
 
+from warploom.core import Span
 from warploom.ir import (
     Accumulated,
     Arith,
@@ -20,12 +21,24 @@ from warploom.ir import (
     MakeVector,
     Read,
     Shuffle,
+    Store,
     ValueConst,
     ValueExpr,
     ValueSelect,
     ValueVar,
 )
-from warploom.synth.network.network import UNDEFINED, Arithmetic, Batch, Elements, Entries, Folds, IntArray, Slots
+from warploom.synth.network.network import (
+    UNDEFINED,
+    Arithmetic,
+    Batch,
+    Elements,
+    Entries,
+    Folds,
+    IntArray,
+    Priced,
+    Requests,
+    Slots,
+)
 from warploom.synth.network.open_index import IndexLowering, IndexValue, Open, Table, rows_of
 from warploom.synth.proof.lanes import source_lanes
 from warploom.terms import Term, component, constant
@@ -38,6 +51,10 @@ class Storage:
     shape: tuple[int, ...]
     cells: IntArray
     per_thread: bool
+    priced: Priced | None = None
+    """What a request to it costs."""
+    size_bytes: int = 0
+    """Of an element."""
 
 
 @dataclass(eq=False, slots=True)
@@ -66,8 +83,15 @@ class AccumulatorState:
 class ValueLowering(IndexLowering):
     """Turns values into cells ([threads] cell numbers) and appends the batches that fill them."""
 
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, kernel: Kernel, sizes: Mapping[str, int], priced: Collection[Priced] = (), always: Collection[str] = ()
+    ) -> None:
         super().__init__(kernel, sizes)
+        self.always = always
+        """Shared arrays whose requests are noted where their index is closed, too."""
+        self.priced = priced
+        """Kinds of requests that are noted."""
+        self.requests: list[Requests] = []
         self.cells = 1
         self.known: dict[int, Term] = {}
         self.batches: list[Batch] = []
@@ -99,7 +123,7 @@ class ValueLowering(IndexLowering):
             case ValueVar(name):
                 return self.variables.get(name, np.full(self.threads, UNDEFINED))
             case Read(array, index):
-                return self._read(self.array(array), self.flattened(self.array(array).shape, index))
+                return self._read(expr, self.array(array), self.flattened(self.array(array).shape, index))
             case Arith(op, operands):
                 return self._arithmetic(op, tuple(self.value(o) for o in operands))
             case ValueSelect(cond, then, other):
@@ -152,8 +176,42 @@ class ValueLowering(IndexLowering):
             return self._cells_of(Open(index.slots, found(index.table)))
         return found(index)
 
-    def _read(self, array: Storage, index: IndexValue) -> IntArray:
-        return self._at(index, array.cells, array.per_thread)
+    def _read(self, node: Read, array: Storage, index: IndexValue) -> IntArray:
+        result = self._at(index, array.cells, array.per_thread)
+        self.note_access(node, array, index, result)
+        return result
+
+    # ------------------------------------------------------------ requests
+
+    def note_access(self, node: Read | Store, array: Storage, index: IndexValue, moved: IntArray) -> None:
+        """Notes an access through an open index, where its kind is asked for."""
+        if array.priced is None or array.priced not in self.priced:
+            return
+        if not isinstance(index, Open):
+            if node.array not in self.always:
+                return
+            index = Open(Slots((), ()), index)
+        reach = np.where(index.table < array.cells.shape[-1], index.table, -1)
+        self._note(array.priced, node.array, node.span, array.size_bytes, index.slots, reach, moved, isinstance(node, Read))
+
+    def _note(
+        self,
+        kind: Priced,
+        array: str,
+        span: Span,
+        size_bytes: int,
+        slots: Slots,
+        places: IntArray,
+        moved: IntArray,
+        is_load: bool,
+    ) -> None:
+        if self.guard is not None:
+            guarded = self.map(_kept_where, self.guard, Open(slots, places))
+            slots, places = (guarded.slots, guarded.table) if isinstance(guarded, Open) else (Slots((), ()), guarded)
+        here = self.active.reshape(-1, *(1,) * (places.ndim - 1))
+        places, moved = np.where(here, places, -1), np.where(self.active, moved, UNDEFINED)
+        certain = self.guard is None
+        self.requests.append(Requests(kind, array, span, size_bytes, slots, places, moved, is_load, certain))
 
     def _select(self, cond: IndexValue, then: ValueExpr, other: ValueExpr) -> IntArray:
         if isinstance(cond, Open):
@@ -185,9 +243,13 @@ class ValueLowering(IndexLowering):
             here = threads.reshape(-1, *(1,) * (operand.ndim - 1))
             lane = here % warp
             wanted = source_lanes(expr.kind, lane, operand, expr.width, warp)
-            return value[np.minimum(here - lane + wanted, self.threads)]
+            return np.minimum(here - lane + wanted, self.threads)
 
-        return self._cells_of(self.map(source, self.index(expr.operand)))
+        taken = self.map(source, self.index(expr.operand))
+        result = self._cells_of(self.map(value.__getitem__, taken))
+        if isinstance(taken, Open) and "shuffles" in self.priced:
+            self._note("shuffles", "", expr.span, 4, taken.slots, taken.table, result, is_load=True)
+        return result
 
     def _from_index(self, index: IndexValue) -> IntArray:
         def cells_of(values: Table) -> IntArray:
@@ -288,6 +350,10 @@ class ValueLowering(IndexLowering):
         finalized = self.value(accumulator.finalize)
         self.variables = before
         return finalized
+
+
+def _kept_where(truth: Table, place: Table) -> Table:
+    return np.where(truth, place, -1)
 
 
 def uniform(value: IndexValue) -> int | None:

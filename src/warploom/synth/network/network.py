@@ -16,6 +16,7 @@ Swizzleflow, section 3 (gathers and folds).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +138,30 @@ class Forbidden:
     """[rows, values of slot 0, ...]."""
 
 
+Priced: TypeAlias = Literal["wavefronts", "sectors", "shuffles"]
+"""Costs of what a warp does at once, which depend on indices."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Requests:
+    """One execution, by all threads, of an access or a shuffle whose index is open."""
+
+    kind: Priced
+    array: str
+    """Empty for a shuffle."""
+    span: Span
+    size_bytes: int
+    slots: Slots
+    """[threads]."""
+    places: IntArray
+    """[threads, values of slot 0, ...]: number of the element; for shuffles of the thread whose value it takes; -1: none."""
+    moved: IntArray
+    """[threads] cells that hold what is read or stored; `UNDEFINED` in threads that take no part."""
+    is_load: bool
+    is_certain: bool
+    """No open condition decides which threads take part."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Network:
     """A lowered sketch on one bounded instance."""
@@ -154,3 +179,5 @@ class Network:
     operators: frozenset[str]
     """The user's own."""
     forbidden: tuple[Forbidden, ...] = ()
+    requests: tuple[Requests, ...] = ()
+    """Of the kinds that were asked for, at the first of the instances."""

@@ -17,20 +17,26 @@ from typing import Any
 import numpy as np
 
 from warploom.core import NOWHERE
-from warploom.ir import Hole, IndexExpr, Kernel
+from warploom.ir import Hole, IndexExpr, Kernel, shared_arrays
 from warploom.ir.swizzle import FunctionSet, function_set, kind_of
 from warploom.sketch import TermArrays
-from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
+from warploom.solve import PATIENCE, UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.network.lower import lower
+from warploom.synth.network.network import Priced
 from warploom.synth.network.probe import make_probe
 from warploom.synth.network.requirements import requirements
 from warploom.synth.network.sample import Sample, sampled
 from warploom.synth.proof.symbolic import SpecResult
 from warploom.synth.search.enabled import enabled_sets
 from warploom.synth.search.model import Chosen, SketchModel, build_constraints, disable, injective_elements
+from warploom.synth.search.prices import Limit, Prices
 from warploom.synth.search.propagation import Candidate, ConflictError, initial_candidate
 from warploom.terms import Algebra, Term
 
+DEFAULT_PRICED: tuple[Priced, ...] = ("wavefronts", "shuffles")
+"""What counts after the accumulates, where an index of shared memory is open."""
+SHORT_PATIENCE = 16
+"""Candidates tried for cheaper index expressions, where open indices of shared memory make each one dear to propagate."""
 FREE_FOLDS = 1 << 22
 """Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
 
@@ -64,16 +70,21 @@ class Engine:
         evaluate: Callable[[dict[str, IndexExpr]], bool],
         given: TermArrays | None = None,
         more: Sequence[tuple[Mapping[str, int], SpecResult]] = (),
+        priced: Sequence[Priced] | None = None,
+        conflict_free: frozenset[str] = frozenset(),
     ) -> None:
         """`spec`: output -> required terms; `stored`: which elements are required.
 
         `given`: what inputs hold at first. `evaluate`: whether a completion meets the spec, for what propagation cannot judge.
-        `more`: other sizes, with what the spec computes there, which the same completion must meet.
+        `more`: other sizes, with what the spec computes there, which the same completion must meet. `priced`: what counts after
+        the accumulates, in order; None: wavefronts and shuffles, where an index of shared memory is open. `conflict_free`: shared
+        arrays that allow no bank conflicts.
         """
         started = time.process_time()
         spec = {name: _joined(spec[name], [r.outputs[name] for _, r in more]) for name in spec}
         stored = {name: _joined(stored[name], [r.stored[name] for _, r in more]) for name in stored}
-        self.network = lower(kernel, sizes, given, [s for s, _ in more])
+        kinds = (DEFAULT_PRICED if shared_arrays(kernel) else ()) if priced is None else (*priced, "wavefronts")
+        self.network = lower(kernel, sizes, given, [s for s, _ in more], kinds, conflict_free)
         self.phases = {"lower": time.process_time() - started}
         started = time.process_time()
         self.required = requirements(self.network, spec, stored, algebra)
@@ -84,24 +95,32 @@ class Engine:
         """Without `all_answers`, functions too many to list that agree wherever it matters are one."""
         self.probe = make_probe(self.network, self._wanted(spec, stored), algebra) if self.required.is_loose else None
         self.sample: Sample | None = None
+        self.prices: Prices | None = None
+        """Where an index that has a price is open."""
         self.waiting: set[int] = set()
         """Constraints that `free` was not propagated by."""
         self.free = self._free_root()
         self.sample = sampled(self.required, self.folds, self.constraints)
-        self.last: tuple[int, tuple[bool, Cost | None, int | None], SpaceResult] | None = None
+        self.last: tuple[int, tuple[bool, Cost | None, int | None, Limit | None], SpaceResult] | None = None
         self.closed = sum(s.is_certain for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
+        banks = [r for r in self.network.requests if r.kind == "wavefronts" and (r.slots.holes or r.array in conflict_free)]
+        if self.free is not None and (priced or banks):
+            order = DEFAULT_PRICED if priced is None else priced
+            self.prices = Prices(self.network, self.free, order, kernel.warp_size, conflict_free)
         self.phases["analyse"] = time.process_time() - started
 
     def is_widened_in(self, space: int) -> bool:
         """Whether the space has more functions than the one before it; space 2 has more for some kinds of holes only."""
         return space != 2 or any(kind_of(u.hole).widens(u.hole) for u in self.network.holes)
 
-    def started(self, sets: list[FunctionSet], enabled: int | None, *, all_answers: bool = False) -> SketchModel | None:
+    def started(
+        self, sets: list[FunctionSet], enabled: int | None, *, all_answers: bool = False, limit: Limit | None = None
+    ) -> SketchModel | None:
         """The model with these functions, in which only the statements of `enabled` (None: any) add to what is required; None
-        where others must."""
+        where others must. `limit`: what requests may cost."""
         assert self.free is not None
-        model = self._model(sets, self.free, merges=self.merges and not all_answers)
+        model = self._model(sets, self.free, merges=self.merges and not all_answers, limit=limit)
         return model if enabled is None or disable(model, enabled) else None
 
     def judged_by(self, accepts: Callable[[dict[str, IndexExpr]], bool]) -> Engine:
@@ -136,6 +155,28 @@ class Engine:
         return self.closed + self.enabled.bound
 
     @property
+    def bounds(self) -> Cost | None:
+        """No completion, in any grammar, has fewer accumulates and, with as few, costs less in what counts after them."""
+        count = self.accumulates_bound
+        return None if count is None else (count, *(() if self.prices is None else self.prices.least))
+
+    @property
+    def objective(self) -> tuple[str, ...]:
+        """What answers are compared by, index operations aside."""
+        return ("accumulates", *(() if self.prices is None else self.prices.kinds))
+
+    def meets_bounds(self, cost: Cost, parts: int | None = None) -> bool:
+        """Whether no completion is better, index operations aside, or by the first so many parts of the objective."""
+        return self.bounds is not None and cost[:-1][:parts] <= self.bounds[:parts]
+
+    def good_enough(self, parts: int = 1) -> Cost | None:
+        """Below it the first so many parts of the objective meet their bounds."""
+        if self.bounds is None:
+            return None
+        *before, last = self.bounds[:parts]
+        return (*before, last + 1)
+
+    @property
     def has_enabled_sets(self) -> bool:
         """Whether sets of accumulate statements worth keeping are known up front."""
         return self.enabled is not None and bool(self.enabled.sets)
@@ -164,43 +205,47 @@ class Engine:
         all_answers: bool = False,
         below: Cost | None = None,
         most_accumulates: int | None = None,
+        limit: Limit | None = None,
+        parts: int = 1,
         budget: Budget = UNLIMITED,
         progress: Callable[[Statistics], None] | None = None,
     ) -> SpaceResult:
         """The best completion in the space (cheaper than `below`, of at most `most_accumulates`), or all of them.
 
         complete = the space holds no better one that meets these limits. With `most_accumulates` only sets of statements known
-        up front are tried; where they are not all sets there are, finding nothing is not complete (reason: empty).
+        up front are tried; where they are not all sets there are, finding nothing is not complete (reason: empty). With `limit`
+        only completions that keep it are, and finding nothing is not complete either. An answer that meets the bounds of the
+        first `parts` of the objective is good enough.
         """
         started = time.process_time()
         statistics = Statistics()
         if self.free is None:
             return SpaceResult(space, (), True, True, "", 0.0, statistics)
         sets = self.function_sets(space)
-        asked = (all_answers, below, most_accumulates)
+        asked = (all_answers, below, most_accumulates, limit)
         if not self.is_widened_in(space) and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
             return replace(self.last[2], space=2, seconds=0.0)  # no hole has more in space 2
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
-        bound = self.accumulates_bound
         for enabled in self.sets_to_try(all_answers=all_answers, known_only=most_accumulates is not None):
             if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
                 break
-            if enabled is None and answers and answers[0][0][0] == bound:
+            if enabled is None and answers and self.meets_bounds(answers[0][0]):
                 cheapest = False
                 break
             if enabled is not None and not all_answers:
                 best = answers[0][0] if answers else below
                 if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
                     break
-            model = self.started(sets, enabled, all_answers=all_answers)
+            model = self.started(sets, enabled, all_answers=all_answers, limit=limit)
             if model is None:
                 continue
             outcome = search(
                 model,
                 goal="all" if all_answers else "best",
                 below=answers[0][0] if answers else below,
-                good_enough=None if all_answers or bound is None else (bound + 1, 0),
+                good_enough=None if all_answers else self.good_enough(parts),
+                patience=PATIENCE if parts == 1 else SHORT_PATIENCE,
                 budget=_rest(budget, statistics, started),
                 statistics=statistics,
                 progress=progress,
@@ -213,6 +258,7 @@ class Engine:
                 break
         if not answers and most_accumulates is not None and self.enabled is not None and not self.enabled.is_exhaustive:
             complete = False
+        complete = complete and limit is None
         seconds = time.process_time() - started
         result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics)
         self.last = space, asked, result
@@ -239,10 +285,12 @@ class Engine:
             return (reduce(lambda a, b: a | b, self.enabled.sets),)
         return self.enabled.sets
 
-    def _model(self, sets: list[FunctionSet], start: Candidate, *, merges: bool = False) -> SketchModel:
+    def _model(
+        self, sets: list[FunctionSet], start: Candidate, *, merges: bool = False, limit: Limit | None = None
+    ) -> SketchModel:
         return SketchModel(
             self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe,
-            pending=self.waiting, sample=self.sample, merges=merges,
+            pending=self.waiting, sample=self.sample, merges=merges, prices=self.prices, limit=limit,
         )  # fmt: skip
 
     def _free_root(self) -> Candidate | None:

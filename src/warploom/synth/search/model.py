@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from warploom.synth.network.requirements import Requirements
 from warploom.synth.network.sample import Sample
 from warploom.synth.search.folds import FoldConstraint
 from warploom.synth.search.lookahead import WORTH_IT, Lookahead
+from warploom.synth.search.prices import BankConstraint, Limit, Prices
 from warploom.synth.search.propagation import (
     Candidate,
     Changes,
@@ -33,6 +34,8 @@ from warploom.synth.search.propagation import (
 
 DEAR_TO_LIST = 1 << 16
 """Listing what fits of a larger set takes longer than to run the constraints."""
+FIRST_BLOCK = 64
+"""Functions that are looked at together at first."""
 WORTH_A_SAMPLE = 4
 """Alternatives that are refuted on a part of the network first."""
 
@@ -43,6 +46,8 @@ class Chosen:
 
     holes: dict[str, IndexExpr]
     accumulates: int
+    prices: tuple[int, ...] = field(default=(), kw_only=True)
+    """What counts after the accumulates, in the order of the objective."""
 
 
 class _Watched:
@@ -80,10 +85,13 @@ class SketchModel:
         pending: Iterable[int] = (),
         sample: Sample | None = None,
         merges: bool = False,
+        prices: Prices | None = None,
+        limit: Limit | None = None,
     ) -> None:
         """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot, `probe` refutes
         most of them cheaply. `pending`: constraints at which `start` is not at a fixed point. `sample`: part of the network, to
-        refute decisions by. `merges`: one answer is enough among those that differ only where nothing depends on it."""
+        refute decisions by. `merges`: one answer is enough among those that differ only where nothing depends on it. `prices`:
+        of open indices, which count after the accumulates; `limit`: what requests may cost beyond what the sketch allows."""
         self.probe = probe
         self.network = network
         self.required = required
@@ -96,7 +104,10 @@ class SketchModel:
         self.evaluate = evaluate
         self.merges = merges
         self.sample = sample
-        self.constraints = constraints
+        self.prices = prices
+        self.limit: Limit | None = limit
+        banks = () if prices is None else (BankConstraint(prices, limit),)
+        constraints = self.constraints = [*constraints, *(b for b in banks if b.parts)]
         self.filter = FunctionFilter(list(sets), injective)
         self.waits = [self.lists_last or s.size_bound > DEAR_TO_LIST for s in sets]
         """Per hole: whether its functions are listed only once the constraints are at rest."""
@@ -108,6 +119,7 @@ class SketchModel:
 
     def root(self) -> Candidate | None:
         pending = self._pending.union(*(self.of_hole.get(hole, set()) for hole in self.start_changes))
+        pending |= {n for n, c in enumerate(self.constraints) if isinstance(c, BankConstraint)}
         return self.propagated(self.start.copy(), pending, range(len(self.sets)))
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
@@ -128,27 +140,44 @@ class SketchModel:
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
-        if len(functions) >= WORTH_IT:
-            ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
-            functions = functions.select(ahead.surviving(functions))
-        count, cost = self.bound(candidate)
         guards = [s for s, parts in self.guards.items() if all(set(g.slots.holes) == {choice} for g in parts)]
+        count, *prices, cost = self.bound(candidate)
         counted = sum(self._is_counted(candidate, s) for s in guards)
         kept = candidate.functions[choice]
         before = int(kept.costs[0]) if kept is not None else 0
+        ahead = None
+        if len(functions) >= WORTH_IT:
+            ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
+        if ahead is not None and guards:
+            functions, ahead = functions.select(ahead.surviving(functions)), None
+        # Where every request must take its least, functions that do cost the same: they are told apart when they are needed.
+        is_fixed = self.prices is not None and self.limit == "least" and self.prices.kinds == ("wavefronts",)
+        priced: list[tuple[int, ...]] = [tuple(prices)] * len(functions)
+        if self.prices is not None and not is_fixed:
+            found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
+            functions, priced = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
-            bounds.append((count - counted + max(on, counted), cost - before + int(functions.costs[j])))
+            bounds.append((count - counted + max(on, counted), *priced[j], cost - before + int(functions.costs[j])))
         part = None
         if self.sample is not None and len(functions) >= WORTH_A_SAMPLE:
             part = _Watched(self.sample.below(candidate))
-        for j in sorted(range(len(functions)), key=lambda j: bounds[j]):
-            yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
+        order: IntArray = np.array(sorted(range(len(bounds)), key=bounds.__getitem__), np.int64)
+        for block in _growing(order):
+            left: IntArray = block
+            if is_fixed and self.prices is not None:
+                left = left[self.prices.of_functions(candidate, choice, functions.select(left), self.limit)[1]]
+            if ahead is not None:
+                left = left[ahead.surviving(functions.select(left))]
+            positions: list[int] = left.tolist()
+            for j in positions:
+                yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
 
     def bound(self, candidate: Candidate) -> Cost:
         count = sum(self._is_counted(candidate, s) for s in range(len(self.network.statements)))
-        return count, sum(int(f.costs[0]) for f in candidate.functions if f is not None and len(f))
+        prices = () if self.prices is None else self.prices.bound(candidate)
+        return count, *prices, sum(int(f.costs[0]) for f in candidate.functions if f is not None and len(f))
 
     def answer(self, candidate: Candidate) -> tuple[Cost, Chosen] | None:
         holes: dict[str, IndexExpr] = {}
@@ -160,7 +189,7 @@ class SketchModel:
         if self.evaluate is not None and not self.evaluate(holes):
             return None
         cost = self.bound(candidate)
-        return cost, Chosen(holes, cost[0])
+        return cost, Chosen(holes, cost[0], prices=cost[1:-1])
 
     def decide(self, hole: int, table: IntArray) -> bool:
         """Decide a hole before the search begins, by its values on its points; False where the start has no such function."""
@@ -225,6 +254,8 @@ class SketchModel:
         members = self.sets[hole]
         if not isinstance(members, PartitionSet):
             return None
+        if self.prices is not None and hole in self.prices.holes:
+            return None  # what nothing reads has its price all the same
         points = relevant_points(self.network, self.constraints, candidate, hole)
         return members.matching_at(points, candidate.allowed[hole] | ~points[:, None])
 
@@ -273,6 +304,14 @@ class SketchModel:
             bool(g.holds[(np.arange(len(g.holds)), *(table[p] for p in g.slots.points))].any())
             for g in self.guards.get(statement, [])
         )
+
+
+def _growing(order: IntArray) -> Iterator[IntArray]:
+    """Parts of growing size: who takes but the first few does not wait for what is done to all."""
+    start, size = 0, FIRST_BLOCK
+    while start < len(order):
+        yield order[start : start + size]
+        start, size = start + size, 4 * size
 
 
 def guard_rows(network: Network) -> dict[int, list[GuardRows]]:

@@ -19,6 +19,7 @@ from warploom.synth.network.lower import lower
 from warploom.synth.network.requirements import requirements
 from warploom.synth.search.engine import SpaceResult
 from warploom.synth.search.model import Chosen
+from warploom.synth.search.prices import Limit
 from warploom.synth.smt.holes import HoleFlags, Model, encode_hole
 from warploom.synth.smt.network import NetworkClauses, strange_constants
 from warploom.terms import Algebra
@@ -76,6 +77,15 @@ class SmtEngine:
         """Statements that no hole can switch off."""
         return self.closed
 
+    objective: tuple[str, ...] = ("accumulates",)
+
+    def good_enough(self, parts: int = 1) -> Cost | None:
+        return None
+
+    def meets_bounds(self, cost: Cost, parts: int | None = None) -> bool:
+        """Whether no completion has fewer accumulates."""
+        return cost[0] <= self.closed
+
     def question(self, space: int, most_accumulates: int | None = None) -> Question:
         """The sketch in a search space, with at most so many accumulates, encoded but not asked yet."""
         return Question(self, space, most_accumulates)
@@ -91,10 +101,16 @@ class SmtEngine:
         all_answers: bool = False,
         below: Cost | None = None,
         most_accumulates: int | None = None,
+        limit: Limit | None = None,
+        parts: int = 1,
         budget: Budget = UNLIMITED,
         progress: Callable[[Statistics], None] | None = None,
     ) -> SpaceResult:
-        """A completion with the fewest accumulates (strictly fewer than `below`, if given), or all completions that differ."""
+        """A completion with the fewest accumulates (strictly fewer than `below`, if given), or all completions that differ.
+
+        What requests of warps cost is not asked, so that `limit` must be None.
+        """
+        assert limit is None
         started = time.process_time()
         statistics = Statistics()
         limits = [n for n in (most_accumulates, None if below is None else below[0] - (below[1] <= 0)) if n is not None]

@@ -18,6 +18,16 @@ from warploom.tools.command.outcome import Outcome, Progress
 _COLOURS = {"solved": "green", "unsat": "yellow", "unknown": "yellow", "refused": "red", "error": "red"}
 
 
+def requests_of(line: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Accesses of a kernel with their costs, as a line reports them."""
+    least = cast("dict[str, int]", line.get("least") or {})
+    return [
+        (name, f"{count} {unit}, at least {least[name]} wherever the elements lie")
+        for unit in ("wavefronts", "sectors")
+        for name, count in cast("dict[str, int]", line.get(unit) or {}).items()
+    ]
+
+
 class BrokenLineError(AssertionError):
     """A report line that breaks the contract, which is a bug of this program."""
 
@@ -120,7 +130,9 @@ class Output:
             self._out.print(f"  no completion in space {spaces} (exhausted)")
         if line["space"] is None:
             return
-        optimal = f"optimal up to space {line['optimal_in']}" if line["optimal_in"] else "not proved optimal"
+        objective = cast("list[str]", line["objective"])
+        by = f" by {', then '.join(objective)}" if len(objective) > 1 else ""
+        optimal = f"optimal up to space {line['optimal_in']}{by}" if line["optimal_in"] else "not proved optimal"
         self._out.print(
             f"  space {line['space']}, accumulates {line['accumulates']} per iteration, {line['executed']} per thread, "
             f"index cost {line['cost']}; {optimal}"
@@ -131,6 +143,8 @@ class Output:
         if line.get("lift"):
             self._out.print(f"  every size: {escape(str(line['lift']))}")
         self._holes(line)
+        for name, counts in requests_of(line):
+            self._out.print(f"  {escape(name)}: {counts}")
         if "registers" in line:
             self._out.print(
                 f"  {line['arch']}: {line['registers']} registers, {line['local_bytes']} bytes of local memory, "

@@ -7,7 +7,10 @@ is left to show that the first block stores what it must, and that all blocks to
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import UserError
 from warploom.ptx import Program as PtxProgram
@@ -18,6 +21,7 @@ from warploom.schedule.backbone import (
     Role,
     count_stored,
     evaluate_window,
+    joined_repetition,
     moved,
     points_of,
     repetition,
@@ -26,9 +30,11 @@ from warploom.schedule.cuda import CudaKernel
 from warploom.synth.compiled import (
     RECONVERGED,
     ArrayArgument,
+    Axes,
     Box,
     CompiledProof,
     FaultError,
+    Implied,
     NotAlikeError,
     NotLinearError,
     Repeat,
@@ -52,12 +58,36 @@ Arguments = tuple[ArrayArgument | ScalarArgument, ...]
 
 
 def prove_blocks(
-    stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int = _MOST_STEPS
+    stage: Backbone,
+    kernel: CudaKernel,
+    ptx: PtxProgram,
+    arguments: Arguments,
+    most_steps: int = _MOST_STEPS,
+    alike: Axes | None = (True, True, True),
 ) -> CompiledProof:
-    """The launch as it is. `unchecked` where one block does not tell what others do, or executes more than `most_steps`
-    instructions, counted by threads."""
+    """The launch as it is: by one thread for those that run alike where threads share nothing, else by one block.
+
+    alike: axes of the block along which threads may compute alike; None: no block is run.
+    `unchecked` where one does not tell what others do, or executes more than `most_steps` instructions, counted by threads.
+    """
+    found = _proof(stage, kernel, ptx, arguments, most_steps, None, is_of_threads=True)
+    if found.verdict == "unchecked" and alike is not None:
+        found = _proof(stage, kernel, ptx, arguments, most_steps, alike, is_of_threads=False)
+    return found
+
+
+def _proof(
+    stage: Backbone,
+    kernel: CudaKernel,
+    ptx: PtxProgram,
+    arguments: Arguments,
+    most_steps: int,
+    alike: Axes | None,
+    *,
+    is_of_threads: bool,
+) -> CompiledProof:
     try:
-        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps)
+        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps, alike, is_of_threads=is_of_threads)
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
     except (NotAlikeError, NotLinearError, NoWindowError) as error:
@@ -75,11 +105,11 @@ class _Blocks:
         self.outputs = [r.name for r in stage.regions if r.role is Role.OUTPUT]
         self.stores: dict[str, list[Stores]] = {name: [] for name in self.outputs}
 
-    def prove(self, ptx: PtxProgram, most_steps: int) -> CompiledProof:
+    def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
         domains: list[str] = []
         loaded: set[str] = set()
         stored: set[str] = set()
-        kernel = self.kernel
+        kernel, steps = self.kernel, 0
         boxes = run_boxes(
             ptx,
             kernel.name,
@@ -89,10 +119,13 @@ class _Blocks:
             dynamic_shared_bytes=kernel.dynamic_shared_bytes,
             has_rounds_left_out=True,
             step_limit=most_steps,
+            is_of_threads=is_of_threads,
+            alike=alike,
         )
         for box, run in boxes:
             loaded |= run.loaded
             stored |= run.stored
+            steps += run.thread_steps
             if both := sorted((loaded & stored) | (stored - set(self.outputs))):
                 raise NotAlikeError(f"expected {both[0]} to be read or written by the blocks, got both")
             if run.ordered:
@@ -106,24 +139,30 @@ class _Blocks:
         for name in self.outputs:
             wanted = count_stored(self.stage, name)
             found, made = count_of_different(self.arrays[name].count, self.stores[name])
+            if is_of_threads and not found == made == wanted:  # lanes of a warp may store one value to one place
+                raise NotAlikeError(f"expected {wanted} elements of {name} that one thread each stores, got {found} of {made}")
             if found < made:
                 return CompiledProof("refuted", "", f"race on {name}: {made} stores of all blocks to {found} elements")
             if found != wanted:
                 return CompiledProof("refuted", "", f"{wanted} elements of {name} are to be stored, the blocks store {found}")
-        return CompiledProof("proved", joined_domain(domains))
+        return CompiledProof("proved", joined_domain(domains), thread_steps=steps)
 
     def _first_block(self, box: Box, run: SymbolicRun) -> CompiledProof:
         """What the first block of the box stores, and that what it must store moves as its accesses do."""
-        moves = {name: elements_moved(run, self.arrays[name]) for name in run.moves}
+        moves = {name: elements_moved(run, self.arrays[name], box.positions) for name in run.moves}
         elements = {name: np.array(sorted(run.written(self.arrays[name])), np.int64) for name in self.outputs}
+        implied = run.implied.elements if run.implied is not None else {}
         for name, places in elements.items():
-            if len(places):
-                self.stores[name].append(Stores(box, places, moves[name]))
+            others = np.array(sorted(implied.get(name, ())), np.int64)
+            if len(places) + len(others):
+                self.stores[name].append(Stores(box, np.concatenate([places, others]), moves[name]))
         if not any(len(places) for places in elements.values()):
             return judged(run, self.arguments, {})
+        if run.implied is not None and implied:
+            self._check_threads(box, run.implied, moves)
         repeated = self._repeated(run)
         window = evaluate_window(self.stage, points_of(self.stage, elements), repeated)
-        moved(self.stage, window, moves, box.counts)
+        moved(self.stage, window.points, moves, box.counts)
         sums = {**window.sums, **{symbol: added for r in run.repeats for symbol, added in r.sums.items()}}
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
         if repeated is not None:
@@ -141,8 +180,17 @@ class _Blocks:
             return proof
         return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
 
+    def _check_threads(self, box: Box, implied: Implied, moves: Mapping[str, Sequence[int]]) -> None:
+        """NotAlikeError or NoWindowError unless what threads must store moves as their accesses do, in each block."""
+        counts = tuple(last - first + 1 for first, last in zip(implied.first, implied.last, strict=True))
+        places: dict[str, NDArray[np.int64]] = {}
+        for name, elements in implied.elements.items():
+            places[name] = np.unique(np.array(list(elements.values()), np.int64))
+        both = {name: (*by, *implied.moves[name]) for name, by in moves.items() if name in implied.moves}
+        moved(self.stage, points_of(self.stage, places), both, (*box.counts, *counts), (*(0 for _ in box.counts), *implied.first))
+
     def _repeated(self, run: SymbolicRun) -> Repetition | None:
-        """The points of the mathematics that the rounds visit which the run left out: of all its loops the same."""
+        """The points of the mathematics that the rounds visit which the run left out."""
         found: set[Repetition] = set()
         for repeat in run.repeats:
             places: dict[str, tuple[int, list[int]]] = {}
@@ -152,9 +200,7 @@ class _Blocks:
                     raise NotAlikeError(f"expected all places of {name} to move alike with the rounds, got {step_of} and {step}")
                 known.append(place)
             found.add(repetition(self.stage, places, repeat.steps))
-        if len(found) > 1:
-            raise NotAlikeError("expected loops that leave out the same points of a sum")
-        return next(iter(found), None)
+        return joined_repetition(sorted(found, key=lambda r: r.firsts)) if found else None
 
 
 def _moving_elements(repeat: Repeat) -> set[tuple[str, int, int]]:

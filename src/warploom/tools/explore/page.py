@@ -11,6 +11,7 @@ from typing import cast
 
 from warploom.schedule.backbone import Role
 from warploom.schedule.bound import Explanation
+from warploom.schedule.cost import Modelled
 from warploom.schedule.nest import Barrier, Buffer, Kind, Loop, Nest, Node, text
 from warploom.solve import Event
 from warploom.tools.command.lines import Line
@@ -62,6 +63,8 @@ class StageView:
     nest: Nest
     bound: Explanation
     """Bound of the implementation that the nest is."""
+    modelled: Modelled | None = None
+    """On a GPU, what the model makes of it."""
 
 
 def render_explore(

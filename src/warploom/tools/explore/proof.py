@@ -11,13 +11,13 @@ from math import prod
 from warploom.core import UnsupportedError, UserError
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
-from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms
-from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
-from warploom.schedule.nest import Nest
+from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, loops_of, ptx_of
+from warploom.schedule.nest import Kind, Nest
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
-from warploom.synth.compiled import ArrayArgument, CompiledProof, ScalarArgument, Wanted, joined_domain, prove_launch
+from warploom.synth.compiled import ArrayArgument, Axes, CompiledProof, ScalarArgument, Wanted, joined_domain, prove_launch
 from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
@@ -40,6 +40,8 @@ _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Ope
 _SLOWER = 8
 _DIVISORS = (1, 2, 4, 8, 16, 32)
 """Of the tiles, where a launch with the tiles as they are is too large."""
+_OF_LOADS = 8
+"""About so many operations go with what a thread loads for them."""
 _BEYOND_STAGES = 2
 """Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
 
@@ -82,18 +84,39 @@ def proof_of(
     started = time.process_time()
     kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
     most = int(MOST_OF_BLOCK * max(1.0, effort))
-    least = max(least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True))
-    found = Proof(
-        "unchecked", reason=f"a block does about {least} operations before its rounds repeat: too many to prove in time"
-    )
+    axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
+    works = [least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True)]
+    least = max(_of_representatives(*found) for found in zip(works, kernels, axes, strict=True))
     if least <= most:
-        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 2 * most))
+        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 4 * most, axes))
+    else:
+        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 4 * most, [None] * len(kernels)))
+        if found.verdict == "unchecked":
+            told = f"a block does about {least} operations before its rounds repeat: too many to prove in time"
+            found = Proof("unchecked", reason=told)
     if found.verdict == "unchecked":
         small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
         is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
         both = f"{small.reason}; at the size asked for: {found.reason}"
         found = replace(small, reason=found.reason if is_less else both if small.verdict == "unchecked" else small.reason)
     return replace(found, seconds=time.process_time() - started)
+
+
+def _parallel_threads(stage: Backbone, nest: Nest) -> Axes:
+    """Along which axes of a block the threads have parts of no sum, and so may compute alike."""
+    summed = {stage.axes[a].name.rpartition(".")[2] for a in reduced(stage)}
+    mapped: list[set[str]] = [set(), set(), set()]
+    for loop in loops_of(nest.body):
+        if loop.kind is Kind.THREAD and loop.hardware is not None:
+            mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
+    x, y, z = (summed.isdisjoint(names) for names in mapped)
+    return x, y, z
+
+
+def _of_representatives(work: int, kernel: CudaKernel, axes: Axes) -> int:
+    """Operations where threads that compute alike are represented by one; what they load is run for each."""
+    represented = prod(n for n, is_alike in zip(kernel.block, axes, strict=True) if is_alike)
+    return work // represented + work // _OF_LOADS
 
 
 def least_work(stage: Backbone, implementation: Implementation[Candidate], kernel: CudaKernel) -> int:
@@ -117,11 +140,20 @@ def _followed(prove: Callable[[], Proof]) -> Proof:
         return Proof("unchecked", reason=one_line(error.diagnostics[0]))
 
 
-def prove_kernels(stages: Sequence[Backbone], kernels: Sequence[CudaKernel], sizes: Mapping[str, int], most_steps: int) -> Proof:
-    """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of it."""
+def prove_kernels(
+    stages: Sequence[Backbone],
+    kernels: Sequence[CudaKernel],
+    sizes: Mapping[str, int],
+    most_steps: int,
+    axes: Sequence[Axes | None],
+) -> Proof:
+    """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of it.
+
+    axes: of each kernel's block, along which threads may compute alike; None: only threads that share nothing are followed.
+    """
     domains: list[str] = []
-    for stage, kernel in zip(stages, kernels, strict=True):
-        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps)
+    for stage, kernel, alike in zip(stages, kernels, axes, strict=True):
+        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps, alike)
         if found.verdict != "proved":
             return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
         domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]

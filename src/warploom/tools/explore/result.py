@@ -11,10 +11,8 @@ from warploom.core import UserError
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace
-from warploom.schedule.cost import modelled
 from warploom.schedule.nest import text
 from warploom.schedule.search import Implementation, Timed
-from warploom.schedule.targets import Target
 from warploom.solve import Event
 from warploom.solve.space import Candidate
 from warploom.tools.command.files import write_text
@@ -153,7 +151,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
-    details = _shown(_views(explored), options.target)
+    details = _shown(_views(explored))
     return ExploredOutcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, written=tuple(written), details=details)
 
 
@@ -194,15 +192,17 @@ def _views(explored: Explored) -> list[StageView]:
     """Each stage's loop nest and what binds it."""
     views: list[StageView] = []
     for stage, implementation, space in zip(explored.program.stages, explored.implementations, explored.spaces, strict=True):
-        views.append(StageView(stage.name, implementation.nest, Bound(space).explain(implementation.candidate)))
+        bound, candidate, nest = Bound(space), implementation.candidate, implementation.nest
+        model = bound.modelled(candidate, nest) if space.target.kind == "cuda" else None
+        views.append(StageView(stage.name, nest, bound.explain(candidate), model))
     return views
 
 
-def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
+def _shown(stages: Sequence[StageView]) -> tuple[str, ...]:
     """Text for people: each stage as a loop nest, and what binds it."""
     found: list[str] = []
     for stage in stages:
         found += [text(stage.nest), stage.bound.text]
-        if target.kind == "cuda":
-            found.append(modelled(stage.nest, target, stage.bound.time_ms).text)
+        if stage.modelled is not None:
+            found.append(stage.modelled.text)
     return tuple(found)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 MAX_STRIPES = 16
 HOLE_COLOURS = ("#9fd8a0", "#f6e27f", "#f7b77e", "#a9c9f5", "#d9b3ef", "#f2a7b4")
 """Colours of swizzles: green, yellow and orange first, as in the paper's figure 1."""
+ELSEWHERE = "hsl(30 20% 88%)"
+"""Of elements that only other warps read, which this one gets through shared memory."""
 
 
 def element_colours(elements: Mapping[str, Sequence[str]], constants: frozenset[str]) -> dict[str, str]:
@@ -29,4 +31,4 @@ def stripes(atoms: Sequence[str], colours: Mapping[str, str], greys: frozenset[s
     chosen = [atom for atom in atoms if atom not in greys] or list(atoms)
     if len(chosen) > MAX_STRIPES:
         chosen = [chosen[place * len(chosen) // MAX_STRIPES] for place in range(MAX_STRIPES)]
-    return [colours[atom] for atom in chosen]
+    return [colours.get(atom, ELSEWHERE) for atom in chosen]

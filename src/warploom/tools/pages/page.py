@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from warploom.synth import Report
+from warploom.tools.command.output import requests_of
 from warploom.tools.html import Page, render
 from warploom.tools.pages.picture import picture
 from warploom.tools.pages.trace import trace
@@ -38,6 +39,7 @@ def kernel_page(target: Target, report: Report, line: Mapping[str, object], cuda
     """The page of a solved target; `line` is its report line. UserError if the kernel reads what nothing wrote."""
     kernel, holes = target.sketch.kernel, report.completions[0].holes
     facts = [(_MEANINGS.get(name, name), _text(line[name])) for name in _FACTS if line.get(name) not in (None, [], "")]
+    facts += requests_of(line)
     domain = f" over {report.domain}" if report.domain else ""
     return render(
         Page(

@@ -35,6 +35,12 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
 @click.option(
     "--space", type=click.IntRange(1, 3), help="Search only this space; default: 1, 2 and 3 in turn until one has the answer."
 )
+@click.option(
+    "--objective",
+    metavar="PARTS",
+    help="What to minimise, in order: accumulates, then some of wavefronts, sectors and shuffles, then index. Default: "
+    "wavefronts and shuffles count where an index of shared memory is open.",
+)
 @click.option("--all", "all_solutions", is_flag=True, help="List every completion of the first space that has one.")
 @click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ here.")
 @click.option("--html", type=OUTPUT_FILE, help="Write an HTML page that shows how the values move.")
@@ -52,6 +58,7 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
 def synth(
     target: str,
     space: int | None,
+    objective: str | None,
     all_solutions: bool,
     cuda: Path | None,
     html: Path | None,
@@ -67,7 +74,7 @@ def synth(
 ) -> None:
     """Complete a sketch from a file or a case of the library, and prove it."""
     output = Output(as_json)
-    options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, svg, keep, keep_in)
+    options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, svg, keep, keep_in, objective=objective)
     codes: list[int] = []
     with Interrupts() as stopped:
         stopwatch = Stopwatch()

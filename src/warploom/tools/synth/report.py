@@ -13,6 +13,21 @@ OBJECTIVE = ("accumulates",)
 """Subject of `optimal_in` of a sketch: accumulates per iteration."""
 
 
+def _counts(report: Report) -> Line:
+    """Wavefronts and sectors by access, and the least that the same elements need wherever they lie."""
+    if not report.accesses:
+        return {}
+    names = [f"{a.what} of {a.array}, line {a.span.line}" for a in report.accesses]
+    names = [f"{n}:{a.span.column}" if names.count(n) > 1 else n for n, a in zip(names, report.accesses, strict=True)]
+    named = list(zip(names, report.accesses, strict=True))
+    return {
+        "wavefronts": {name: a.units for name, a in named if a.is_shared},
+        "sectors": {name: a.units for name, a in named if not a.is_shared},
+        "least": {name: a.least for name, a in named},
+        "counted": "interpreter",
+    }
+
+
 def hole_texts(kernel: Kernel, holes: Mapping[str, IndexExpr]) -> dict[str, str]:
     """Python expression of each completion in the sketch's own variables, by hole name, in the order of the sketch."""
     return {hole.name: index_text(holes[hole.name], hole.arg_names) for hole in kernel.holes if hole.name in holes}
@@ -32,10 +47,11 @@ def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_
         "executed": best and best.executed,
         "cost": best and best.cost,
         "optimal_in": report.optimal_in,
-        "objective": list(OBJECTIVE),
+        "objective": list(report.objective),
         "unsat_in": list(report.unsat_in),
         "holes": hole_texts(kernel, best.holes) if best else {},
     }
+    fields |= _counts(report)
     if report.lift:
         fields["lift"] = report.lift
     if report.proved_at:

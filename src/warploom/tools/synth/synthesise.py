@@ -37,6 +37,7 @@ class SynthOptions:
     """Files to write, of `KEEPABLE`: CASE.ir, CASE.cu, CASE.ptx."""
     keep_in: Path = Path()
     engine: EngineName = "propagation"
+    objective: str | None = None
 
     @property
     def writes(self) -> bool:
@@ -52,6 +53,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
         "budget_s": None if options.budget_s is None else max(0.0, options.budget_s - stopwatch.read().seconds),
         "budget_nodes": options.budget_nodes,
         "seed": options.seed,
+        "objective": options.objective,
         "progress": progress,
     }
     if target.example is None:

@@ -1,0 +1,232 @@
+"""Threads of a block that compute alike: what one computes stands for what others do, of elements that lie further on.
+
+    representative of a thread := the one at the middle of the axes along which threads are alike, and at the thread's place of
+                                  the others
+    value of a thread := that of its representative, with each element `x[k]` as `x[k + the steps between them * moves of x]`
+
+How an array moves is seen where its elements are first computed with, and every later column of values is compared with it. A
+column that does not move so has a value of its own for each thread, and so has what is shuffled, shared or branched on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.faults import Triple
+from warploom.synth.compiled.memory import Region, Stored
+from warploom.synth.compiled.renaming import SUM, rebuilt
+from warploom.terms import Term, atom
+
+_LIKE_ANOTHER = Undefined("a value like that of another thread", 0)
+Axes = tuple[bool, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Implied:
+    """A cell that holds what its thread's representative stored in another cell, translated."""
+
+    offset: int
+    """The representative's cell."""
+    term: Term
+    thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """Elements that hold what other ones hold, translated."""
+
+    elements: dict[str, dict[int, int]]
+    """By array: element and that of the representative."""
+    moves: dict[str, Triple]
+    """By array, in elements from thread to thread."""
+    first: Triple
+    last: Triple
+    """From a representative to the threads it stands for: the least and the most steps along each axis."""
+
+
+@dataclass(slots=True)
+class Translations:
+    """Threads of one block and their representatives."""
+
+    data: Data
+    threads: list[Triple]
+    representatives: list[int] = field(default_factory=list[int])
+    group: list[int] = field(default_factory=list[int])
+    """By thread: which representative it has."""
+    moves: dict[str, Triple] = field(default_factory=dict[str, Triple])
+    """By array, in elements from thread to thread."""
+    _steps: list[Triple] = field(default_factory=list[Triple])
+    _far: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """By array and thread: elements between what the representative takes and what the thread does."""
+    _done: dict[tuple[Term, Triple], Term] = field(default_factory=dict[tuple[Term, Triple], Term])
+    _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
+    _implied: dict[str, dict[int, _Implied]] = field(default_factory=dict[str, dict[int, _Implied]])
+
+    @staticmethod
+    def of_block(data: Data, threads: list[Triple], block: Triple, axes: Axes) -> Translations | None:
+        """None: each thread would stand for itself."""
+        if not any(is_alike and n > 1 for is_alike, n in zip(axes, block, strict=True)):
+            return None
+        found = Translations(data, threads)
+        number_of = {position: t for t, position in enumerate(threads)}
+        known: dict[int, int] = {}
+        for x, y, z in threads:
+            middle = (
+                block[0] // 2 if axes[0] else x,
+                block[1] // 2 if axes[1] else y,
+                block[2] // 2 if axes[2] else z,
+            )
+            representative = number_of[middle]
+            if representative not in known:
+                known[representative] = len(found.representatives)
+                found.representatives.append(representative)
+            found.group.append(known[representative])
+            found._steps.append((x - middle[0], y - middle[1], z - middle[2]))
+        return found
+
+    # ------------------------------------------------------------ columns of values
+
+    def common(self, column: list[Value]) -> list[Value] | None:
+        """The representatives' values, where all others are their translations; None where that is not seen."""
+        values = [column[t] for t in self.representatives]
+        if not all(type(v) is int or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1) for v in values):
+            return None
+        for value in values:
+            if isinstance(value, Term) and value.data[1] and value.data[0] not in self._far and not self._learn(value, column):
+                return None
+        kinds = self.data.kinds
+        for t, value in enumerate(column):
+            own = values[self.group[t]]
+            if isinstance(own, Term):
+                if not isinstance(value, Term) or value.op != "atom":
+                    return None
+                (name, index, lanes), (other, place, _) = own.data, value.data
+                if (
+                    (name, len(index), index[1:]) != (other, len(place), place[1:])
+                    or value.data[2] != lanes
+                    or kinds[own] is not kinds[value]
+                ):
+                    return None
+                if index and (name == SUM or place[0] - index[0] != self._far[name][t]):
+                    return None
+            elif type(value) is not int or value != own:
+                return None
+        return values
+
+    def _learn(self, own: Term, column: list[Value]) -> bool:
+        """How the array of an element moves with the threads, by the neighbours of the first representative."""
+        name = own.data[0]
+        if name == SUM:
+            return False
+        first = self.representatives[0]
+        own_value = column[first]
+        if not isinstance(own_value, Term) or own_value.data[0] != name or not own_value.data[1]:
+            return False
+        places = {
+            t: value.data[1][0]
+            for t in self._neighbours(first)
+            if isinstance(value := column[t], Term) and value.op == "atom" and value.data[0] == name and value.data[1]
+        }
+        return self.learn(name, first, own_value.data[1][0], places)
+
+    def _neighbours(self, thread: int) -> list[int]:
+        """The next thread along each axis of those that it stands for."""
+        x, y, z = self.threads[thread]
+        near = {(x + 1, y, z), (x - 1, y, z), (x, y + 1, z), (x, y - 1, z), (x, y, z + 1), (x, y, z - 1)}
+        return [t for t, position in enumerate(self.threads) if position in near and self.group[t] == self.group[thread]]
+
+    def learn(self, name: str, thread: int, place: int, places: dict[int, int]) -> bool:
+        """Keeps how an array moves, from the place of a representative and those of its neighbours. False: not all are there."""
+        moves = [0, 0, 0]
+        for t in self._neighbours(thread):
+            if t not in places:
+                return False
+            axis = next(k for k in range(3) if self._steps[t][k])
+            moves[axis] = (places[t] - place) * self._steps[t][axis]
+        self.moves[name] = (moves[0], moves[1], moves[2])
+        self._far[name] = [sum(m * s for m, s in zip(moves, step, strict=True)) for step in self._steps]
+        return True
+
+    # ------------------------------------------------------------ values of threads
+
+    def values_of(self, values: list[Value], lanes: Iterable[int]) -> list[Value]:
+        """The values of these threads, from those of the representatives."""
+        return [self.value(values[self.group[t]], t) for t in lanes]
+
+    def value(self, value: Value, thread: int) -> Value:
+        return self.translated(value, thread) if isinstance(value, Term) and any(self._steps[thread]) else value
+
+    def translated(self, term: Term, thread: int) -> Term:
+        """What the representative's term is for the thread."""
+        key = (term, self._steps[thread])
+        if key not in self._done:
+
+            def leaf(old: Term) -> Term:
+                name, index, lanes = old.data
+                if not index:
+                    return old
+                if name == SUM:
+                    made = atom(SUM, (*index, *self._steps[thread]))
+                    self._sums.setdefault(made, (old, thread))
+                else:
+                    made = atom(name, (index[0] + self._far[name][thread], *index[1:]), lanes)
+                return self.data.made(made, self.data.kinds[old])
+
+            self._done[key] = rebuilt(term, leaf, self.data)
+        return self._done[key]
+
+    def with_sums_of_threads(self, sums: dict[Term, Term]) -> dict[Term, Term]:
+        """What each step of a loop adds, also to the sums of threads that were not run."""
+        others = {made: self.translated(sums[own], t) for made, (own, t) in list(self._sums.items()) if own in sums}
+        return {**sums, **others}
+
+    # ------------------------------------------------------------ stores to arrays
+
+    def is_far(self, name: str, thread: int, by: int, size: int) -> bool:
+        """Whether a thread stores so many bytes behind its representative as the array moves."""
+        return name in self._far and by == self._far[name][thread] * size
+
+    def imply(self, region: Region, offset: int, size: int, by: int, term: Term, thread: int, instruction: int) -> bool:
+        """Leaves out a store: the cell holds what the representative stores in the one `by` bytes before. False: it need not."""
+        far = self._far.get(region.name)
+        is_whole = size == region.element_bytes and offset % size == 0
+        if far is None or by != far[thread] * size or offset in region.cells or not is_whole:
+            return False
+        region.is_written = True
+        region.cells[offset] = Stored(_LIKE_ANOTHER, size, instruction)
+        self._implied.setdefault(region.name, {})[offset] = _Implied(offset - by, term, thread)
+        return True
+
+    def settle_near(self, region: Region, offset: int, size: int) -> None:
+        """Puts into these cells what they hold, before they are read or partly overwritten."""
+        if known := self._implied.get(region.name):
+            for at in range(offset - 7, offset + size):
+                if at in known:
+                    self.settle(region, at)
+
+    def settle(self, region: Region, offset: int) -> None:
+        known = self._implied.get(region.name, {}).pop(offset, None)
+        if known is not None:
+            cell = region.cells[offset]
+            region.cells[offset] = Stored(self.translated(known.term, known.thread), cell.size_bytes, cell.instruction)
+
+    def implied(self, arrays: dict[str, Region]) -> Implied:
+        """Stores that were left out, as far as the representatives' cells still hold what they stored."""
+        elements: dict[str, dict[int, int]] = {}
+        used: set[Triple] = {(0, 0, 0)}
+        for region in arrays.values():
+            for offset, known in list(self._implied.get(region.name, {}).items()):
+                if region.cells[offset].value is not _LIKE_ANOTHER:
+                    continue
+                cell = region.cells.get(known.offset)
+                if cell is None or cell.value is not known.term or cell.size_bytes != region.cells[offset].size_bytes:
+                    self.settle(region, offset)
+                    continue
+                size = cell.size_bytes
+                elements.setdefault(region.name, {})[offset // size] = known.offset // size
+                used.add(self._steps[known.thread])
+        first = (min(s[0] for s in used), min(s[1] for s in used), min(s[2] for s in used))
+        last = (max(s[0] for s in used), max(s[1] for s in used), max(s[2] for s in used))
+        return Implied(elements, dict(self.moves), first, last)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warploom.schedule.backbone import NoWindowError, Repetition, count_stored, evaluate_window, parse_backbone, points_of
-from warploom.schedule.backbone.window import _axis_shifts, _check_repeated
+from warploom.schedule.backbone.window import _axis_shifts, _check_repeated, joined_repetition
 
 SUM = """\
 backbone sum
@@ -203,3 +203,12 @@ def test_blocks_that_move_between_points_are_refused(changes: Mapping[str, str],
     assert _axis_shifts(backbone, {"Y": 2}) == [1]
     with pytest.raises(NoWindowError, match=told):
         _axis_shifts(backbone, {"Y": by})
+
+
+@pytest.mark.parametrize(
+    "other", [Repetition(1, (4,), 1, 4), Repetition(0, (4,), 2, 4), Repetition(0, (4,), 1, 3), Repetition(0, (3,), 1, 4)]
+)
+def test_loops_that_do_not_join_are_refused(other: Repetition) -> None:
+    assert joined_repetition([Repetition(0, (0,), 1, 4), Repetition(0, (4,), 1, 4)]) == Repetition(0, (0, 4), 1, 4)
+    with pytest.raises(NoWindowError, match="as many steps each, of other points"):
+        joined_repetition([Repetition(0, (0,), 1, 4), other])

@@ -22,7 +22,7 @@ from warploom.tools.explore.every_block import RECONVERGED, _Blocks
     ],
 )
 def test_what_a_block_looks_at(monkeypatch: pytest.MonkeyPatch, looked: dict[str, Any], told: str) -> None:
-    run = SimpleNamespace(**{"loaded": {"x"}, "stored": {"y"}, "ordered": set(), "notes": [], **looked})
+    run = SimpleNamespace(**{"loaded": {"x"}, "stored": {"y"}, "ordered": set(), "notes": [], "thread_steps": 1, **looked})
     monkeypatch.setattr(every_block, "run_boxes", lambda *_, **__: [(None, run)])
     first = CompiledProof("unchecked", "", "the first block")
     kernel = SimpleNamespace(name="k", grid=(2, 1, 1), block=(32, 1, 1), dynamic_shared_bytes=0)
@@ -30,9 +30,9 @@ def test_what_a_block_looks_at(monkeypatch: pytest.MonkeyPatch, looked: dict[str
     nothing: Any = None
     if told:
         with pytest.raises(NotAlikeError, match=told):
-            _Blocks.prove(blocks, nothing, 1)
+            _Blocks.prove(blocks, nothing, 1, None, is_of_threads=False)
     else:
-        assert _Blocks.prove(blocks, nothing, 1) is first
+        assert _Blocks.prove(blocks, nothing, 1, None, is_of_threads=False) is first
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,11 @@ def test_what_a_block_looks_at(monkeypatch: pytest.MonkeyPatch, looked: dict[str
     [
         ([{("x", 0, 4), ("x", 1, 4)}, {("x", 0, 4)}], ""),
         ([{("x", 0, 4), ("x", 1, 8)}], "all places of x to move alike with the rounds, got 4 and 8"),
-        ([{("x", 0, 4)}, {("x", 0, 8)}], "leave out the same points"),
     ],
 )
 def test_rounds_that_move_alike(monkeypatch: pytest.MonkeyPatch, rounds: list[set[tuple[str, int, int]]], told: str) -> None:
     def repetition(stage: object, places: dict[str, tuple[int, list[int]]], steps: int) -> Repetition:
-        return Repetition(0, 0, places["x"][0], steps)
+        return Repetition(0, (places["x"][1][0],), places["x"][0], steps)
 
     monkeypatch.setattr(every_block, "_moving_elements", lambda repeat: repeat.elements)
     monkeypatch.setattr(every_block, "repetition", repetition)
@@ -55,4 +54,4 @@ def test_rounds_that_move_alike(monkeypatch: pytest.MonkeyPatch, rounds: list[se
         with pytest.raises(NotAlikeError, match=told):
             _Blocks._repeated(blocks, run)
     else:
-        assert _Blocks._repeated(blocks, run) == Repetition(0, 0, 4, 3)
+        assert _Blocks._repeated(blocks, run) == Repetition(0, (0,), 4, 3)

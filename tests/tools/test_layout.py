@@ -196,7 +196,7 @@ def test_exchange_writes_code_and_renames_k(tmp_path: Path) -> None:
         (("--from", "striped", "--to", "blocked"), "expected --regs"),
         (("--from", "striped", "--to", "blocks", "--regs", 2), "got 'blocks'"),
         (("--from", "striped", "--to", "mma:m16n8k8:A:tf32", "--regs", 2), "expected --regs 4"),
-        (("--from", "striped", "--to", "blocked", "--regs", 2, "--via", "tma"), "got tma"),
+        (("--from", "blocked", "--to", "striped", "--regs", 2, "--bits", 8, "--via", "tma"), "side by side"),
         (("--from", "striped", "--to", "blocked", "--regs", 2, "--arch", "sm_1"), "sm_1"),
         (("--from", "striped", "--to", "x.py:f", "--regs", 2), "found none"),
     ],

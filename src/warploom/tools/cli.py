@@ -36,6 +36,10 @@ _PTX = {
     ),
 }
 _SCAN = {
+    "census": Later(
+        "warploom.tools.scan.discover:census_command",
+        "Count all scan networks of a number of cells and steps, and the operations of the smallest.",
+    ),
     "check": Later(
         "warploom.tools.scan.lift:check_command",
         "Prove that a function of two values is associative, or refuse it with a counterexample.",
@@ -44,9 +48,21 @@ _SCAN = {
         "warploom.tools.scan.emit:emit_command",
         "Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop.",
     ),
+    "fewest": Later(
+        "warploom.tools.scan.discover:fewest_command",
+        "Find the scan network with the fewest operations for its steps, and prove that there is no smaller.",
+    ),
+    "layout": Later(
+        "warploom.tools.scan.discover:scan_layout_command",
+        "Find the places of a network's cells in banked memory that cost least: padding, swizzles, tables.",
+    ),
     "lift": Later(
         "warploom.tools.scan.lift:lift_command",
         "Find the associative operator that computes a serial loop, and prove it for all inputs and lengths.",
+    ),
+    "modules": Later(
+        "warploom.tools.scan.discover:modules_command",
+        "Find the modules that recur in networks: runs of steps on evenly spaced cells that read only each other.",
     ),
     "network": Later(
         "warploom.tools.scan.network:network_command", "Turn a drawn scan network into a SIMD loop for every size, and prove it."

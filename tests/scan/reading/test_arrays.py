@@ -146,6 +146,8 @@ _SECOND = "for i in range(1, len(xs))"
         (results("out[i - 1] = 1", _SECOND), "got out[i - 1]"),
         (results("out[i] = len(out)"), "got out"),
         (results("out[i] = 1", _SECOND, "out[1] = 2"), "got out[1]"),
+        (results("out[i] = 1", out="[k] * len(xs)"), "holds at first, got k"),
+        (results("out[i] = 1", out="[j for j in range(len(xs))]"), "got ListComp"),
         (results("out[i] = 1", before="out[0] = 2"), "got out[0]"),
         (results("i = 0; out[i] = 1", _SECOND), "got 'i'"),
         (results("out[i] = 1", "for i, x in enumerate(xs, 1)"), "got out[i]"),
@@ -160,5 +162,5 @@ _SECOND = "for i in range(1, len(xs))"
 )
 def test_other_positions_are_refused(body: str, got: str) -> None:
     with pytest.raises(UserError, match=re.escape(got)) as raised:
-        loop_and_function(body, "xs")
+        loop_and_function(body, "xs, k=1")
     assert raised.value.diagnostics[0].span is not None

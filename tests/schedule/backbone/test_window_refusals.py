@@ -7,8 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from warploom.schedule.backbone import NoWindowError, Repetition, count_stored, evaluate_window, parse_backbone, points_of
-from warploom.schedule.backbone.window import _axis_shifts, _check_repeated, joined_repetition
+from warploom.schedule.backbone import (
+    NoWindowError,
+    Repetition,
+    count_stored,
+    evaluate_window,
+    joined_repetition,
+    parse_backbone,
+    points_of,
+)
+from warploom.schedule.backbone.window import _axis_shifts, _check_repeated
 
 SUM = """\
 backbone sum
@@ -206,9 +214,19 @@ def test_blocks_that_move_between_points_are_refused(changes: Mapping[str, str],
 
 
 @pytest.mark.parametrize(
-    "other", [Repetition(1, (4,), 1, 4), Repetition(0, (4,), 2, 4), Repetition(0, (4,), 1, 3), Repetition(0, (3,), 1, 4)]
+    "other",
+    [
+        Repetition(0, (6,), 2, 3),
+        Repetition(0, (5,), 2, 3),
+        Repetition(0, (8,), 2, 4),
+        Repetition(0, (8,), 1, 3),
+        Repetition(1, (8,), 2, 3),
+    ],
 )
-def test_loops_that_do_not_join_are_refused(other: Repetition) -> None:
-    assert joined_repetition([Repetition(0, (0,), 1, 4), Repetition(0, (4,), 1, 4)]) == Repetition(0, (0, 4), 1, 4)
-    with pytest.raises(NoWindowError, match="as many steps each, of other points"):
-        joined_repetition([Repetition(0, (0,), 1, 4), other])
+def test_loops_are_joined_where_they_leave_out_as_many_steps_of_other_points(other: Repetition) -> None:
+    one = Repetition(0, (0,), 2, 3)
+    if other.firsts == (6,):
+        assert joined_repetition([one, other]) == Repetition(0, (0, 6), 2, 3)
+    else:
+        with pytest.raises(NoWindowError, match="as many steps each"):
+            joined_repetition([other, one])

@@ -215,6 +215,11 @@ def narrow(lines: str, spec, out: DType, a: DType) -> str:
         ("x + x", i32, i8, "add.s32 %r3, %r2, %r2", "add.s32 %r3, %r2, %r2;\n\tcvt.s32.s8 %r3, %r3"),
         ("~x", i32, u8, "not.b32 %r3, %r2", "xor.b32 %r3, %r2, 255"),
         ("-x", i32, u8, "neg.s32 %r3, %r2", "neg.s32 %r3, %r2;\n\tand.b32 %r3, %r3, 255"),
+        # compilers take the unsigned operation where nothing is negative
+        ("min(x + x, 255)", u8, u8, "add.s32 %r3, %r2, %r2;\n\tmin.u32 %r3, %r3, 255",
+         "add.s32 %r3, %r2, %r2;\n\tmin.u32 %r3, %r3, 254"),
+        ("(x + x) >> 1", u8, i8, "add.s32 %r3, %r2, %r2;\n\tshr.s32 %r3, %r3, 1",
+         "add.s32 %r3, %r2, %r2;\n\tmin.u32 %r3, %r3, 255"),
         # the choice compares in the type of what it compares, not of what it gives
         ("1 if x + x > 255 else 0", u8, u8,
          "add.s32 %r3, %r2, %r2;\n\tsetp.gt.s32 %p1, %r3, 255;\n\tselp.b32 %r3, 1, 0, %p1", "mov.u32 %r3, 0"),

@@ -66,6 +66,8 @@ def file(tmp_path: Path) -> str:
         ((*AXPY, "--journal", "/dev/null/folder"), "JOURNAL_UNUSABLE"),
         (("no_such_file.py",), "FILE_NOT_FOUND"),
         (("conv2d-3", "--estimate-size"), "OPTION"),
+        (("conv2d-3", "--space", "paper"), "OPTION"),
+        (("axpy", "--target", "cpu", "--space", "paper"), "OPTION"),
         (("conv1d-3", "--set", "lana=k"), "UNKNOWN_CHOICE"),
         (("conv1d-3", "--set", "lane=j"), "UNKNOWN_VALUE"),
         (("conv1d-3", "--order", "lana"), "UNKNOWN_CHOICE"),
@@ -75,6 +77,27 @@ def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
     result, line = explored(*arguments)
     assert result.exit_code == 2 and line["status"] == "error"
     assert f"{code}: " in str(line["reason"])
+
+
+def test_the_space_of_the_paper() -> None:
+    """Its outermost dimensions have a size known at run time: no threads."""
+    kinds: list[list[str]] = []
+    for space in ("paper", "full"):
+        _, line = explored("axpy", "--size", "n=64", "--target", "k4000", "--space", space, "--choices")
+        assert (line.get("features") == "paper") == (space == "paper")
+        choices = line["choices"]
+        assert isinstance(choices, dict)
+        kinds.append(choices["dim_kind(mad.n0)"])
+    assert "THREAD" not in kinds[0] and "THREAD" in kinds[1]
+
+
+def test_an_implementation_of_the_paper_is_tested_at_a_small_size(tmp_path: Path) -> None:
+    _, line = explored("axpy", "--size", "n=4096", "--target", "k4000", "--space", "paper", "--nodes", "3")
+    assert line["verdict"] in ("tested", "proved") and line["features"] == "paper"
+    path = tmp_path / "line.json"
+    path.write_text(json.dumps(line))
+    result, refused = explored("axpy", "--size", "n=4096", "--target", "k4000", "--replay", str(path))
+    assert result.exit_code == 2 and "got those of the paper's" in str(refused["reason"])
 
 
 def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None:

@@ -5,7 +5,7 @@ from typing import NoReturn
 import pytest
 from tests.tools.explore.test_command import explored
 
-from warploom.kernels.tensors import TensorKernel, tensor_kernel
+from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel, tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
 from warploom.schedule.targets import TARGETS
 from warploom.tools.explore import data as explore_data
@@ -28,7 +28,7 @@ def no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_array_is_made_that_the_budget_has_no_time_for() -> None:
     result, line = explored("axpy", "--size", f"n={HANDLED_PER_S}", "--budget", "2s")
     assert (result.exit_code, line["status"]) == (3, "unknown")
-    assert str(line["reason"]).startswith("budget: arrays of 6e+07 elements take about 3 s")
+    assert str(line["reason"]).startswith("budget: arrays of 1.8e+08 elements take about 3 s")
 
 
 @pytest.mark.usefixtures("no_arrays")
@@ -60,3 +60,8 @@ def test_a_reference_that_takes_too_long_is_left_out() -> None:
     late = data_for(program, None, 0, (points - 1) / EVALUATED_PER_S)
     assert (late.reference, dict(late.outputs)) == ("", {})
     assert late.inputs
+
+
+def test_five_seconds_are_enough_for_the_arrays_of_each_kernel_at_its_own_size() -> None:
+    for name in TENSOR_KERNELS:
+        assert sum(r.elements for r in tensor_kernel(name).program().arguments) <= 5 * HANDLED_PER_S, name

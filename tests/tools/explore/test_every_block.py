@@ -211,6 +211,38 @@ def test_threads_that_store_one_value_to_one_place_are_proved_by_their_block() -
     assert found.verdict == "refuted" and "race" in found.reason
 
 
+NESTED = """
+extern "C" __global__ void matmul(const float* A, const float* B, float* C)
+{
+    float sum = 0.0f;
+    #pragma unroll 1
+    for (int k = 0; k < OUTER; ++k) {
+        #pragma unroll 1
+        for (int kk = 0; kk < INNER; ++kk) {
+            sum += A[blockIdx.y * OUTER * INNER + k * INNER + kk] * B[(k * INNER + kk) * 64 + blockIdx.x * 32 + threadIdx.x];
+        }
+    }
+    C[blockIdx.y * 64 + blockIdx.x * 32 + threadIdx.x] = sum;
+}
+"""
+
+
+def nested(outer: int, inner: int) -> Made:
+    text = NESTED.replace("OUTER", str(outer)).replace("INNER", str(inner))
+    sizes = {"m": 8, "n": 64, "k": outer * inner}
+    return by_hand(tensor_kernel("matmul").function, sizes, text, (2, 8, 1), (32, 1, 1))
+
+
+@pytest.mark.parametrize(("outer", "inner", "wrong"), [(40, 4, "k == 30"), (3, 50, "kk == 40"), (3, 50, "k == 2")])
+def test_nested_loops_are_followed_from_the_outside(outer: int, inner: int, wrong: str) -> None:
+    """Short inner loops are part of a round of the outer one; long ones are followed each time that they are entered."""
+    made = nested(outer, inner)
+    found = proof(made)
+    assert found.verdict == "proved" and found.thread_steps < 1500
+    assert proof(made, "sum += ", f"sum += ({wrong} ? 0.5f : 1.0f) * ").verdict != "proved"
+    assert proof(made, "sum += ", f"sum = ({wrong} && k + kk > 1 ? 0.0f : sum) + ").verdict != "proved"
+
+
 DISCARDED = 'asm volatile("discard.global.L2 [%0], 128;" :: "l"(z + blockIdx.x * 32) : "memory");'
 BUGS = {
     "a bound one too far in the last block": (doubled_by_hand, "i < 1000", "i < 1001", "refuted"),

@@ -16,6 +16,7 @@ from warploom.tools.bench.case import Case
 from warploom.tools.cli import cli
 from warploom.tools.command.lines import plain_line
 from warploom.tools.command.usage import Usage
+from warploom.tools.papers import sources
 from warploom.tools.papers.command import select
 from warploom.tools.papers.document import document, recorded
 from warploom.tools.papers.judge import case_of, judged
@@ -205,3 +206,12 @@ def test_an_interruption_leaves_a_line_for_every_row(monkeypatch: pytest.MonkeyP
     lines = lines_of(result.stdout)
     assert result.exit_code == 130
     assert [line["reason"].partition(" ")[0] for line in lines] == ["interrupted"] * 3 + ["needs"] * 3
+
+
+def test_listings_are_files_of_the_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = [r for paper in PAPERS for r in sources.listings(paper)]
+    assert all(r.run is not None for r in rows) and {r.paper for r in rows} == set(PAPERS)
+    monkeypatch.setattr(sources, "LISTINGS", tmp_path)
+    for paper in PAPERS:
+        for found in sources.listings(paper):
+            assert found.run is None and "examples/papers of the repository" in found.reason

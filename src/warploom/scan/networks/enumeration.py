@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from warploom.scan.networks.network import Dot, Network, Step
 Codes = NDArray[np.int64]
 MAX_COLUMNS = 15
 """A state is 4 bits per column in one signed word."""
+_EXACT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,12 @@ def census(columns: int, depth: int, limits: Limits | None = None) -> Census:
     if not 1 <= columns <= MAX_COLUMNS:
         raise ValueError(f"expected 1 to {MAX_COLUMNS} columns, got {columns}")
     states = np.array([sum(column << 4 * column for column in range(columns))], dtype=np.int64)
-    counts, sizes = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    counts: NDArray[Any] = np.ones(1, dtype=np.int64)
+    sizes = np.zeros(1, dtype=np.int64)
     for left in reversed(range(depth)):
         rows = _expanded(states, columns, limits or Limits())
+        if counts.dtype != object and int(counts.max()) > _EXACT >> columns:
+            counts = counts.astype(object)  # beyond 64 bits
         codes, counts, sizes = rows.codes, counts[rows.origins], sizes[rows.origins] + rows.dots
         keep = codes == 0 if left == 0 else _one_step_away(codes, columns) if left == 1 else codes >= 0
         codes, counts, sizes = codes[keep], counts[keep], sizes[keep]

@@ -56,6 +56,10 @@ class Arrays:
             self.lengths[name] = measured
             self._check_length(name)
         elif content is not None:
+            own = [n for n in ast.walk(content) if isinstance(n, ast.Name) and n.id in self.function.locals]
+            if own:
+                message = f"expected a constant as what {name} holds at first, got {ast.unparse(content)}"
+                self._wrong(content, message, f"Write: {name} = [0] * n")
             self.contents[name] = content
         return name in self.lengths or name in self.contents
 
@@ -85,8 +89,11 @@ class Arrays:
                 return one if self.measured(length) else None
             case ast.BinOp(left=length, op=ast.Mult(), right=ast.List(elts=[one])):
                 return one if self.measured(length) else None
-            case ast.ListComp(elt=ast.Constant() | ast.UnaryOp(operand=ast.Constant()) as one, generators=[over]) if not over.ifs:
+            case ast.ListComp(elt=one, generators=[over]) if not over.ifs:
                 counted = self.counted(over.iter)
+                named = {n.id for n in ast.walk(over.target) if isinstance(n, ast.Name)}
+                if named & {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}:
+                    return None
                 return one if counted is not None and counted[1] == 0 else None
             case _:
                 return None

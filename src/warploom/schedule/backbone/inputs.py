@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, to_numpy
+from warploom.core import DType, f32, to_numpy
 from warploom.schedule.backbone.nodes import Region, Role
 
 Array: TypeAlias = NDArray[Any]
@@ -22,6 +22,11 @@ def random_inputs(regions: Iterable[Region], seed: int = 0) -> dict[str, Array]:
 
 def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
     """Floats in [-1, 1), integers in -8 .. 7 (unsigned ones 0 .. 15)."""
+    if dtype is f32:
+        found = chance.random(shape, np.float32)
+        found *= 2
+        found -= 1
+        return found
     if dtype.is_float:
         return chance.uniform(-1.0, 1.0, shape).astype(to_numpy(dtype))
     low = 0 if dtype.kind == "uint" else -8

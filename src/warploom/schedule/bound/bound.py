@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from warploom.schedule.nest import Nest
     from warploom.solve.space import Candidate
 
-CPU_SHARPNESS = 1.0
-"""Of the norm that joins a CPU's work with its waits for each cache: their sum, which ranks measured kernels at least as well as
-norms nearer to the maximum (benchmarks/results/schedule-bound-2026-11-23.jsonl)."""
+CPU_SHARPNESS = 1.5
+"""Of the norm that joins a CPU's work with its waits for each cache: of those tried, the one that ranks measured kernels best
+(benchmarks/results/README.md)."""
 
 
 class Bound:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.schedule.backbone import Backbone, Parameter, Program, Role, random_array
 
+_PART = 1 << 16
+"""Elements that are compared at a time: few enough for a cache."""
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -63,12 +65,19 @@ def difference(results: Arrays, reference: Arrays, tolerance: float) -> str:
             if not np.array_equal(got, wanted):
                 return f"expected {name} as in the reference, got other integers"
             continue
-        wanted, got = wanted.astype(np.float64), got.astype(np.float64)
-        special = ~np.isfinite(wanted)
-        if not np.array_equal(wanted[special], got[special], equal_nan=True):
-            return f"expected {name} as in the reference, got other elements that are infinite or NaN"
-        wanted, got = wanted[~special], got[~special]
-        error = float(np.max(np.abs(got - wanted), initial=0.0)) / float(np.max(np.abs(wanted), initial=1e-30))
+        furthest, largest = 0.0, 1e-30
+        for start in range(0, wanted.size, _PART):
+            one, other = wanted[start : start + _PART].astype(np.float64), got[start : start + _PART].astype(np.float64)
+            special = ~np.isfinite(one)
+            if special.any():
+                if not np.array_equal(one[special], other[special], equal_nan=True):
+                    return f"expected {name} as in the reference, got other elements that are infinite or NaN"
+                one, other = one[~special], other[~special]
+            furthest = max(float(np.max(np.abs(other - one), initial=furthest)), furthest)
+            largest = max(float(np.max(np.abs(one), initial=largest)), largest)
+            if np.isnan(furthest):
+                break
+        error = furthest / largest
         if not error <= tolerance:
             return f"expected {name} as in the reference, got a relative error of {error:.2g}"
     return ""

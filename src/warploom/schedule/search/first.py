@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.explore import Exploration
@@ -12,8 +13,8 @@ from warploom.schedule.search.model import C, Implementation, KernelModel, Step
 from warploom.solve import BUDGET_SPENT, TEMPERATURES, drawn
 
 DESCENTS = 64
-MEASURED = 4
-"""Implementations that are tried where the ones before turn out to be none."""
+TRIED = 4
+"""Implementations of which the most promising is measured; the others where that turns out to be none."""
 _ROUNDS = 3
 """Rounds of timing: the budget is spent."""
 
@@ -21,15 +22,16 @@ _ROUNDS = 3
 def with_first(
     found: Exploration[C], model: KernelModel[C], evaluator: Evaluator | None, memory: Memory, seed: int = 0
 ) -> Exploration[C]:
-    """The same exploration where it has an implementation or its budget was not what ended it; else with the first one of
-    `DESCENTS` greedy descents that can be measured. An interruption leaves it without."""
+    """The same exploration where it has an implementation or its budget was not what ended it; else with the most promising
+    of `TRIED` ones that can be measured. An interruption leaves it without."""
     if found.best is not None or found.complete or not found.reason.startswith(BUDGET_SPENT):
         return found
     try:
-        for tried, (implementation, nodes) in enumerate(_descents(model, seed)):
+        made: list[Implementation[C]] = []
+        for implementation, nodes in islice(_descents(model, seed), TRIED):
             found = replace(found, nodes=found.nodes + nodes)
-            if tried == MEASURED:
-                break
+            made.append(implementation)
+        for implementation in sorted(made, key=model.appraise):
             if evaluator is None:
                 return _of(found, implementation, None)
             with evaluator.open():

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
-from warploom.schedule.choices import DEFAULT_ORDER, LoweringError
+from warploom.schedule.choices import DEFAULT_ORDER, Features, KernelSpace, LoweringError
 from warploom.schedule.nest import Loop, Nest, Node, identity
 from warploom.schedule.search.evaluate import Measurement, Timed
 from warploom.solve import Alternative, Cost
@@ -108,6 +108,8 @@ class Implementation(Generic[C]):
     """Decisions in the order in which they were taken; replayed they give the candidate."""
     bound_ms: float
     """No run of it takes less, if the figures of the target are right."""
+    features: Features | None = None
+    """Of its space; None: the target's."""
 
     def judged(self, measurement: Measurement) -> Measurement:
         """The same, but a modelled time is never below the bound: bound and model are one model of time."""
@@ -225,7 +227,8 @@ class KernelModel(Generic[C]):
             return None
         bound_ms = self._bound.of(candidate.candidate)
         key = hashlib.sha256(identity(nest).encode()).hexdigest()
-        implementation = Implementation(candidate.candidate, nest, key, candidate.decisions, bound_ms)
+        features = self.space.features if isinstance(self.space, KernelSpace) else None
+        implementation = Implementation(candidate.candidate, nest, key, candidate.decisions, bound_ms, features)
         return (picoseconds(bound_ms),), implementation
 
     def _decision(self, step: Step[C]) -> OpenDecision | None:

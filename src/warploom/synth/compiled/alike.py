@@ -62,7 +62,8 @@ class Translations:
     """By array and thread: elements between what the representative takes and what the thread does."""
     _done: dict[tuple[Term, Triple], Term] = field(default_factory=dict[tuple[Term, Triple], Term])
     _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
-    _implied: dict[str, dict[int, _Implied]] = field(default_factory=dict[str, dict[int, _Implied]])
+    _implied: dict[int, dict[int, _Implied]] = field(default_factory=dict[int, dict[int, _Implied]])
+    """By where an array begins and byte of it."""
 
     @staticmethod
     def of_block(data: Data, threads: list[Triple], block: Triple, axes: Axes) -> Translations | None:
@@ -196,18 +197,18 @@ class Translations:
             return False
         region.is_written = True
         region.cells[offset] = Stored(_LIKE_ANOTHER, size, instruction)
-        self._implied.setdefault(region.name, {})[offset] = _Implied(offset - by, term, thread)
+        self._implied.setdefault(region.base, {})[offset] = _Implied(offset - by, term, thread)
         return True
 
     def settle_near(self, region: Region, offset: int, size: int) -> None:
         """Puts into these cells what they hold, before they are read or partly overwritten."""
-        if known := self._implied.get(region.name):
+        if known := self._implied.get(region.base):
             for at in range(offset - 7, offset + size):
                 if at in known:
                     self.settle(region, at)
 
     def settle(self, region: Region, offset: int) -> None:
-        known = self._implied.get(region.name, {}).pop(offset, None)
+        known = self._implied.get(region.base, {}).pop(offset, None)
         if known is not None:
             cell = region.cells[offset]
             region.cells[offset] = Stored(self.translated(known.term, known.thread), cell.size_bytes, cell.instruction)
@@ -217,7 +218,7 @@ class Translations:
         elements: dict[str, dict[int, int]] = {}
         used: set[Triple] = {(0, 0, 0)}
         for region in arrays.values():
-            for offset, known in list(self._implied.get(region.name, {}).items()):
+            for offset, known in list(self._implied.get(region.base, {}).items()):
                 if region.cells[offset].value is not _LIKE_ANOTHER:
                     continue
                 cell = region.cells.get(known.offset)

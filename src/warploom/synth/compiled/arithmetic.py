@@ -202,8 +202,9 @@ class Arithmetic:
             if name == "shl":
                 term = data.as_int(a, kind)
                 return data.made(apply("<<", term, amount), data.kinds[term])
-            data.ordered_kinds.add(kind)
-            return data.made(apply(">>", data.exactly(a, kind), amount), kind)
+            own = data.without_sign(kind, a)
+            data.ordered_kinds.add(own)
+            return data.made(apply(">>", data.exactly(a, own), amount), own)
 
         return run
 
@@ -237,8 +238,10 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             assert wide is not None
-            x, y = data.converted(data.exactly(a, kind), wide), data.converted(data.exactly(b, kind), wide)
-            return data.made(apply("*", x, y), wide)
+            own = data.without_sign(kind, a, b)
+            target = wide if own is kind else UNSIGNED[2 * bits]
+            x, y = data.converted(data.exactly(a, own), target), data.converted(data.exactly(b, own), target)
+            return data.made(apply("*", x, y), target)
 
         return run
 
@@ -264,8 +267,9 @@ class Arithmetic:
                 if limit is not None:
                     data.notes.add(FINITE)
                     return _known(limit, kind) if not isinstance(limit, Term) else limit
-            data.ordered_kinds.add(kind)
-            return data.made(apply(name, cast(a, kind), cast(b, kind)), kind)
+            own = data.without_sign(kind, a, b)
+            data.ordered_kinds.add(own)
+            return data.made(apply(name, cast(a, own), cast(b, own)), own)
 
         return run
 
@@ -368,8 +372,8 @@ class Arithmetic:
                 return decide(signed(a, bits), signed(b, bits)) if is_signed else decide(a, b)
             if (bad := undefined_in(a, b)) is not None:
                 return bad
-            cast = data.as_float if kind.is_float else data.exactly
-            x, y = cast(a, kind), cast(b, kind)
+            cast, own = data.as_float if kind.is_float else data.exactly, data.without_sign(kind, a, b)
+            x, y = cast(a, own), cast(b, own)
             if _is_nan(x) or _is_nan(y):
                 return test.endswith("u")
             if x.op == "constant" and y.op == "constant":
@@ -377,7 +381,7 @@ class Arithmetic:
             if has_no_number(x) or has_no_number(y):
                 data.notes.add(FINITE)
                 return decide(*(t.data[0] if has_no_number(t) else 0.0 for t in (x, y)))
-            return Comparison(op, x, y, kind)
+            return Comparison(op, x, y, own)
 
         return run
 
@@ -446,7 +450,8 @@ class Arithmetic:
                 return data.extract(a, 0, target.bits, source.bits)
             if (bad := undefined_in(a)) is not None:
                 return bad
-            term = data.as_float(a, source) if source.is_float else data.exactly(a, source)
+            own = data.without_sign(source, a)
+            term = data.as_float(a, source) if source.is_float else data.exactly(a, own)
             if source.is_float and target.is_float:
                 data.notes.add(NARROWED)
             if source is target and rounding is None:

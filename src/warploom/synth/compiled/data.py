@@ -93,6 +93,7 @@ class Data:
         self.has_sign_casts = False
         self._signless: dict[Term, Term] = {}
         self._forms: dict[Term, int] = {}
+        self._most: dict[Term, int | None] = {}
         self._numbers: dict[object, int] = {}
         self.partial: dict[DType, list[Term]] = {}
         """Operations on data that have no value for some, by type: also those whose result was not used."""
@@ -139,6 +140,29 @@ class Data:
             self._forms[t] = self._numbers.setdefault(key, len(self._numbers))
         return self._forms[root]
 
+    def without_sign(self, kind: DType, *values: Value) -> DType:
+        """The unsigned type in place of `kind` where no value is negative, read as `kind`: compilers choose either."""
+        if kind.kind != "int" or not all(self._is_below(v, kind.bits - 1, kind.bits) for v in values):
+            return kind
+        return UNSIGNED[kind.bits]
+
+    def _is_below(self, value: Value, count: int, width: int) -> bool:
+        """Whether only the lowest `count` bits of a word are seen to be used."""
+        if isinstance(value, Joined):
+            part, bits = value.parts[-1]
+            return isinstance(part, int) and part >> max(0, bits - (width - count)) == 0
+        if isinstance(value, Term):
+            most = self._greatest(value)
+            return most is not None and most < 1 << count
+        return isinstance(value, int) and value.__class__ is int and value < 1 << count
+
+    def _greatest(self, root: Term) -> int | None:
+        """A number that a word of data never exceeds as an unsigned one, if it is seen to be one."""
+        known = self._most
+        for t in iterate_post(root, known):
+            known[t] = _greatest_of(t, self.kinds.get(t), [known[a] for a in t.args])
+        return known[root]
+
     # ------------------------------------------------------------ from values to terms of a kind
 
     def as_float(self, value: Value, kind: DType) -> Term:
@@ -180,7 +204,11 @@ class Data:
         if own is kind:
             return term
         source = _source(term)
-        if source is not None and is_exact(source, own) and is_exact(own, kind):
+        if (
+            source is not None
+            and is_exact(source, own)
+            and (is_exact(own, kind) or (not kind.is_float and is_exact(source, kind)))
+        ):
             return self.converted(term.args[0], kind)
         if term.op in _ORDERED and own.kind == kind.kind and own.bits < kind.bits:
             # extending by zeros or the sign keeps the order and what a right shift leaves
@@ -452,6 +480,40 @@ class Data:
 def _check_no_address(value: Value) -> None:
     if value.__class__ in ADDRESSES:
         raise NoBitsError("an address among data, or part of one")
+
+
+def _greatest_of(term: Term, kind: DType | None, most: Sequence[int | None]) -> int | None:
+    """The same of a term, from what its operands never exceed."""
+    if term.op == "constant":
+        return term.data[0] if isinstance(term.data[0], int) and term.data[0] >= 0 else None
+    if kind is None or kind.is_float:
+        return None
+    found: int | None = None
+    words = term.op.split(".")
+    first = most[0] if most else None
+    match term.op, list(most):
+        case "+", [int(a), int(b)]:
+            found = a + b
+        case "*", [int(a), int(b)]:
+            found = a * b
+        case "&", [*_]:
+            found = min((m for m in most if m is not None), default=None)
+        case (("min" | "max"), [int(a), int(b)]):
+            found = min(a, b) if term.op == "min" else max(a, b)
+        case ">>", [int(a), int(b)]:
+            found = a >> b
+        case _ if words[0] == "cast" and (first is not None or BY_NAME[words[1]].kind == "uint"):
+            source = BY_NAME[words[1]]
+            found = (1 << source.bits) - 1 if first is None else first
+        case _ if words[0] == "slice":
+            found = (1 << int(words[2])) - 1
+        case _ if term.op.startswith("select ") and most[2] is not None and most[3] is not None:
+            found = max(most[2], most[3])
+        case _:
+            pass
+    if found is None and kind.kind == "uint":
+        return (1 << kind.bits) - 1
+    return found if found is not None and found < 1 << (kind.bits - (kind.kind == "int")) else None
 
 
 def _changes_sign(source: DType, target: DType) -> bool:

@@ -39,6 +39,9 @@ def quotient(
                 if is_remainder
                 else arithmetic.shift("shr", kind)(a, b.bit_length() - 1)
             )
+        own = data.without_sign(kind, a, b)
+        if own is not kind:
+            return quotient(arithmetic, own, is_remainder=is_remainder)(a, b)
         whole = _by_number(data, op, data.exactly(a, kind), b, kind)
         return subtract(a, multiply(whole, b)) if is_remainder else whole
 

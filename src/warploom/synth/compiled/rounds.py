@@ -145,7 +145,7 @@ class Rounds:
 
     def _has_outer(self, header: int) -> bool:
         """Whether a loop goes around that of this header."""
-        last = max(place for place, to in self._jumps_back if to == header)
+        last = max((place for place, to in self._jumps_back if to == header), default=header)
         return any(to < header and place > last for place, to in self._jumps_back)
 
     def _is_refused(self, block: Block) -> bool:

@@ -185,6 +185,9 @@ class Transfers:
                 continue
             region, offset = self.place(block, t, place_of[t], space, whole, "store", index)
             by = int(place_of[t]) - int(place_of[own])
+            if self.launch.memory.at(region.base) is not region:
+                left.append(t)
+                continue
             if region.name not in translations.moves and region.element_bytes == size:
                 places = {u: (int(a) - region.base) // size for u, a in place_of.items()}
                 translations.learn(region.name, own, places[own], places)

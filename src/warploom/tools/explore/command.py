@@ -57,6 +57,13 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the search and of the test data.")
 @click.option(
+    "--space",
+    type=click.Choice(["full", "paper"]),
+    default="full",
+    show_default=True,
+    help="Space of GPU kernels: ours, or that of Telamon's paper (its GPU: --target k4000).",
+)
+@click.option(
     "--search", "strategy", type=click.Choice(STRATEGIES), help="Search strategy; default: refine; of sketches: depth first."
 )
 @click.option("--order", metavar="LIST", help="Order in which choices are decided: a list of choices, or `reverse`.")
@@ -92,6 +99,7 @@ def explore(
     proof_budget: float | None,
     nodes: int | None,
     seed: int,
+    space: str,
     strategy: str | None,
     order: str | None,
     fixed: tuple[str, ...],
@@ -125,6 +133,7 @@ def explore(
             check_place(path)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
+            _refuse(space == "paper", "tensor functions", "--space paper")
             asked = SketchOptions(
                 arch_of_sketch(machine),
                 named,
@@ -138,10 +147,14 @@ def explore(
             )
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
+        from warploom.schedule.choices import Features
         from warploom.tools.explore.kernel import explore_tensor
         from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of
 
         on, threads_used = machine_of(machine, threads)
+        if space == "paper" and not on.has_threads:
+            message = f"expected a GPU for the paper's space, got {on.name}"
+            raise UserError(Diagnostic("OPTION", message, fix="Name one: --target k4000."))
         options = KernelOptions(
             target=on,
             is_target_given=is_target_given,
@@ -154,6 +167,7 @@ def explore(
             strategy=cast("StrategyName | None", strategy),
             order=_order(order),
             fixed=dict(decided),
+            features=Features.paper() if space == "paper" else None,
             journal=journal,
             cluster=cluster,
             only_size=only_size,

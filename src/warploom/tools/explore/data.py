@@ -24,7 +24,7 @@ EVALUATED_PER_S = EVALUATED // 60
 """The same for each wall second of a budget."""
 COMPUTED_PER_S = 10_000_000_000
 """Points of instructions for each wall second of a budget that a NumPy reference is asked for at most."""
-HANDLED_PER_S = 20_000_000
+HANDLED_PER_S = 60_000_000
 """Elements of arrays that are filled, copied, and compared in a wall second, about; a budget that allows for fewer than there are
 is no use."""
 _COPIES = 3

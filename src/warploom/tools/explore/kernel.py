@@ -72,6 +72,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
                 budget_s=budget.search_s(options.target.kind),
                 nodes=options.nodes,
             ),
+            features=options.features,
             evaluators=evaluators(options, data, executor),
             programs=programs(options, data),
             journal=options.journal,

@@ -12,7 +12,7 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles
-from warploom.schedule.choices import default_order
+from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
@@ -44,6 +44,8 @@ class KernelOptions:
     order: tuple[str, ...] | None = None
     """Order of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
+    features: Features | None = None
+    """Of the space; None: the target's."""
     journal: Path | None = None
     """A folder."""
     cluster: str | None = None

@@ -32,6 +32,8 @@ class Recorded:
     threads: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     span: Span | None = None
+    is_papers: bool = False
+    """Of the paper's space."""
 
 
 def replay_file(
@@ -47,7 +49,7 @@ def replay_file(
     notes = _differences(recorded, program, function, options)
     decisions = _of_stages(program, recorded.decisions)
     try:
-        spaces = tuple(kernel_space(stage, options.target) for stage in program.stages)
+        spaces = tuple(kernel_space(stage, options.target, options.features) for stage in program.stages)
         implementations = tuple(
             replay(KernelModel(space, Bound(space)), decisions[stage.name])
             for stage, space in zip(program.stages, spaces, strict=True)
@@ -141,6 +143,7 @@ def _recorded(value: object, span: Span) -> Recorded | None:
         threads if isinstance(threads, int) else None,
         {name: n for name, n in known.items() if isinstance(n, int)},
         span,
+        line.get("features") == "paper",
     )
 
 
@@ -150,6 +153,9 @@ def _differences(recorded: Recorded, program: Program, function: Function, optio
         message = f"expected decisions of {program.name}, got those of {recorded.kernel}"
         raise _refused(recorded, message, f"explore {recorded.kernel}, or name another file")
     notes: list[str] = []
+    if recorded.is_papers and options.features is None:
+        message = "expected decisions of the full space, got those of the paper's"
+        raise _refused(recorded, message, "write --space paper")
     if recorded.target not in (None, options.target.name):
         if not options.is_target_given:
             message = f"expected decisions for {options.target.name}, got those for {recorded.target}"

@@ -81,7 +81,7 @@ def carried_over(stage: Backbone, implementation: Implementation[Candidate], tar
 
     UserError (REFUTED) where a decision is impossible there.
     """
-    space = kernel_space(stage, target)
+    space = kernel_space(stage, target, implementation.features)
     names = space.names
     current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
     while (decision := space.decisions(current)) is not None:

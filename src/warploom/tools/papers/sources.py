@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from warploom.kernels import PUBLISHED
@@ -23,6 +25,7 @@ from warploom.tools.bench.synth import LIMIT_S
 from warploom.tools.bench.wall_transposes import LANES, transpose_case
 from warploom.tools.papers.rows import Row, Run, items, lines_of
 
+LISTINGS = Path(__file__).parents[4] / "examples" / "papers"
 GAVE_UP_S = 1800.0
 """Swizzle Inventor's limit for a dash in its tables."""
 TABLE_S = {"table2": 30.0, "table3": 240.0, "table3/order": 60.0}
@@ -325,6 +328,28 @@ def _schedule(name: str) -> Case:
     return schedule_case(name, TABLE_S.get(name) or TABLE_S[name.partition("/")[0]], 1, 0)
 
 
+def listings(paper: str) -> Iterator[Row]:
+    """The text of the paper, as files of the repository."""
+    for line in lines_of("listings"):
+        if line["paper"] != paper:
+            continue
+        files = {word: str(LISTINGS / word) for word in line["command"] if "/" in word}
+        arguments = [files.get(word, os.devnull if word == "NULL" else word) for word in line["command"]]
+        is_here = all(Path(file.partition(":")[0]).exists() for file in files.values())
+        field = line.get("field", "seconds")
+        yield Row(
+            paper=paper,
+            item="listings",
+            name=line["row"],
+            unit=line.get("unit", "s"),
+            theirs=line.get("theirs"),
+            run=Run(Case(f"listing/{line['row']}", (*arguments, "--json"), LIMIT_S), field) if is_here else None,
+            better="" if "theirs" not in line else "less" if field == "seconds" else "more",
+            is_quick=bool(line.get("quick")),
+            reason="" if is_here else "the folder examples/papers of the repository is not at hand",
+        )
+
+
 SOURCES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "swizzle-inventor": swizzle_inventor,
     "swizzleflow": swizzleflow,
@@ -338,4 +363,4 @@ SOURCES: Mapping[str, Callable[[], Iterator[Row]]] = {
 def rows_of(paper: str) -> tuple[Row, ...]:
     """All rows of a paper, in the order of its items."""
     order = [item.name for item in items() if item.paper == paper]
-    return tuple(sorted(SOURCES[paper](), key=lambda row: order.index(row.item)))
+    return tuple(sorted((*SOURCES[paper](), *listings(paper)), key=lambda row: order.index(row.item)))

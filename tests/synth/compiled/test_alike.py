@@ -1,0 +1,139 @@
+"""A register is kept for one thread only where all others have the same of elements that lie further on."""
+
+from __future__ import annotations
+
+import pytest
+from tests.synth.compiled.programs import body
+
+from warploom.core import BY_NAME, UnsupportedError, f32
+from warploom.ptx import lower, parse
+from warploom.synth.compiled import ArrayArgument, Box, run_symbolically
+from warploom.synth.compiled.alike import Translations
+from warploom.synth.compiled.data import Data, Value
+from warploom.synth.compiled.memory import Region
+from warploom.synth.compiled.renaming import SUM
+from warploom.terms import Term, apply, atom
+
+BLOCK = (4, 2, 1)
+THREADS = [(x, y, 0) for y in range(2) for x in range(4)]
+HALF = BY_NAME["f16"]
+
+
+def translations(axes: tuple[bool, bool, bool] = (True, True, True)) -> Translations:
+    found = Translations.of_block(Data(), THREADS, BLOCK, axes)
+    assert found is not None
+    return found
+
+
+def elements(known: Translations, name: str = "a", rows: int = 10, start: int = 0) -> list[Value]:
+    return [known.data.made(atom(name, (start + x + rows * y,)), f32) for x, y, _ in THREADS]
+
+
+def test_one_thread_stands_for_those_along_the_axes() -> None:
+    assert translations().representatives == [6]
+    assert translations((True, False, False)).representatives == [2, 6]
+    assert Translations.of_block(Data(), THREADS, BLOCK, (False, False, True)) is None
+
+
+def test_columns_that_move_evenly_are_common() -> None:
+    known = translations()
+    column = elements(known)
+    assert known.common(column) == [column[6]] and known.moves == {"a": (1, 10, 0)}
+    assert known.values_of([column[6]], range(8)) == column
+    assert known.common([0] * 8) == [0]
+    alpha: list[Value] = [known.data.made(atom("alpha", ()), f32)] * 8
+    assert known.common(alpha) == alpha[:1]
+    further = elements(known, start=100)
+    total = known.data.made(apply("+", column[6], further[6]), f32)  # pyright: ignore[reportArgumentType] - terms
+    assert known.value(total, 0) is apply("+", column[0], further[0])  # pyright: ignore[reportArgumentType] - terms
+
+
+def test_columns_that_move_otherwise_are_not() -> None:
+    known = translations()
+    right = elements(known)
+    assert known.common(right) is not None
+
+    def but(value: Value, thread: int = 3) -> list[Value]:
+        return [value if t == thread else v for t, v in enumerate(right)]
+
+    def made(term: Term, kind: object = f32) -> Term:
+        return known.data.made(term, kind)  # pyright: ignore[reportArgumentType] - a type
+
+    assert known.common(but(made(atom("a", (4,))))) is None
+    assert known.common(but(made(atom("b", (3,))))) is None
+    assert known.common(but(made(atom("a", (3, 5))))) is None
+    assert known.common(but(made(atom("a", ())))) is None
+    assert known.common(but(0)) is None
+    assert known.common(but(made(apply("neg", made(atom("a", (3,))))))) is None
+    assert known.common(elements(known, rows=9)) is None
+    assert known.common([0, 0, 0, 1, 0, 0, 0, 0]) is None
+    assert known.common([made(atom(SUM, (n,))) for n in range(8)]) is None
+    half = made(atom("a", (3,)), HALF)
+    assert known.common(but(half)) is None
+
+
+def test_an_array_is_learnt_from_all_neighbours_only() -> None:
+    known = translations()
+    column = elements(known)
+    column[2] = 0  # the neighbour of the representative along y
+    assert known.common(column) is None and not known.moves
+    assert not known.learn("z", 6, 12, {5: 11, 7: 13})
+    assert known.learn("z", 6, 12, {5: 11, 7: 13, 2: 2}) and known.moves["z"] == (1, 10, 0)
+
+
+def stored(known: Translations) -> Region:
+    """The representative has stored to element 12, and thread 0 is left out."""
+    region = Region("z", 1 << 40, 400, lambda offset: (offset, 4, 0))
+    region.element_bytes = 4
+    assert known.common(elements(known)) is not None and known.learn("z", 6, 12, {5: 11, 7: 13, 2: 2})
+    own = elements(known)[6]
+    region.store(48, 4, own, 9, known.data)
+    assert isinstance(own, Term) and known.imply(region, 0, 4, -48, own, 0, 9)
+    return region
+
+
+def test_stores_that_are_left_out_are_known_by_the_representative_s() -> None:
+    known = translations()
+    found = known.implied({"z": stored(known)})
+    assert found.elements == {"z": {0: 12}} and (found.first, found.last) == ((-2, -1, 0), (0, 0, 0))
+
+
+@pytest.mark.parametrize(("offset", "size", "by"), [(0, 4, -44), (0, 8, -48), (2, 4, -46), (48, 4, 0)])
+def test_stores_elsewhere_are_not_left_out(offset: int, size: int, by: int) -> None:
+    known = translations()
+    region, own = stored(known), elements(known)[6]
+    known.settle(region, 0)
+    del region.cells[0]
+    assert isinstance(own, Term) and not known.imply(region, offset, size, by, own, 0, 9)
+
+
+def test_what_was_left_out_is_put_in_where_a_cell_changes() -> None:
+    """Afterwards the representative's cell holds something else, or the thread's own is read or overwritten."""
+    known = translations()
+    region = stored(known)
+    region.store(48, 4, 7, 10, known.data)
+    assert known.implied({"z": region}).elements == {}
+    assert region.cells[0].value is elements(known)[0]
+    known = translations()
+    region = stored(known)
+    known.settle_near(region, 2, 1)
+    assert region.cells[0].value is elements(known)[0] and known.implied({"z": region}).elements == {}
+
+
+OUT, IN = ArrayArgument("out", f32, (8,), "undefined"), ArrayArgument("a", f32, (8,))
+LONE = Box((0, 0, 0, 0, 0, 0), (1, 1, 1, 4, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "declarations", "told"),
+    [
+        ("\tbar.sync 0;\n", "", "threads that wait for nobody"),
+        ("\tshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n", "", "threads that wait for nobody"),
+        ("\tmov.u32 %r5, tile;\n", ".shared .align 16 .b8 tile[256];", "no shared memory"),
+        ("\tmov.u32 %r5, %laneid;\n", "", "a special register that this runner knows"),
+    ],
+)
+def test_a_thread_that_needs_others_stands_for_none(lines: str, declarations: str, told: str) -> None:
+    program = lower(parse(body("\tmov.u32 %r4, 0;\n" + lines, declarations=declarations), "k.ptx"))
+    with pytest.raises(UnsupportedError, match=told):
+        run_symbolically(program, None, (OUT, IN), (1, 1, 1), (4, 1, 1), box=LONE)

@@ -205,6 +205,7 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
         (pair(2)[0], pair(2, lanes=16)[1], {}, "lanes"),
         (pair(1)[0], pair(2)[1], {}, "none such as element 32"),
         (pair(2)[0], pair(2)[1], {"free": ("k",)}, "an axis of blocked: e"),
+        (pair(32)[0], pair(32)[1], {"free": ("e",)}, "at most 512"),
         (pair(2, lanes=6)[0], pair(2, lanes=6)[1], {"via": "shared"}, "power of two"),
         (pair(1, bits=4)[0], pair(1, bits=4)[1], {}, "stay in pairs"),
         (named("mma:m16n8k16:A:f16"), named("mma:m16n8k16:D:f16"), {}, "16 x 16 matrix"),

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, require_file
+from warploom.core import Diagnostic, UserError, read_text, require_file
 from warploom.layout import (
     Access,
     Answer,
@@ -114,11 +114,11 @@ def checked(
 
 def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
     """What the small checker says of a certificate, or of a report line that holds one."""
-    require_file(path)
+    require_file(path, "a certificate")
     try:
-        text = path.read_text(encoding="utf-8").strip()
+        text = read_text(path).strip()
         given: object = json.loads(text.splitlines()[0] if text.startswith('{"v"') else text)
-    except (ValueError, IndexError, RecursionError) as error:
+    except (OSError, ValueError, IndexError, RecursionError) as error:
         raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate in JSON in {path}, got: {error}")) from error
     if isinstance(given, dict) and "certificate" in given:
         given = cast(Line, given)["certificate"]

@@ -9,7 +9,7 @@ import pytest
 from tests.synth.compiled.programs import body, proved
 
 import warploom as wl
-from warploom.core import DType, UnsupportedError, UserError, f32, i8, i32, u8, u16, u32
+from warploom.core import DType, UnsupportedError, UserError, f32, i8, i32, i64, u8, u16, u32, u64
 from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
@@ -61,6 +61,22 @@ def test_words_are_joined_part_by_part_only_where_that_is_right(op: str) -> None
             assert number_in(run(a, b), data, numbers) == want, (op, a, b)
 
 
+def test_a_sum_under_a_mask_that_is_no_machine_word() -> None:
+    data = Data()
+    total = data.made(apply("+", element(data, "x", u32), element(data, "y", u32)), u32)
+    for mask in (7, 0xFF, 0xFFFF, 0xFFFFF):
+        found = Arithmetic(data).signless("and", u32)(total, mask)
+        assert number_in(found, data, {"x": 0xDEADBEEF, "y": 0x12345678}) == (0xDEADBEEF + 0x12345678) & mask
+
+
+def test_what_a_float_is_at_most_is_not_told() -> None:
+    """2^32 - 1 as a float is 2^32."""
+    data = Data()
+    number = data.made(apply("cast.u32.f32", element(data, "x", u32)), f32)
+    assert data._greatest(data.made(apply("cast.f32.u64", number), u64)) == (1 << 64) - 1
+    assert data._greatest(number) is None
+
+
 def test_bits_that_are_no_machine_word() -> None:
     data = Data()
     with pytest.raises(NoBitsError, match="12 bits of data are no machine word"):
@@ -84,6 +100,14 @@ def test_no_rule_has_a_nan_among_its_operands(op: str) -> None:
     others = {"fma": [x, x], "ex2": []}.get(op, [x])
     assert at_infinity(op, [undefined, *others]) is None
     assert at_infinity(op, [*others, undefined]) is None
+
+
+def test_an_index_outside_of_its_array_has_no_value() -> None:
+    read = apply("read.x.0.1", atom("i", ()))
+    inside = {0: atom("x", (0,))}
+    for index, found in ((0, 5), (1, None)):
+        numbers = {atom("i", ()): index, atom("x", (0,)): 5}
+        assert value_of(read, {}, numbers.__getitem__, lambda _, words: inside.get(words[0])) == found
 
 
 def test_terms_without_a_value() -> None:
@@ -115,6 +139,21 @@ def test_a_spec_on_words_of_another_sign_is_not_told_apart() -> None:
     for want in (apply("min", x, y), apply("select <", x, y, x, y)):
         assert compared(i32, i32, x, want, {x: i32, y: i32}) == "different"
         assert compared(i32, u32, x, want, {x: u32, y: u32}) == "open"
+
+
+@pytest.mark.parametrize(
+    ("want", "of", "told"),
+    [
+        (apply("min", atom("a", (0,)), constant(-1)), u32, "compare with numbers of type u32, got -1"),
+        (apply("<<", atom("a", (0,)), constant(1024)), u32, "shift by 0 to 1023, got 1024"),
+        (apply("max", atom("a", (0,)), atom("a", (1,))), i64, "order values that u32 holds, got i64"),
+    ],
+)
+def test_what_python_and_words_order_differently_is_left_open(want: Term, of: DType, told: str) -> None:
+    """Also where a kernel has the very same term."""
+    comparison = Comparison(algebra_for(u32), {"a": of, "out": u32}, ())
+    found = comparison.compare([Element("out", (0,), u32, want, want, 1)], {t: u32 for t in (want, *want.args)})
+    assert found.verdict == "open" and told in found.reason
 
 
 def test_a_real_number_is_compared_with_any_other() -> None:

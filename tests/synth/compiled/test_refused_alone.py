@@ -15,11 +15,13 @@ from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, at_infinity
 from warploom.synth.compiled.comparison import Comparison, Element
-from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
+from warploom.synth.compiled.data import Data, Indexed, Joined, NoBitsError, Value
+from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.numbers import value_of
 from warploom.synth.compiled.placed import placed
 from warploom.synth.compiled.transfers import Transfers
+from warploom.synth.compiled.typed_specs import TypedSpec
 from warploom.terms import FormTooLargeError, Term, algebra_for, apply, atom, constant
 
 WORDS = (ArrayArgument("out", u32, (4,)), ArrayArgument("a", u32, (4,)))
@@ -152,7 +154,7 @@ def test_a_spec_on_words_of_another_sign_is_not_told_apart() -> None:
 def test_what_python_and_words_order_differently_is_left_open(want: Term, of: DType, told: str) -> None:
     """Also where a kernel has the very same term."""
     comparison = Comparison(algebra_for(u32), {"a": of, "out": u32}, ())
-    found = comparison.compare([Element("out", (0,), u32, want, want, 1)], {t: u32 for t in (want, *want.args)})
+    found = comparison.compare([Element("out", (0,), u32, want, want, 1)], dict.fromkeys((want, *want.args), u32))
     assert found.verdict == "open" and told in found.reason
 
 
@@ -324,6 +326,41 @@ def test_atomics_of_two_blocks_order_each_other_only_if_both_scopes_hold_them(fi
     )
     assert _is_in_scope(one, beside)
     assert _is_in_scope(one, other) == (first and second)
+
+
+def test_only_an_index_into_one_array_that_stays_in_place_is_followed() -> None:
+    region = Region("x", 1 << 40, 16, lambda offset: (offset, 4, 0))
+    x = atom("x", (0,))
+    data = Data()
+    launch = SimpleNamespace(
+        memory=SimpleNamespace(at=lambda base: region if base == region.base else None), data=data,
+        places=SimpleNamespace(variables={"x", "y"}, need=lambda *_: None), unsupported=lambda told, *_: ValueError(told),
+        gathers=SimpleNamespace(found=lambda *_: [x], dtype=lambda _: u32),
+    )  # fmt: skip
+    transfers = Transfers(launch, None, None)  # pyright: ignore[reportArgumentType] - only the launch is asked
+    offset = element(data, "i", u64)
+
+    def read(base: int, of: tuple[tuple[str, int], ...]) -> list[Term]:
+        return transfers._gathered(Indexed(placed(base, of), offset), "global", 4, 1, 0)[1]
+
+    assert read(region.base, (("x", 1),)) == [x]
+    for base, of in (
+        (region.base, (("x", 2),)),
+        (region.base, (("y", 1),)),
+        (region.base, (("x", 1), ("round", 4))),
+        (region.base + 64, (("x", 1),)),
+    ):
+        with pytest.raises(ValueError, match="an address that depends on data"):
+            read(base, of)
+    launch.gathers = None
+    with pytest.raises(ValueError, match="an address that depends on data"):
+        read(region.base, (("x", 1),))
+
+
+def test_an_operation_that_words_do_not_have_is_one_of_the_spec() -> None:
+    x = atom("a", (0,))
+    found = TypedSpec({"a": u32}, Gathers({})).term(apply("sqrt", x), u32)
+    assert found is apply("spec sqrt", x)
 
 
 def test_comparisons_that_ptx_does_not_have_are_not_followed() -> None:

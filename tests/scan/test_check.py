@@ -235,6 +235,24 @@ def test_an_operator_on_listed_values_is_not_refused_for_others(result: str) -> 
     assert checked(LISTED.format(result)).verdict == "proved"
 
 
+TEXTS = 'from typing import Literal\ndef op(a: Literal["p", "q"], b: Literal["p", "q"]):\n    return {}\n'
+
+
+@pytest.mark.parametrize(
+    ("result", "found"),
+    [
+        ('b if a == "p" else ("q" if a == "q" else "p")', "proved"),  # not of other texts
+        ('"q" if a == "q" or b == "q" else "p"', "proved"),
+        ('"q" if a == "p" and b == "p" else "p"', "not associative: with a = 'p'"),
+        ('"r" if a == b else a', "the result is none of the values of the annotation: with a = "),
+    ],
+)
+def test_an_operator_on_listed_texts(result: str, found: str) -> None:
+    told = checked(TEXTS.format(result))
+    assert found == told.verdict or told.reason.startswith(found)
+    assert (told.domain, told.notes) == ("listed texts", ()) and "''" not in told.reason
+
+
 @pytest.mark.parametrize("result", ["a + b if a < 1000000 else 7", "a + b", "a // 2 + 2"])
 def test_an_operator_that_leaves_its_listed_values_is_refused(result: str) -> None:
     """Where it is fed its own results, nothing that was taken of the listed values holds."""

@@ -82,6 +82,13 @@ def test_what_it_is_read_as(old: str, new: str, said: str) -> None:
         ("        // Threads", "        float f = inp[0][0]; // Threads", "12:19", "expected inp to be read in a parallel loop"),
         ("for (int k = 0; k < K; k++) {\n        //", "for (int k = 0; k > K; k++) {\n        //", "11:21", "expected k < or <="),
         ("out[i] += w[k]", "out[i] += ?swizzle(i) * w[k]", "30:23", "expected no hole in a specification"),
+        ("float out[n] = {0};", "float out[n] = {1};", "27:11", "expected {0} or nothing as content of out"),
+        (
+            ", out[warp_size] = {0};",
+            "; acc out[warp_size] = { create_accumulator(1, identity, +, *) };",
+            "10:68",
+            "expected the neutral element of + and identity",
+        ),
         ("to_share[warp_size], out", "w[warp_size], out", "10:24", "expected a new name, got w again"),
     ],
 )  # fmt: skip
@@ -96,12 +103,19 @@ def test_what_is_refused(old: str, new: str, place: str, message: str) -> None:
     assert message in diagnostic.message and str(diagnostic.span) == f"F:{place}"
 
 
+@pytest.mark.parametrize("called", ["print(1)", "eval(w)", "__import__(w)", "open(w)[0]", "w.sum()"])
+def test_a_specification_calls_nothing_of_python(called: str) -> None:
+    with pytest.raises(UserError):
+        python(parse(TEXT.replace("w[k] * inp[i+k]", called)))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"\xff", "expected text in UTF-8"),
         (TEXT.replace("inp[i+k]", "inp[i+k+1]").encode(), "IndexError"),
         (b"", "expected assert"),
+        (TEXT.replace("float out[n] = {0};", "float out[n];").encode(), "TypeError"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, content: bytes, message: str) -> None:

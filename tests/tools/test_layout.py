@@ -176,6 +176,23 @@ def test_wrong_options(arguments: tuple[str, ...]) -> None:
     assert CliRunner().invoke(cli, arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("raise SystemExit(0)", "RUN_FAILED: expected functions that return"),
+        ("return 10**5000", "MAP: expected an integer place for r = 0, c = 0, got a value of the type int"),
+        ("return type('Odd', (), {'__index__': lambda self: 1 // 0})()", "FUNCTION_FAILED: expected a value for"),
+        ("return type('Odd', (), {'__repr__': lambda self: 1 // 0})()", "got a value of the type Odd"),
+    ],
+)
+def test_functions_that_do_odd_things(tmp_path: Path, body: str, reason: str) -> None:
+    path = tmp_path / "f.py"
+    path.write_text(f"def f(r, c):\n    {body}\n")
+    done = CliRunner().invoke(cli, ["check-layout", f"{path}:f", "--tile", "8x8:f32", "--access", "rows", "--json"])
+    [line] = lines_of(done.stdout)
+    assert (done.exit_code, line["status"]) == (2, "error") and reason in line["reason"]
+
+
 def test_people_read_a_table() -> None:
     shown = CliRunner().invoke(cli, [*SQUARE, "--access", "diagonals", "--emit", "python"]).stdout
     assert "columns    32 wavefronts (was 1024), at least 32" in shown
@@ -223,7 +240,7 @@ def test_exchange_writes_code_and_renames_k(tmp_path: Path) -> None:
         (("--from", "striped", "--to", "blocked"), "expected --regs"),
         (("--from", "striped", "--to", "blocks", "--regs", 2), "got 'blocks'"),
         (("--from", "striped", "--to", "mma:m16n8k8:A:tf32", "--regs", 2), "expected --regs 4"),
-        (("--from", "striped", "--to", "blocked", "--regs", 2, "--via", "tma"), "got tma"),
+        (("--from", "blocked", "--to", "striped", "--regs", 2, "--bits", 8, "--via", "tma"), "side by side"),
         (("--from", "striped", "--to", "blocked", "--regs", 2, "--arch", "sm_1"), "sm_1"),
         (("--from", "striped", "--to", "x.py:f", "--regs", 2), "found none"),
     ],

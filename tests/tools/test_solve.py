@@ -64,6 +64,26 @@ def test_best() -> None:
     assert "solutions" not in line
 
 
+def test_the_kernel_of_the_best_solution(small: Path, tmp_path: Path) -> None:
+    written = tmp_path / "small.cu"
+    result = call(small, "--cuda", written, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["kernel"]["verdict"]) == (0, "solved", "proved")
+    assert line["kernel"]["domain"] == "real sums reordered"
+    assert line["kernel"]["shuffles"] == 1
+    assert "__shfl_sync" in written.read_text()
+    assert "1 shuffle, " in call(small, "--cuda", written).stdout
+
+
+def test_a_kernel_that_one_warp_does_not_hold_is_refused_at_its_place(small: Path, tmp_path: Path) -> None:
+    small.write_text(SMALL.replace("fold(+) both", "fold both").replace("fold(+) [[", "fold [["))
+    result = call(small, "--cuda", tmp_path / "small.cu", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["verdict"]) == (2, "error", "unchecked")
+    assert "small.swflow:5:1: error[NOT_PRINTED]: expected folds by +" in result.stderr
+    assert not (tmp_path / "small.cu").exists()
+
+
 def test_all(small: Path) -> None:
     (line,) = lines_of(call(small, "--all", "--json").stdout)
     assert line["count"] == len(line["solutions"]) == 1

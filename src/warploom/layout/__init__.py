@@ -16,7 +16,7 @@ from warploom.layout.sources import access_of_function, map_of_array, map_of_fun
 from warploom.layout.tiles import Tile, tile
 
 __all__ = [
-    "NAMES", "TARGETS", "Access", "Answer", "Certificate", "Checked", "Map", "NoLinear", "Price", "Room", "Target", "Tile", "access",
-    "access_of_function", "certificate", "check", "emit", "equal", "faults", "layout", "map_of_array", "map_of_function",
-    "map_of_text", "prices", "tile", "wavefronts",
+    "NAMES", "TARGETS", "Access", "Answer", "Certificate", "Checked", "Map", "NoLinear", "Price", "Room", "Target", "Tile",
+    "access", "access_of_function", "certificate", "check", "emit", "equal", "faults", "layout", "map_of_array",
+    "map_of_function", "map_of_text", "prices", "tile", "wavefronts",
 ]  # fmt: skip

@@ -6,12 +6,14 @@ Takes a sketch (kernel IR with holes), a spec, and sizes. Gives completed kernel
 
 from warploom.synth.complete import complete, without_collection
 from warploom.synth.filling import START, Filled, Filling, read_holes
+from warploom.synth.movement import Movement, Step, movement_sketch
 from warploom.synth.problem import EngineName, kernel_algebra
 from warploom.synth.proof.judge import Judged, judge
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.ablation import WITHOUT, Missing, complete_without
 
 __all__ = [
-    "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Missing", "Report", "SpaceSummary",
-    "complete", "complete_without", "judge", "kernel_algebra", "read_holes", "without_collection",
+    "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Missing", "Movement", "Report",
+    "SpaceSummary", "Step", "complete", "complete_without", "judge", "kernel_algebra", "movement_sketch", "read_holes",
+    "without_collection",
 ]  # fmt: skip

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.layout.distributed import Distributed, differing, distributed_of_text, fragment
+from warploom.layout.distributed import (
+    Distributed,
+    differing,
+    distributed_of_array,
+    distributed_of_function,
+    distributed_of_text,
+    fragment,
+)
 from warploom.ptx import launch
 
 MMAS = (
@@ -172,3 +179,41 @@ def test_a_differing_element() -> None:
 def test_what_is_no_layout(read: Callable[[], object], said: str) -> None:
     with pytest.raises(UserError, match=said):
         read()
+
+
+def test_functions_give_elements_or_coordinates() -> None:
+    held = distributed_of_function("f", lambda lane, item: (item, lane) if lane else None, 4, 2, 32)
+    assert (held.shape, held.axes) == ((2, 4), ("0", "1"))
+    assert held.elements[0, :, :, 0].tolist() == [[-1, -1], [1, 5], [2, 6], [3, 7]]
+    held = distributed_of_function("f", lambda warp, lane, register, slot: warp * 8 + lane * 2 + slot, 4, 1, 16, 2)
+    assert held.elements[1, 3].tolist() == [[14, 15]] and held.axes == ("e",)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda lane: lane, "1 parameters"),
+        (lambda lane, item: "x", "got 'x'"),
+        (lambda lane, item: -1, "got -1"),
+        (lambda lane, item: (lane, -1), "coordinates"),
+        (lambda lane, item: (lane, item) if lane else lane, "equally many"),
+        (lambda lane, item: (lane * 2000, item * 60000), "at most 65536"),
+        (lambda lane, item: 1 // item, "ZeroDivisionError"),
+    ],
+)
+def test_functions_that_give_no_layout(function: Callable[..., object], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        distributed_of_function("f", function, 4, 2, 32)
+
+
+def test_arrays_that_are_no_layout() -> None:
+    for array, said in (
+        (np.zeros((2, 2, 2), dtype=int), "integers"),
+        (np.zeros((2, 2)), "integers"),
+        (np.zeros((33, 1), dtype=int), "1 to 32 lanes"),
+        (np.full((2, 2), 1 << 20), "elements from 0"),
+        (np.zeros((1, 2, 2, 3), dtype=int), "expected 1 elements"),
+        (np.zeros((2, 0), dtype=int), "1 to 65536 elements"),
+    ):
+        with pytest.raises(UserError, match=said):
+            distributed_of_array(array, 32)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
+from warploom.core.limits import LimitReachedError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
-from warploom.layout.exchange import Exchange, certificate, exchange, faults, kernel
+from warploom.layout.exchange import Exchange, certificate, choose, emit, exchange, faults, kernel
 from warploom.layout.exchange.demand import coloured, least, word_moves
 from warploom.ptx import launch
 
@@ -29,6 +30,15 @@ def named(text: str) -> Distributed:
 
 ACROSS = named("wgmma:m64n8:D:f32"), distributed_of_array((np.arange(512) ^ 128).reshape(4, 32, 4, 1), 32)
 """Elements of one warp go to another."""
+
+
+def permuted(*shape: int) -> tuple[Distributed, Distributed]:
+    random = np.random.default_rng(4)
+    one, two = (distributed_of_array(random.permutation(int(np.prod(shape))).reshape(shape), 8) for _ in range(2))
+    return one, two
+
+
+BYTES_APART, BYTES_BETWEEN_WARPS = permuted(1, 16, 2, 4), permuted(3, 32, 1, 4)
 
 
 def shuffles_of(one: Distributed, two: Distributed) -> int:
@@ -99,6 +109,9 @@ def moved(found: Exchange) -> tuple[np.ndarray, np.ndarray]:
         (named("mma:m16n8k32:C:e4m3"), named("mma:m16n8k32:A:e4m3"), "shuffle"),
         (named("mma:m16n8k64:C:e2m1"), named("mma:m16n8k64:A:e2m1"), "shuffle"),
         (*ACROSS, "shared"),
+        (*BYTES_APART, "shuffle"),
+        (*BYTES_APART, "shared"),
+        (*BYTES_BETWEEN_WARPS, "auto"),
     ],
 )
 def test_kernels_move_bytes_as_numpy_does(src: Distributed, dst: Distributed, via: Any) -> None:
@@ -201,6 +214,7 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
         (pair(2)[0], pair(2, lanes=16)[1], {}, "lanes"),
         (pair(1)[0], pair(2)[1], {}, "none such as element 32"),
         (pair(2)[0], pair(2)[1], {"free": ("k",)}, "an axis of blocked: e"),
+        (pair(32)[0], pair(32)[1], {"free": ("e",)}, "at most 512"),
         (pair(2, lanes=6)[0], pair(2, lanes=6)[1], {"via": "shared"}, "power of two"),
         (pair(1, bits=4)[0], pair(1, bits=4)[1], {}, "stay in pairs"),
         (named("mma:m16n8k16:A:f16"), named("mma:m16n8k16:D:f16"), {}, "16 x 16 matrix"),
@@ -211,3 +225,85 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
 def test_refusals(src: Distributed, dst: Distributed, given: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         exchange(src, dst, **given)
+
+
+FROM_MEMORY = """
+extern "C" __global__ void exchanged(const unsigned* given, unsigned* after) {{
+    __shared__ __align__(1024) unsigned shared[1024];
+    for (int i = threadIdx.x; i < 1024; i += 32) shared[i] = given[i];
+    __syncwarp();
+    unsigned out[{count}];
+    exchange(out, {array});
+    for (int i = 0; i < {count}; i++) after[i * 32 + threadIdx.x] = out[i];
+}}
+"""
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="no CUDA compiler")
+@pytest.mark.parametrize(("regs", "via"), [(7, "load"), (8, "load"), (8, "tma"), (24, "tma")])
+def test_values_out_of_memory(regs: int, via: Any) -> None:
+    chosen = exchange(*pair(regs), via=via).chosen
+    memory = np.arange(1024, dtype=np.uint32)
+    if via == "tma":  # as the copy engine places chunks of 16 bytes
+        bits = {"SWIZZLE_NONE": 0, "SWIZZLE_32B": 1, "SWIZZLE_64B": 3, "SWIZZLE_128B": 7}[chosen.program.name]
+        chunk = memory // 4
+        memory[(chunk ^ (chunk >> 3 & bits)) * 4 + memory % 4] = np.arange(1024)
+    text = chosen.text + FROM_MEMORY.format(count=regs, array="given" if via == "load" else "shared")
+    out = np.zeros(32 * regs, dtype=np.uint32)
+    ran = launch(compile_to_ptx(text), grid=1, block=32, args=[memory, out])
+    assert (np.asarray(ran.arrays[1]).reshape(regs, 32).T.ravel() == np.arange(32 * regs)).all()
+
+
+def test_modes_of_tma_without_conflicts() -> None:
+    modes = {regs: exchange(*pair(regs), via="tma").chosen for regs in (3, 8, 16, 24, 32)}
+    assert {regs: chosen.wavefronts for regs, chosen in modes.items()} == {regs: regs for regs in modes}
+    assert [chosen.program.name.removeprefix("SWIZZLE_") for chosen in modes.values()] == ["NONE", "32B", "64B", "32B", "128B"]
+    assert exchange(*pair(8), via="load").chosen.sectors == 2 * 32
+
+
+def test_what_cannot_come_out_of_memory() -> None:
+    one, two = pair(2, bits=8)
+    with pytest.raises(UserError, match="side by side"):
+        exchange(two, one, via="load")
+    with pytest.raises(UserError, match="expected cuda"):
+        emit(exchange(one, two, via="load").chosen, "python")
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "via"),
+    [
+        (*pair(5), "shuffle"),
+        (*pair(8), "shared"),
+        (*pair(2, bits=8), "auto"),
+        (*BYTES_APART, "shuffle"),
+        (*BYTES_BETWEEN_WARPS, "auto"),
+    ],
+)
+def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> None:
+    found = exchange(src, dst, via=via)
+    names: dict[str, Any] = {}
+    exec(emit(found.chosen, "python"), names)
+    each = src.bits // 8
+    values = np.random.default_rng(6).integers(0, 256, (src.elements.size, each), dtype=np.uint8)
+
+    def words(held: Distributed) -> np.ndarray:
+        threads = held.warps * held.lanes
+        return np.ascontiguousarray(values[held.elements].reshape(threads, -1)).view(np.uint32).T
+
+    assert (names["exchange"](words(src)) == words(dst)).all()
+    compile(emit(found.chosen, "numba"), "exchange", "exec")
+
+
+def test_a_spent_budget_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = list(choose._programs(*(choose.as_bytes(held) for held in pair(32)), *pair(32), crosses=False))
+
+    def few(count: int) -> Any:
+        yield from every[:count]
+        raise LimitReachedError("budget: CPU seconds")
+
+    monkeypatch.setattr(choose, "_programs", lambda *_, **__: few(2))
+    found = exchange(*pair(32))
+    assert len(found.pareto) == 2 and found.chosen.via == "shared" and "budget: CPU seconds spent" in found.why
+    monkeypatch.setattr(choose, "_programs", lambda *_, **__: few(1))
+    with pytest.raises(LimitReachedError):
+        exchange(*pair(32), via="shuffle")

@@ -64,6 +64,32 @@ def test_unwritten_shared_memory() -> None:
     assert ran.findings[0].count == 64
 
 
+@pytest.mark.parametrize("read", ["ld.global.u32 %r6, [%rd3];", "ld.global.nc.u32 %r6, [%rd3];", "ld.global.u8 %r6, [%rd3];"])
+def test_what_is_discarded_is_undefined_until_it_is_stored(read: str) -> None:
+    """Each warp discards the line of its 32 words."""
+    discard = (
+        "and.b32 %r5, %r1, 31; mul.wide.u32 %rd7, %r5, 4; sub.s64 %rd8, %rd3, %rd7; discard.global.L2 [%rd8], 128; bar.sync 0;\n"
+    )
+    ran = run(discard + read)
+    assert (ran.status, kinds(ran)) == ("finished", ["discarded"])
+    assert (ran.findings[0].count, ran.findings[0].message) == (
+        64, "a read of argument 0 at byte 0, whose content was discarded and not stored anew"
+    )  # fmt: skip
+    assert set(ran.arrays[0].view(np.uint8).tolist()) == {0xA5}
+    ran = run(discard + "st.global.u32 [%rd3], %r1;\n" + read)
+    assert (ran.status, kinds(ran)) == ("finished", [])
+    assert ran.arrays[0].tolist() == list(range(64))
+    ran = run(discard + "atom.global.add.u32 %r6, [%rd3], 1;\n")
+    assert kinds(ran) == ["discarded"]
+    ran = run(discard.replace("[%rd8]", "[%rd8+4]"))
+    assert (ran.status, kinds(ran)) == ("fault", ["misaligned"])
+
+
+def test_a_line_that_another_thread_discards() -> None:
+    text = "setp.eq.u32 %p1, %r1, 0;\n@%p1 discard.global.L2 [%rd3], 128;\nld.global.u32 %r6, [%rd3];\n"
+    assert sorted(kinds(run(text))) == ["discarded", "global_race"]
+
+
 def test_unwritten_register() -> None:
     ran = run("setp.lt.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r9, 7;\nst.global.u32 [%rd3], %r9;")
     assert (ran.status, kinds(ran)) == ("finished", ["uninitialised_register"])

@@ -148,3 +148,13 @@ def test_a_field_that_is_called_like_an_element() -> None:
     (x,) = total.loop.fields
     same = replace(total, fields=(x,), right=(right(x),), lift=(x,), combine=(ex.add(x, right(x)),), projection=(x,))
     assert map_reduce(same, [1, 2, 4], chunks=1) == 7
+
+
+def test_a_loop_that_begins_with_the_first_element_needs_one() -> None:
+    text = (
+        "def greatest(xs):\n    best = xs[0]\n    for i in range(1, len(xs)):\n        best = max(best, xs[i])\n    return best\n"
+    )
+    found = scan.lift(scan.read_loop(scan.parse_module(text, "greatest.py"), "greatest"))
+    assert map_reduce(found, [3, 9, 2]) == 9
+    with pytest.raises(UserError, match="at least one element, which greatest reads"):
+        map_reduce(found, [])

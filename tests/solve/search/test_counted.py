@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -45,10 +46,11 @@ def test_several_decisions_at_once_are_one_node(decided: bool) -> None:
 
 @pytest.mark.parametrize(("patience", "found"), [(2, None), (9, "exhausted")])
 def test_a_rollout_gives_up_after_so_many_dead_ends(patience: int, found: str | None) -> None:
-    dead = [SimpleNamespace(name=n, bound=(1.0,)) for n in range(5)]
+    dead: list[Any] = [SimpleNamespace(name=n, bound=(1.0,)) for n in range(5)]
     at: Any = SimpleNamespace(
-        _incumbent=SimpleNamespace(children=lambda child: [*dead] if child.name == "root" else []),
-        _options=SimpleNamespace(patience=patience), _drawn=lambda choices, _: choices[0],
+        _incumbent=SimpleNamespace(in_any_order=lambda child, *_: iter(dead if child.name == "root" else [])),
+        _options=SimpleNamespace(patience=patience, leans=(0.0,)), _random=random.Random(0), _best={}, _rollouts=0,
+        _taken=lambda level: next(level.made, None),
     )  # fmt: skip
     root: Any = SimpleNamespace(name="root")
     assert _Mcts._descend(at, root) == found

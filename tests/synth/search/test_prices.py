@@ -195,3 +195,61 @@ def test_accesses_are_counted_one_by_one_where_there_is_shared_memory():
         ("load", "tile", 8, 8),
         ("store", "y", 32, 32),
     ]
+
+
+def test_the_objective_is_named_in_parts():
+    def spec(x, y):
+        for i in range(64):
+            y[i] = x[i]
+
+    @wl.sketch(spec=spec, block=32)
+    def copied(x: wl.Global[f32, 64], y: wl.Global[f32, 64]):
+        t = wl.lane_id()
+        for k in range(2):
+            at = wl.choose(2 * t + k, t + 32 * k, name="at")
+            y[at] = x[at]
+
+    assert complete(copied).objective == ("accumulates",)
+    fewest = complete(copied, objective="accumulates, sectors, index")
+    assert fewest.objective == ("accumulates", "sectors")
+    assert fewest.completions[0].prices == (2 * 2 * 4,)
+    for wrong in ("wavefronts", "accumulates, banks", "accumulates, sectors, sectors", ""):
+        with pytest.raises(UserError) as caught:
+            complete(copied, objective=wrong)
+        assert caught.value.diagnostics[0].code == "OBJECTIVE"
+    with pytest.raises(UserError, match="for the engine smt"):
+        complete(copied, objective="accumulates, sectors", engine="smt")
+
+
+def test_only_whole_shared_arrays_can_be_required_to_be_without_conflict():
+    def spec(x, y):
+        for t in range(32):
+            y[t] = x[t]
+
+    def sketches():
+        @wl.sketch(spec=spec, block=32)
+        def of_global(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+            wl.require(wl.conflict_free(x))
+            y[wl.lane_id()] = x[wl.lane_id()]
+
+    with pytest.raises(UserError, match=r"a whole array made by wl\.shared, got an array of global memory"):
+        sketches()
+
+    def conditions():
+        @wl.sketch(spec=spec, block=32)
+        def of_a_condition(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+            wl.require(wl.lane_id() < 3)
+            y[wl.lane_id()] = x[wl.lane_id()]
+
+    with pytest.raises(UserError, match=r"expected wl.conflict_free\(array\), got a condition"):
+        conditions()
+
+    def nested():
+        @wl.sketch(spec=spec, block=32)
+        def as_a_value(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+            tile = wl.shared(f32, 32)
+            wl.require(wl.require(wl.conflict_free(tile)))
+            y[wl.lane_id()] = x[wl.lane_id()]
+
+    with pytest.raises(UserError, match="is a statement"):
+        nested()

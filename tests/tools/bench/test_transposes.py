@@ -128,3 +128,14 @@ def test_interruption_leaves_no_size_without_a_line(tmp_path: Path) -> None:
     assert len(lines) == 16
     assert lines[0]["status"] == "solved" and lines[-1]["reason"] == "interrupted"
     assert len(Journal(path)) >= 1
+
+
+def test_compositions_are_written_as_kernels(tmp_path: Path) -> None:
+    command = ["bench", "transposes", "--workers", "1", "--min", "2", "--max", "33", "--case", "transpose/crc/2x3[23]"]
+    result = CliRunner().invoke(cli, [*command, "--cuda", str(tmp_path / "kernels"), "--json"])
+    whole, wide = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert whole["kernel"]["verdict"] == "proved"
+    assert whole["kernel"]["shuffles"] == 2
+    assert "TOO_MANY_LANES" in wide["no_kernel"]
+    assert [path.name for path in (tmp_path / "kernels").iterdir()] == ["transpose_crc_2x32.cu"]

@@ -91,9 +91,13 @@ def test_the_space_of_the_paper() -> None:
     assert "THREAD" not in kinds[0] and "THREAD" in kinds[1]
 
 
-def test_an_implementation_of_the_paper_is_tested_at_a_small_size() -> None:
+def test_an_implementation_of_the_paper_is_tested_at_a_small_size(tmp_path: Path) -> None:
     _, line = explored("axpy", "--size", "n=4096", "--target", "k4000", "--space", "paper", "--nodes", "3")
     assert line["verdict"] in ("tested", "proved") and line["features"] == "paper"
+    path = tmp_path / "line.json"
+    path.write_text(json.dumps(line))
+    result, refused = explored("axpy", "--size", "n=4096", "--target", "k4000", "--replay", str(path))
+    assert result.exit_code == 2 and "got those of the paper's" in str(refused["reason"])
 
 
 def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None:

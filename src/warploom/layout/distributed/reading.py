@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from operator import index
+from operator import index, mul
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
@@ -67,20 +67,41 @@ def distributed_of_function(
     count = len(inspect.signature(function).parameters)
     if count not in (2, 4):
         raise wrong(f"expected {name} to take (lane, item) or (warp, lane, register, slot)", f"{count} parameters")
-    table = np.empty((warps, lanes, registers, slots), dtype=np.int64)
-    for warp, lane, register, slot in np.ndindex(*table.shape):
-        places = (lane, register * slots + slot) if count == 2 else (warp, lane, register, slot)
+    places: list[tuple[int, ...] | None] = []
+    for warp, lane, register, slot in np.ndindex(warps, lanes, registers, slots):
+        asked = (lane, register * slots + slot) if count == 2 else (warp, lane, register, slot)
         try:
-            found: object = function(*places)
+            found: object = function(*asked)
         except Exception as error:
-            text = f"expected an element for {places} from {name}, got {type(error).__name__}: {error}"
+            text = f"expected an element for {asked} from {name}, got {type(error).__name__}: {error}"
             raise UserError(Diagnostic("FUNCTION_FAILED", text)) from error
-        if found is None:
-            found = -1
-        if not hasattr(found, "__index__") or not -1 <= (element := index(cast(SupportsIndex, found))) < MOST:
-            raise wrong(f"expected an element from 0 to {MOST - 1} or None for {places} from {name}", repr(found))
-        table[warp, lane, register, slot] = element
-    return distributed(name, table, bits)
+        places.append(None if found is None else _place(found, asked, name))
+    size = {len(place) for place in places if place is not None}
+    if len(size) > 1:
+        raise wrong(f"expected elements with equally many coordinates from {name}", f"{sorted(size)}")
+    given = [place for place in places if place is not None]
+    shape = tuple(max(place[axis] for place in given) + 1 for axis in range(len(given[0]))) if given else (1,)
+    if int(np.prod([float(extent) for extent in shape])) > MOST:
+        raise wrong(f"expected at most {MOST} elements of {name}", " x ".join(map(str, shape)))
+    steps = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+    numbers = [-1 if place is None else sum(map(mul, place, steps)) for place in places]
+    table = np.array(numbers, dtype=np.int64)
+    axes = tuple(map(str, range(len(shape)))) if len(shape) > 1 else ()
+    return distributed(name, table.reshape(warps, lanes, registers, slots), bits, shape if axes else (), axes)
+
+
+def _place(found: object, asked: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """An element by its number, or by its coordinates."""
+    got = repr(found)
+    parts: tuple[object, ...] = cast("tuple[object, ...]", found) if isinstance(found, tuple) else (found,)
+    numbers: tuple[int, ...] = tuple(_number(part) for part in parts)
+    if not numbers or not all(0 <= number < MOST for number in numbers):
+        raise wrong(f"expected an element from 0 to {MOST - 1}, its coordinates or None for {asked} from {name}", got)
+    return numbers
+
+
+def _number(given: object) -> int:
+    return index(cast(SupportsIndex, given)) if hasattr(given, "__index__") else -1
 
 
 def distributed_of_array(elements: NDArray[np.integer[Any]], bits: int) -> Distributed:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import LimitReachedError, why
 from warploom.layout.distributed import WORD_BITS, Distributed
-from warploom.layout.distributed.held import Ints
+from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange import shared, shuffles, slots
 from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
+from warploom.layout.exchange.memory import by_tma, from_memory
 from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
@@ -37,12 +39,15 @@ class Candidate:
     selects: int
     permutes: int
     wavefronts: int
+    sectors: int
+    """Of loads from global memory, if that is where values come from."""
+    loads: int
     cycles: float
     """The larger of what the crossbar and what the arithmetic pipe take."""
 
     @property
     def cost(self) -> tuple[float, int, int]:
-        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes
+        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes + self.loads
 
     def betters(self, other: Candidate) -> bool:
         mine = (self.shuffles, self.selects + self.permutes, self.wavefronts)
@@ -76,11 +81,20 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
         dst, found = renamed(src, dst, axis)
         renamings.append(found)
     same_elements(src, dst)
+    if via in ("load", "tma"):
+        return _out_of_memory(src, dst, via, machine, tuple(renamings))
     crosses = crosses_warps(src, dst)
     bound = None if crosses else least(src, dst)
     held, wanted = as_bytes(src), as_bytes(dst)
-    programs = _programs(held, wanted, src, dst, crosses=crosses)
-    candidates = [_proved(program, held, wanted, machine) for program in programs]
+    candidates: list[Candidate] = []
+    stopped = ""
+    try:
+        for program in _programs(held, wanted, src, dst, crosses=crosses):
+            candidates.append(_proved(program, held, wanted, machine))  # noqa: PERF401 (what is there stays when time is up)
+    except LimitReachedError as error:
+        if not any(via in ("auto", c.via) for c in candidates):
+            raise
+        stopped = f"; {why(error)} spent before all programs were tried"
     of_way = [c for c in candidates if via in ("auto", c.via)]
     if not of_way:
         reason = _refusal(via, src, crosses=crosses)
@@ -92,8 +106,45 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     return Exchange(
         src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
         shared.least_wavefronts(*words) if words is not None else _least_wavefronts(held, wanted), tuple(renamings),
-        _why(chosen, candidates, via),
+        _why(chosen, candidates, via) + stopped,
     )  # fmt: skip
+
+
+def _out_of_memory(
+    src: Distributed, dst: Distributed, via: Via, machine: Architecture, renamings: tuple[Renaming, ...]
+) -> Exchange:
+    """Elements that lie in memory in their order are loaded as the destination wants them; the source has no part in it."""
+    wanted = as_bytes(dst)
+    words = _in_memory(wanted)
+    if words is None:
+        reason = f"expected registers of {dst.name} whose elements lie side by side in memory, aligned, got others"
+        raise UserError(Diagnostic("EXCHANGE", reason))
+    content = numbered(-(-(int(words.max()) + 1) // 256) * 256, _BYTES)
+    if via == "load":
+        candidates = [_proved(from_memory(words, src.lanes), wanted, wanted, machine, {"memory": content})]
+    else:
+        candidates: list[Candidate] = []
+        for program, places in by_tma(words, src.lanes):
+            shared_words = np.empty_like(content)
+            shared_words[places] = content
+            candidates.append(_proved(program, wanted, wanted, machine, {"shared": shared_words}))
+    chosen = min(candidates, key=lambda c: c.cost)
+    floor = (
+        0
+        if via == "load"
+        else sum(-(-len(np.unique(w[w >= 0])) // WARP_LANES) for w in (words[i : i + 32] for i in range(0, len(words), 32)))
+    )
+    reason = f"{via} was asked for: values lie in memory in the order of their elements"
+    return Exchange(src, dst, chosen, tuple(candidates), None, (), floor, renamings, reason)
+
+
+def _in_memory(wanted: Ints) -> Ints | None:
+    """Numbers of words in memory; None where the bytes of a word are not its four, in order."""
+    first = wanted[..., 0]
+    follows = (wanted == first[..., None] + np.arange(_BYTES)) & (first % _BYTES == 0)[..., None]
+    if not (follows.all(axis=2) | (wanted < 0).all(axis=2)).all():
+        return None
+    return np.where(first < 0, -1, first // _BYTES)
 
 
 def as_bytes(given: Distributed) -> Ints:
@@ -138,24 +189,29 @@ def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
     return tables[0], tables[1]
 
 
-def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> list[Program]:
+def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> Iterator[Program]:
     lanes = src.lanes
 
-    def of_words(one: Ints, two: Ints, group: int) -> list[Program]:
-        found = [] if crosses else list(shuffles.programs(one, two, group))
+    def of_words(one: Ints, two: Ints, group: int) -> Iterator[Program]:
         through = shared.through_shared(one, two, group)
-        return found + ([through] if through is not None else [])
+        if through is not None:
+            yield through
+        if not crosses:
+            yield from shuffles.programs(one, two, group)
 
     words = _words(held, wanted)
     parts = src.bits // WORD_BITS
     if words is not None and parts > 1:
         one, two = (given.elements.reshape(len(held), -1) for given in (src, dst))
-        whole = [] if crosses else [widened(program, parts) for program in shuffles.programs(one, two, lanes)]
         through = shared.through_shared(*words, lanes)
-        return whole + ([through] if through is not None else [])
-    if words is not None:
-        return of_words(*words, lanes)
-    return list(slots.programs(held, wanted, lanes, of_words, crosses=crosses))
+        if through is not None:
+            yield through
+        if not crosses:
+            yield from (widened(program, parts) for program in shuffles.programs(one, two, lanes))
+    elif words is not None:
+        yield from of_words(*words, lanes)
+    else:
+        yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
 
 
 def _least_wavefronts(held: Ints, wanted: Ints) -> int:
@@ -167,10 +223,12 @@ def _least_wavefronts(held: Ints, wanted: Ints) -> int:
     return -(-bytes_wanted // (WARP_LANES * _BYTES)) + loads
 
 
-def _proved(program: Program, held: Ints, wanted: Ints, machine: Architecture) -> Candidate:
+def _proved(
+    program: Program, held: Ints, wanted: Ints, machine: Architecture, contents: dict[str, Ints] | None = None
+) -> Candidate:
     """Runs the printed text on the bytes; whatever differs is a bug of Warploom."""
     text = cuda(program)
-    run = Replay(program.threads, held, program.shared_words)
+    run = Replay(program.threads, held, program.shared_words, contents or {})
     try:
         run.run(text)
         for word in range(wanted.shape[1]):
@@ -185,7 +243,12 @@ def _proved(program: Program, held: Ints, wanted: Ints, machine: Architecture) -
     crossbar = warps * counts[0] * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
     arithmetic = warps * (counts[1] + counts[2]) * WARP_LANES / SELECT_LANES
     via: Via = "shared" if program.shared_words else "shuffle"
-    return Candidate(program, text, via, counts[0], counts[1], counts[2], wavefronts, max(crossbar, arithmetic))
+    if not program.inputs:
+        via = "load" if run.sectors else "tma"
+        crossbar += run.sectors / machine.timing.l1_sectors.value
+    return Candidate(
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic)
+    )
 
 
 def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -213,8 +276,7 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
     if via == "shuffle" and crosses:
         return "expected an exchange within warps for shuffles, got one between warps"
-    if via == "shared" and not src.lanes & (src.lanes - 1):
-        return "expected words that stay together after swaps of bits for shared memory, got bytes that move one by one"
-    if via == "shared":
-        return f"expected lanes that are a power of two for shared memory, got {src.lanes}"
-    return f"expected a way that this exchange can go, got {via}"
+    threads = src.warps * src.lanes
+    if threads & (threads - 1) and threads % WARP_LANES:
+        return f"expected lanes that are a power of two for shared memory, got {src.lanes} of {src.warps} warps"
+    return f"expected an exchange that can go by {via}, got {src.name}"

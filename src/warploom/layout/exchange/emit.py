@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias, get_args
 
+from warploom.core import Diagnostic, UserError
 from warploom.layout import expressions
 from warploom.layout.exchange.choose import Candidate
 from warploom.layout.exchange.program import Flag, Index, Load, Meet, Operation, Permute, Program, Select, Shuffle, Store
@@ -15,7 +16,9 @@ TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 def emit(found: Candidate, target: Target) -> str:
-    """The text of the program."""
+    """The text of the program; UserError (EMIT) where the language has none."""
+    if target != "cuda" and not found.program.inputs:
+        raise UserError(Diagnostic("EMIT", f"expected cuda for values that come from memory, got {target}"))
     match target:
         case "cuda":
             return found.text
@@ -104,9 +107,9 @@ def _line(operation: Operation, program: Program, target: Target) -> Iterator[st
         case Store(address, values):
             for i, value in enumerate(values):
                 yield f"shared[{_expression(address)}{f' + {i}' if i else ''}] = {_named(value)}"
-        case Load(names, address):
+        case Load(names, address, array):
             for i, name in enumerate(names):
-                yield f"{name} = shared[{_expression(address)}{f' + {i}' if i else ''}]"
+                yield f"{name} = {array}[{_expression(address)}{f' + {i}' if i else ''}]"
         case Meet() if is_numpy:
             return
         case Meet():

@@ -36,7 +36,7 @@ class Lanes:
         here = np.ones(self.threads, dtype=np.bool_) if cares is None else cares
         if not here.any():
             return "0"
-        for name, values in (("0", np.zeros(self.threads, dtype=np.int64)), *self.bases[:1], *self.bases[1:][-_RECENT:]):
+        for name, values in (("0", np.zeros(self.threads, dtype=np.int64)), *self._recent()):
             found = _beside(table[here], values[here], name, modulo)
             if found is not None:
                 return found
@@ -58,6 +58,9 @@ class Lanes:
         self.bases.append((name, table.copy()))
         return name
 
+    def _recent(self) -> list[tuple[str, Ints]]:
+        return [*self.bases[:1], *self.bases[1:][-_RECENT:]]
+
     def selector(self, table: Ints) -> str:
         """Of few values: one after the other by conditions."""
         values, counts = np.unique(table, return_counts=True)
@@ -65,7 +68,7 @@ class Lanes:
             return self.index(table)
         order = [int(values[i]) for i in np.argsort(-counts, kind="stable")]
         text, so_far = str(order[0]), np.full(self.threads, order[0])
-        for name, known in self.bases:
+        for name, known in self._recent():
             if (known == table).all():
                 return name
         for value in order[1:]:
@@ -100,13 +103,13 @@ class Lanes:
 
     def _condition(self, holds: Mask) -> str | None:
         """A bit of a base, or a linear sum of its bits."""
-        for name, values in self.bases:
+        for name, values in self._recent():
             for bit in range(int(values.max()).bit_length()):
                 if ((values >> bit & 1) == holds).all():
                     return f"{name} & {1 << bit}"
         images = _linear(holds.astype(np.int64), np.arange(self.threads), np.ones(self.threads, dtype=np.bool_))
         if images is not None and not images[1]:
-            return f"({' ^ '.join(f'(lane >> {j})' if j else 'lane' for j, v in enumerate(images[0]) if v)}) & 1"
+            return f"({' ^ '.join(f'(lane >> {j})' if j else 'lane' for j in images[0])}) & 1"
         edge = int(holds.sum())
         if holds[:edge].all():
             return f"((lane - {edge}) >> 31) & 1"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from warploom.ctext import BARRIER, SHUFFLES
 from warploom.layout import expressions
@@ -71,6 +71,8 @@ class Store:
 class Load:
     names: tuple[str, ...]
     address: str
+    array: Literal["shared", "memory"] = "shared"
+    """Shared memory of the threads, or memory that holds the elements in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Program:
     lanes: int
     """Threads of a group, which shuffles do not leave."""
     inputs: int
+    """Words of the source; 0 if all are loaded from arrays that hold them before."""
     operations: tuple[Operation, ...]
     outputs: tuple[str, ...]
     """What each word of the destination is; empty for a word that holds nothing."""
@@ -141,8 +144,8 @@ def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[st
             return Permute(values[name], values.get(low, low), values.get(high, high), text(selector))
         case Store(address, stored):
             return Store(text(address), tuple(values.get(value, value) for value in stored))
-        case Load(names, address):
-            return Load(tuple(values[name] for name in names), text(address))
+        case Load(names, address, array):
+            return Load(tuple(values[name] for name in names), text(address), array)
         case Meet():
             return operation
 
@@ -150,9 +153,14 @@ def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[st
 def cuda(program: Program, name: str = "exchange") -> str:
     """A device function on registers `in` and `out`, one statement a line."""
     threads = program.threads
-    parameters = f"const unsigned (&in)[{program.inputs}], unsigned (&out)[{len(program.outputs)}]"
-    if program.shared_words:
-        parameters += ", unsigned* shared"
+    arrays = {operation.array for operation in program.operations if isinstance(operation, Load)}
+    given = [f"const unsigned (&in)[{program.inputs}]"] if program.inputs else []
+    given.append(f"unsigned (&out)[{len(program.outputs)}]")
+    if program.inputs:
+        given += ["unsigned* shared"] if program.shared_words else []
+    else:
+        given += [f"const unsigned* {array}" for array in sorted(arrays)]
+    parameters = ", ".join(given)
     body = [f"const unsigned lane = threadIdx.x & {rounded(threads) - 1};"] if _reads_lane(program) else []
     for operation in program.operations:
         body += _statements(operation, program)
@@ -189,11 +197,11 @@ def _statements(operation: Operation, program: Program) -> Iterator[str]:
         case Store(address, values):
             kind = VECTORS[len(values)]
             yield f"*reinterpret_cast<{kind}*>(&shared[{printed(address)}]) = make_{kind}({', '.join(values)});"
-        case Load((name,), address):
-            yield f"const unsigned {name} = shared[{printed(address)}];"
-        case Load(names, address):
+        case Load((name,), address, array):
+            yield f"const unsigned {name} = {array}[{printed(address)}];"
+        case Load(names, address, array):
             kind, whole = VECTORS[len(names)], f"{names[0]}_{len(names)}"
-            yield f"const {kind} {whole} = *reinterpret_cast<const {kind}*>(&shared[{printed(address)}]);"
+            yield f"const {kind} {whole} = *reinterpret_cast<const {kind}*>(&{array}[{printed(address)}]);"
             for name, part in zip(names, "xyzw", strict=False):
                 yield f"const unsigned {name} = {whole}.{part};"
         case Meet():

@@ -12,6 +12,9 @@ import numpy as np
 
 from warploom.layout.distributed.held import Distributed, Ints, wrong
 
+MOST = 512
+"""Elements of a free axis; the matching takes their number to the third power."""
+
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
@@ -30,6 +33,8 @@ def renamed(src: Distributed, dst: Distributed, axis: str) -> tuple[Distributed,
         raise wrong(f"expected {src.name} to hold {_extents(dst)}, so that its axis can be renamed", _extents(src))
     inner = int(np.prod(dst.shape[number + 1 :], dtype=np.int64))
     extent = dst.shape[number]
+    if extent > MOST:
+        raise wrong(f"expected a free axis of at most {MOST} elements", str(extent))
     where_from, where_to = _places(src, inner, extent), _places(dst, inner, extent)
     to = _matched(_costs(where_from, where_to))
     table = np.asarray(to, dtype=np.int64)

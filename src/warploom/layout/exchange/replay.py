@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.machines import wavefronts
+from warploom.machines import lines, wavefronts
 
 Bytes = NDArray[np.int64]
 """[threads, bytes of a word]; each is a number of a symbol, or -1 for what is not defined."""
@@ -28,9 +28,9 @@ _STATEMENTS = tuple(
         ("select", r"const unsigned (\w+) = (\w+) \? ([\w\[\]]+) : ([\w\[\]]+)"),
         ("shuffle", r"const unsigned (\w+) = __shfl_sync\(0xffffffffu, ([\w\[\]]+), (.*?)(?:, (\d+))?\)"),
         ("permute", r"const unsigned (\w+) = __byte_perm\(([\w\[\]]+), ([\w\[\]]+), (.*)\)"),
-        ("load", r"const unsigned (\w+) = shared\[(.*)\]"),
+        ("load", r"const unsigned (\w+) = (shared|memory)\[(.*)\]"),
         ("part", r"const unsigned (\w+) = (\w+)\.([xyzw])"),
-        ("loads", r"const uint([24]) (\w+) = \*reinterpret_cast<const uint\1\*>\(&shared\[(.*)\]\)"),
+        ("loads", r"const uint([24]) (\w+) = \*reinterpret_cast<const uint\1\*>\(&(shared|memory)\[(.*)\]\)"),
         ("store", r"shared\[(.*)\] = ([\w\[\]]+)"),
         ("stores", r"\*reinterpret_cast<uint([24])\*>\(&shared\[(.*)\]\) = make_uint\1\((.*)\)"),
         ("meet", r"(__syncwarp|__syncthreads)\(\)"),
@@ -51,11 +51,15 @@ class Replay:
     threads: int
     inputs: Bytes
     shared_words: int
+    contents: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
+    """What `shared` or `memory` holds before, by word [words, bytes]."""
     outputs: dict[int, Bytes] = field(default_factory=dict[int, Bytes])
     stores: int = 0
     loads: int = 0
     store_wavefronts: int = 0
     load_wavefronts: int = 0
+    sectors: int = 0
+    """Sectors of 32 bytes that loads from `memory` touch, each load for itself."""
     _names: dict[str, _Words] = field(default_factory=dict[str, _Words])
     _words: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
     _wide: dict[str, list[Bytes]] = field(default_factory=dict[str, list[Bytes]])
@@ -66,7 +70,7 @@ class Replay:
 
     def run(self, text: str) -> None:
         """Faults are raised."""
-        self._memory = np.full((self.shared_words, BYTES), -1, dtype=np.int64)
+        self._memory = self.contents.get("shared", np.full((self.shared_words, BYTES), -1, dtype=np.int64)).copy()
         self._written, self._read = np.zeros(self.shared_words, dtype=np.bool_), np.zeros(self.shared_words, dtype=np.bool_)
         self._names["threadIdx"] = np.arange(self.threads)
         head, *lines = text.strip().split("\n")
@@ -118,11 +122,11 @@ class Replay:
             raise FaultError(f"{count} words were expected: {values}")
         self._put(self._number(address), words)
 
-    def _load(self, name: str, address: str) -> None:
-        (self._words[name],) = self._get(self._number(address), 1)
+    def _load(self, name: str, array: str, address: str) -> None:
+        (self._words[name],) = self._get(self._number(address), 1, array)
 
-    def _loads(self, count: str, name: str, address: str) -> None:
-        self._wide[name] = self._get(self._number(address), int(count))
+    def _loads(self, count: str, name: str, array: str, address: str) -> None:
+        self._wide[name] = self._get(self._number(address), int(count), array)
 
     def _part(self, name: str, whole: str, component: str) -> None:
         parts = self._wide.get(whole, [])
@@ -140,7 +144,7 @@ class Replay:
         self.outputs[int(number)] = self._value(value)
 
     def _put(self, address: _Words, words: list[Bytes]) -> None:
-        places = self._places(address, len(words))
+        places = self._places(address, len(words), self.shared_words)
         if len(np.unique(places)) != places.size or self._written[places].any() or self._read[places].any():
             raise FaultError("a word of shared memory is written twice, or read by others, before the threads meet")
         for column, word in enumerate(words):
@@ -149,8 +153,15 @@ class Replay:
         self.stores += 1
         self.store_wavefronts += self._wavefronts(address, len(words))
 
-    def _get(self, address: _Words, count: int) -> list[Bytes]:
-        places = self._places(address, count)
+    def _get(self, address: _Words, count: int, array: str) -> list[Bytes]:
+        if array == "memory":
+            held = self.contents.get("memory", np.zeros((0, BYTES), dtype=np.int64))
+            places = self._places(address, count, len(held))
+            self.loads += 1
+            rows, active = self._by_warp(address * BYTES)
+            self.sectors += lines(rows, active, BYTES * count)
+            return [held[places[:, column]] for column in range(count)]
+        places = self._places(address, count, self.shared_words)
         if self._written[places].any():
             raise FaultError("a word of shared memory is read before the threads meet")
         self._read[places] = True
@@ -158,16 +169,21 @@ class Replay:
         self.load_wavefronts += self._wavefronts(address, count)
         return [self._memory[places[:, column]] for column in range(count)]
 
-    def _places(self, address: _Words, count: int) -> _Words:
-        if (address % count).any() or (address + count > self.shared_words).any():
-            raise FaultError(f"an address that is not aligned to {count} words or not below {self.shared_words}")
+    @staticmethod
+    def _places(address: _Words, count: int, room: int) -> _Words:
+        if (address % count).any() or (address + count > room).any():
+            raise FaultError(f"an address that is not aligned to {count} words or not below {room}")
         return address[:, None] + np.arange(count)
 
     def _wavefronts(self, address: _Words, count: int) -> int:
+        rows, active = self._by_warp(address * BYTES)
+        return wavefronts(rows, active, BYTES * count)
+
+    def _by_warp(self, addresses: _Words) -> tuple[_Words, NDArray[np.bool_]]:
         padded = np.zeros(-(-self.threads // 32) * 32, dtype=np.int64)
-        padded[: self.threads] = address * 4
+        padded[: self.threads] = addresses
         active = np.arange(len(padded)) < self.threads
-        return wavefronts(padded.reshape(-1, 32), active.reshape(-1, 32), 4 * count)
+        return padded.reshape(-1, 32), active.reshape(-1, 32)
 
     def _value(self, text: str) -> Bytes:
         match = re.fullmatch(r"in\[(\d+)\]", text)

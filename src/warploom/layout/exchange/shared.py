@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def _stored(held: Ints, wanted: Ints) -> Ints:
 def through_shared(held: Ints, wanted: Ints, lanes: int) -> Program | None:
     """The program with the fewest wavefronts and then the fewest accesses; words [threads, words]. None if threads do not fit."""
     threads = len(held)
-    if threads & (threads - 1) or (threads > 32 and threads % 32):
+    if threads & (threads - 1) and threads % 32:
         return None
     keep = _kept(held, wanted)
     best: Way | None = None
@@ -120,12 +121,12 @@ def _priced(places: dict[int, int], held: Ints, wanted: Ints, keep: Ints) -> Way
     table = np.full(int(max(held.max(), wanted.max())) + 2, -1, dtype=np.int64)
     for word, place in places.items():
         table[word] = place
-    stores, stored = _accesses(table, keep)
-    loads, loaded = _accesses(table, wanted)
+    stores, stored = accesses(table, keep)
+    loads, loaded = accesses(table, wanted)
     return Way(places, stores, loads, stored + loaded)
 
 
-def _accesses(table: Ints, words: Ints) -> tuple[tuple[tuple[int, int], ...], int]:
+def accesses(table: Ints, words: Ints) -> tuple[tuple[tuple[int, int], ...], int]:
     """Registers of each access, as wide as all threads allow without further wavefronts, and all wavefronts."""
     where = np.where(words < 0, -1, table[words])
     found: list[tuple[int, int]] = []
@@ -211,14 +212,22 @@ def _written(way: Way, held: Ints, wanted: Ints, keep: Ints, lanes: int) -> Prog
             room += len(idle)
         writer.operations.append(Store(writer.table.index(where), tuple(values[at : at + width])))
     writer.operations.append(Meet())
+    outputs = loaded(writer, table, wanted, way.loads, "shared")
+    return writer.program("shared", held.shape[1], outputs, -(-room // 4) * 4)
+
+
+def loaded(
+    writer: Writer, table: Ints, wanted: Ints, loads: Sequence[tuple[int, int]], array: Literal["shared", "memory"]
+) -> list[str]:
+    """The words that these accesses bring; `table` gives the place of each word."""
     outputs = [""] * wanted.shape[1]
-    for at, width in way.loads:
+    for at, width in loads:
         here = wanted[:, at] >= 0
         where = np.where(here, table[wanted[:, at]], 0)
         names = tuple(writer.fresh() for _ in range(width))
-        writer.operations.append(Load(names, _address(writer, where, here)))
+        writer.operations.append(Load(names, _address(writer, where, here), array))
         outputs[at : at + width] = names
-    return writer.program("shared", held.shape[1], outputs, -(-room // 4) * 4)
+    return outputs
 
 
 def _address(writer: Writer, where: Ints, here: Sequence[bool] | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:

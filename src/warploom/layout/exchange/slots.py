@@ -17,12 +17,13 @@ import numpy as np
 from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured, word_moves
 from warploom.layout.exchange.program import Permute, Program
+from warploom.layout.exchange.shared import through_shared
 from warploom.layout.exchange.shuffles import Writer, inputs, turns
 
 BYTES = 4
 _MOST_TURNED = 8
-"""Words of a lane up to which all ways of offering them in turn are tried."""
-Words: TypeAlias = Callable[[Ints, Ints, int], "list[Program]"]
+"""Words of a lane up to which ways that take in all words are tried beside others."""
+Words: TypeAlias = Callable[[Ints, Ints, int], Iterator[Program]]
 """Programs for whole words, given held and wanted words [threads, words] and lanes."""
 
 
@@ -46,14 +47,16 @@ class Value:
 def programs(held: Ints, wanted: Ints, lanes: int, words: Words, *, crosses: bool) -> Iterator[Program]:
     """Programs for bytes [threads, words, 4]; `crosses`: some go to other warps, which shuffles do not reach."""
     before, after = (list(_alignments(one, two, lanes)) for one, two in ((held, wanted), (wanted, held)))
-    if not crosses:
-        yield from _directly(held, wanted, lanes, is_needed=not before and not after)
     for swaps in before:
         if not crosses or all(swap.side == "register" for swap in swaps):
             yield from _by_swaps(held, wanted, lanes, swaps, words)
     for swaps in after:
         if swaps:
             yield from _swaps_afterwards(held, wanted, lanes, swaps, words)
+    if not before and not after:
+        yield from _word_by_word(held, wanted, lanes)
+    if not crosses:
+        yield from _directly(held, wanted, lanes, is_needed=not before and not after)
 
 
 def _start(held: Ints) -> list[Value]:
@@ -139,7 +142,7 @@ def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Itera
         outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
         yield writer.program("turns", words, outputs)
     ends = [move.sender for move in moves] + [threads + move.receiver for move in moves]
-    if not is_needed and moves and int(np.bincount(ends).max()) > 2 * wanted.shape[1]:
+    if not is_needed and moves and (words > _MOST_TURNED or int(np.bincount(ends).max()) > 2 * wanted.shape[1]):
         return
     colours = coloured(moves, threads)
     writer = Writer(threads, lanes)
@@ -147,6 +150,23 @@ def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Itera
     values += shuffled(writer, values, moves, colours)
     outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
     yield writer.program("words", words, outputs)
+
+
+def _word_by_word(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
+    """Through shared memory: every thread loads all words that hold bytes it wants, then gathers."""
+    threads, words, _ = held.shape
+    home = _word_numbers(held, wanted)
+    needed = [np.unique(row[row >= 0]) for row in home]
+    table = np.full((threads, max(len(row) for row in needed)), -1, dtype=np.int64)
+    for thread, row in enumerate(needed):
+        table[thread, : len(row)] = row
+    inner = through_shared(numbered(threads, words), table, lanes)
+    if inner is not None:
+        writer = Writer(threads, lanes)
+        content = np.where(table[:, :, None] < 0, -1, held.reshape(-1, BYTES)[table])
+        values = [value for value in _after(writer, _start(held), inner, content) if value.name]
+        outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
+        yield writer.program("shared, words", words, outputs, inner.shared_words)
 
 
 def shuffled(writer: Writer, values: Sequence[Value], moves: Sequence[Move], colours: Sequence[int]) -> list[Value]:

@@ -11,12 +11,15 @@ from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.arithmetic import widened
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
-from warploom.ptx.simt.races import enlist, note_read, note_write
+from warploom.ptx.simt.races import enlist, note_discard, note_read, note_write
 from warploom.ptx.simt.spaces import check_writable, resolve
 from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
 
 _SPACES = ("const", "global", "local", "param", "shared")
+LINE_BYTES = 128
+_GONE: Value = np.array(0xA5A5A5A5A5A5A5A5, np.uint64)
+"""What a discarded word holds, so that a result which depends on it differs."""
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 NARROW = frozenset(("cta", "cluster"))
 """Scopes that hold no other block; clusters are not modelled."""
@@ -181,4 +184,27 @@ def _store(site: Site) -> Step:
     return store
 
 
-DECODERS: dict[str, Callable[[Site], Step]] = {"ld": _load, "ldu": _load, "st": _store}
+def _discard(site: Site) -> Step:
+    """discard: what the line holds is undefined until the next store (PTX ISA 9.7.9.17)."""
+    address, size = site.instruction.operands[:2]
+    if not isinstance(address, Address):
+        raise site.wrong("an address in brackets", operand_text(address))
+    if size != Integer(LINE_BYTES):
+        raise site.wrong(f"a line of {LINE_BYTES} bytes", operand_text(size))
+    space = "global" if "global" in site.instruction.modifiers else ""
+    access = access_of(site, address, "st", 8, LINE_BYTES // 8, space, is_strong=False)
+
+    def discard(group: Group, running: RunningBlocks) -> None:
+        pieces = resolve(access, group, running)
+        check_writable(access, pieces, group, running)
+        if running.is_watching:
+            note_write(access, pieces, [_GONE for _ in range(access.elements)], group, running)
+            note_discard(access, pieces)
+        for _, region, index in pieces:
+            for position in range(access.elements):
+                region.views.by_width[8][index + position] = _GONE
+
+    return discard
+
+
+DECODERS: dict[str, Callable[[Site], Step]] = {"ld": _load, "ldu": _load, "st": _store, "discard": _discard}

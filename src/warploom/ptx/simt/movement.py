@@ -195,7 +195,7 @@ DECODERS: dict[str, Callable[[Site], Step]] = {
     "membar": _fence,
     "fence": _fence,
     **dict.fromkeys(
-        ("prefetch", "prefetchu", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol",
+        ("prefetch", "prefetchu", "nanosleep", "pmevent", "applypriority", "griddepcontrol",
          "setmaxnreg"),
         _nothing,
     ),

@@ -49,7 +49,7 @@ def note_read(access: Access, pieces: list[Piece], group: Group, running: Runnin
     for chosen, region, index in pieces:
         if not region.is_watched:
             continue
-        if access.is_cached and "write" not in region.marks:
+        if access.is_cached and region.marks.keys().isdisjoint(("write", "discarded")):
             continue
         threads = group.threads if chosen is None else group.threads[chosen]
         me = running.clock.me[threads] if len(threads) != running.total else running.clock.me
@@ -62,6 +62,7 @@ def note_read(access: Access, pieces: list[Piece], group: Group, running: Runnin
 def _read(
     access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, me: Marks, running: RunningBlocks
 ) -> None:
+    _check_kept(access, region, granules, threads, running)
     writes = region.marks.get("write")
     is_shared = region is running.shared
     if writes is None and is_shared:
@@ -123,6 +124,10 @@ def _write(
     access: Access, region: Region, granules: NDArray[np.int64], value: Value | None, threads: Threads, me: Marks,
     running: RunningBlocks,
 ) -> None:  # fmt: skip
+    if value is None:
+        _check_kept(access, region, granules, threads, running)
+    if (gone := region.marks.get("discarded")) is not None:
+        gone[granules] = _ZERO
     writes = region.marks.get("write")
     if writes is None:
         writes = region.marks["write"] = _new_marks(region)
@@ -155,6 +160,30 @@ def _write(
         if differ.any():
             found = positions[differ]
             _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, running)
+
+
+def note_discard(access: Access, pieces: list[Piece]) -> None:
+    """To be called after `note_write` of the bytes that nobody may read before the next store."""
+    for _, region, index in pieces:
+        if "discarded" not in region.marks:
+            region.marks["discarded"] = _new_marks(region)
+        for granules in _granules(access, region, index):
+            region.marks["discarded"][granules] = np.uint64(1)
+
+
+def _check_kept(access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, running: RunningBlocks) -> None:
+    """Reports reads of what a `discard` left undefined."""
+    gone = region.marks.get("discarded")
+    if gone is None or not gone[granules].any():
+        return
+    bad = np.flatnonzero(np.broadcast_to(gone[granules] != _ZERO, len(threads)))
+    position = int(bad[0])
+    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule
+    message = f"a read of {region.name} at byte {address}, whose content was discarded and not stored anew"
+    running.report(
+        "discarded", message, access.code, access.instruction, int(threads[position]), address=region.base + address,
+        count=len(bad),
+    )  # fmt: skip
 
 
 def _new_marks(region: Region) -> Marks:

@@ -24,7 +24,7 @@ _LIMITED: Mapping[str, str] = {
     "prefetchu": "no effect",
     "nanosleep": "no effect",
     "pmevent": "no effect",
-    "discard": "no effect",
+    "discard": "lines of 128 bytes",
     "applypriority": "no effect",
     "griddepcontrol": "no effect",
     "setmaxnreg": "no effect",

@@ -71,6 +71,7 @@ def check(binary: Binary, function: Function) -> Checked:
     words = _is_bitwise(binary)
     numbers = numbers_of({f.sort.base for f in binary.fields})
     domain = told(numbers, binary.rounds, binary.may_divide_by_zero)
+    domain = domain.replace("texts", "listed texts") if binary.listed else domain
     stays = _stays_meant(binary, function)
     if isinstance(stays, str):
         return Checked(binary, "refused", "refuted", domain, reason=stays)
@@ -92,7 +93,7 @@ def check(binary: Binary, function: Function) -> Checked:
     match verdict:
         case Holds():
             neutral = _identity(binary)
-            notes = ("assertions of the function are assumed of every value",) if binary.assumed else ()
+            notes = ("assertions of the function are assumed of every value",) if len(binary.assumed) > binary.listed else ()
             return Checked(
                 binary,
                 "solved",
@@ -133,16 +134,28 @@ def text(value: object) -> str:
     return repr(value) if isinstance(value, float) and math.isfinite(value) else literal(cast(Value, value))
 
 
-def _candidates(expr_sort: ex.Sort, constants: Sequence[int]) -> list[Value]:
+def _candidates(expr_sort: ex.Sort, constants: Sequence[int], texts: Sequence[str]) -> list[Value]:
     if expr_sort.base == "bool":
         return [False, True]
     if expr_sort.values is not None:
         return [*expr_sort.values]
     if expr_sort.base == "text":
-        return ["a", "b", "c", ""]
+        return [*dict.fromkeys((*texts, "a", "b", "c", ""))]
     near = {c + d for c in constants for d in (-1, 0, 1)}
     values = sorted({-2, -1, 0, 1, 2, 3, 5, *near}, key=abs)
     return [*values, Fraction(1, 2), Fraction(-3, 4)] if expr_sort.base == "real" else [*values]
+
+
+def _choices(binary: Binary, constants: Sequence[int]) -> list[list[Value]]:
+    """For each field small values to try; texts that an annotation lists, and no others."""
+    constant = (e.value for e in ex.subexpressions(*binary.result, *binary.assumed) if e.op == "const")
+    texts = {value for value in constant if isinstance(value, str)}
+    found: list[list[Value]] = []
+    for one in binary.fields:
+        few = [k for k in binary.assumed[: binary.listed] if ex.variables(k) == [one]]
+        allowed = compiled([one], few)
+        found.append([v for v in _candidates(one.sort, constants, sorted(texts)) if all(allowed(v))])
+    return found
 
 
 def _searched(binary: Binary, function: Function) -> Witness | None:
@@ -162,7 +175,7 @@ def _meant_triples(binary: Binary, tries: int) -> Iterator[list[tuple[Value, ...
         and not isinstance(e.value, bool)
         and abs(e.value) <= 1000
     ]
-    choices = [_candidates(f.sort, constants) for f in binary.fields]
+    choices = _choices(binary, constants)
     if not all(choices):
         return
     allowed = compiled(binary.fields, binary.assumed)
@@ -303,8 +316,11 @@ def _left_by(binary: Binary, function: Function, a: Sequence[Value], b: Sequence
         result = binary.flat(function(left, behind))
         if not _is_listed(binary, result):
             return f"the result is none of the values of the annotation: with a = {text(left)}, b = {text(behind)}"
-        if all(assumed(*result)):
+        met = assumed(*result)
+        if all(met):
             return None
+        if not all(met[: binary.listed]):
+            return f"the result is none of the values of the annotation: with a = {text(left)}, b = {text(behind)}"
     except Exception:  # the user's function may raise anything; then it makes no value that could be wrong
         return None
     return f"the result breaks an assertion: with a = {text(left)}, b = {text(behind)}"
@@ -370,7 +386,8 @@ def _identity(binary: Binary) -> tuple[bool, object]:
     run = compiled([*binary.fields, *(right(f) for f in binary.fields)], binary.result)
     allowed = compiled(binary.fields, binary.assumed)
     choose = random.Random(12)
-    samples = [tuple(choose.choice(_candidates(f.sort, [])) for f in binary.fields) for _ in range(60)]
+    choices = _choices(binary, [])
+    samples = [tuple(choose.choice(c) for c in choices) for _ in range(60)]
     samples = [s for s in samples if all(allowed(*s))][:25]
     for options in itertools.product(*likely):
         values = tuple(o.value for o in options)
@@ -404,10 +421,13 @@ def _machine(binary: Binary, function: Function) -> MachineLaw | None:
 
 
 def _rounding(binary: Binary, function: Function) -> Witness | None:
-    choose = random.Random(13)
+    choose, choices = random.Random(13), _choices(binary, [])
     for _ in range(WORD_RLIMIT_TRIES):
         triple = [
-            tuple(choose.random() if f.sort.base == "real" else choose.choice(_candidates(f.sort, [])) for f in binary.fields)
+            tuple(
+                choose.random() if f.sort.base == "real" else choose.choice(c)
+                for f, c in zip(binary.fields, choices, strict=True)
+            )
             for _ in range(3)
         ]
         a, b, c = (binary.packed(part) for part in triple)

@@ -46,6 +46,9 @@ def map_reduce(
     value: Partial | None = None
     for part in _partials(operator, data, executor, chunks, given):
         value = joined(operator, value, part, given)
+    if value is None and operator.loop.needs_element:
+        message = f"expected data with at least one element, which {operator.loop.name} reads before its loop, got none"
+        raise UserError(Diagnostic("ELEMENT", message, fix="Give at least one element."))
     return result_of(operator, value, given)
 
 

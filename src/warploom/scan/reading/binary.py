@@ -19,7 +19,7 @@ from warploom.scan.operators.expression import Value as Number
 from warploom.scan.reading.divisions import are_met, divides_by_zero
 from warploom.scan.reading.interpret import Interpreter
 from warploom.scan.reading.source import MISSING, Function, Module
-from warploom.scan.reading.types import SERVED, Shape, shape_of, written
+from warploom.scan.reading.types import SERVED, Shape, shape_of, texts_of, written
 from warploom.scan.reading.values import Value, bare, flat, is_float
 
 _ROUNDS = 6
@@ -34,10 +34,12 @@ class Binary:
     fields: tuple[Expr, ...]
     result: tuple[Expr, ...]
     assumed: tuple[Expr, ...]
-    """Asserted of one operand, over `fields`."""
+    """True of one operand, over `fields`: first that texts are listed ones, then what is asserted."""
     rounds: bool = False
     """Whether integers become floats, which are exact up to 2**53 only."""
     may_divide_by_zero: bool = False
+    listed: int = 0
+    """Number of fields of text whose annotation lists the texts."""
 
     def packed(self, values: Sequence[object]) -> object:
         """One operand from its fields."""
@@ -92,6 +94,7 @@ def _read(function: Function) -> Binary:
             result = tuple(ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, flat(ended.result), strict=True))
             assumed = [ex.substituted(a, mirrored) for a in reader.assumed if not {*ex.variables(a)} & {*fields}]
             assumed += [a for a in reader.assumed if not {*ex.variables(a)} & {*mirrored}]
+            listed = _listed(function, fields)
             if not are_met(assumed):
                 module.wrong(node, "ASSERTIONS", "expected assertions that some value meets, got none", "Correct them.")
             return Binary(
@@ -99,12 +102,22 @@ def _read(function: Function) -> Binary:
                 shape,
                 tuple(fields),
                 result,
-                tuple(dict.fromkeys(assumed)),
+                (*listed, *dict.fromkeys(assumed)),
                 reader.rounds,
                 divides_by_zero(reader.divisions),
+                len(listed),
             )
         shape = found
     return module.unsupported(node, "expected a result of the operands' types", "Annotate the parameters.")
+
+
+def _listed(function: Function, fields: list[Expr]) -> list[Expr]:
+    """That fields of text are among those that an annotation lists."""
+    hints = [h for name in function.parameters if (h := function.annotation(name)) is not MISSING]
+    texts = texts_of(hints[0]) if hints else []
+    if len(texts) != len(fields):
+        return []
+    return [ex.either(*(ex.equal(field, ex.constant(t)) for t in few)) for field, few in zip(fields, texts, strict=True) if few]
 
 
 class _Names:

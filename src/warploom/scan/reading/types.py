@@ -48,6 +48,21 @@ def _literal(values: tuple[object, ...]) -> Sort | None:
     return TEXT if all(isinstance(v, str) for v in values) else None
 
 
+def texts_of(hint: object) -> list[tuple[str, ...] | None]:
+    """For each value of the shape, in order: the texts that the annotation lists; None: it lists none."""
+    origin = typing.get_origin(hint)
+    arguments = typing.get_args(hint)
+    if origin is typing.Annotated:
+        return texts_of(arguments[0])
+    if isinstance(hint, typing.NewType):
+        return texts_of(hint.__supertype__)
+    if origin is tuple and arguments and ... not in arguments:
+        return [found for a in arguments for found in texts_of(a)]
+    if origin is typing.Literal and all(isinstance(v, str) for v in arguments):
+        return [tuple(sorted({v for v in arguments if isinstance(v, str)}))]
+    return [None]
+
+
 def item_of(hint: object) -> tuple[bool, object]:
     """Whether it is the type of a list, and the type of its items (None: not said); text is a list of characters."""
     if hint is str:

@@ -184,7 +184,13 @@ class Serial(Printer):
             match statement:
                 case Declared(name=name, extents=extents, value=value):
                     shape = ", ".join(self.text(e) for e in extents if e is not None)
-                    content = f"_zeros({shape})" if extents else "0" if value is None else self.text(value)
+                    if extents:
+                        is_zero = isinstance(value, Items) and all(isinstance(p, Number) and p.text == "0" for p in value.parts)
+                        if value is not None and not is_zero:
+                            wrong(name.span, f"expected {{0}} or nothing as content of {name.text}", "Write it in a loop.")
+                        content = f"_zeros({shape})" if is_zero else f"_empty({shape})"
+                    else:
+                        content = "None" if value is None else self.text(value)
                     found.append(f"{indent}{safe(name)} = {content}")
                 case Assign(target=target, sign=sign, value=value):
                     found.append(f"{indent}{self.text(target)} {sign} {self.text(value)}")

@@ -37,6 +37,11 @@ def _zeros(*shape):
     return np.zeros(shape, dtype=object)
 
 
+def _empty(*shape):
+    """Any values, which None stands for."""
+    return np.full(shape, None, dtype=object)
+
+
 def _reshaped(values, shape):
     """The values in rows, zeros after them."""
     made = _zeros(*shape)
@@ -44,6 +49,7 @@ def _reshaped(values, shape):
     return made
 '''
 MAX_LANES = 32
+_IDENTITIES = {"+": "0", "*": "1"}
 
 
 def python(program: Program) -> str:
@@ -198,8 +204,16 @@ class _Lanes(Printer):
         ]
         match one.value:
             case Items(
-                parts=(Call(name=Name(text="create_accumulator"), arguments=(_, _, Name(text=op), Name(text=inner)), span=span),)
+                parts=(
+                    Call(
+                        name=Name(text="create_accumulator"), arguments=(first, last, Name(text=op), Name(text=inner)), span=span
+                    ),
+                )
             ):
+                is_plain = isinstance(first, Number) and first.text == _IDENTITIES.get(op)
+                if not is_plain or not isinstance(last, Name) or last.text != "identity":
+                    fix = "Write: create_accumulator(0, identity, +, *)"
+                    wrong(span, f"expected the neutral element of {op} and identity, got others", fix)
                 if not all(isinstance(c, Accumulate) for c in changes):
                     wrong(
                         span,

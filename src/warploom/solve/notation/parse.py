@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from warploom.core import Diagnostic, Span, UserError
-from warploom.core.inputs import require_file
+from warploom.core.inputs import read_text, require_file
 from warploom.solve.notation.lexer import Kind, Token, tokens, wrong
 from warploom.solve.notation.tree import (
     Applied,
@@ -64,7 +64,7 @@ def read(path: str | Path) -> Description:
     """The description in a file. Raises UserError."""
     require_file(path, "a description of choices")
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         where = Span(str(path), 1, 1, 1, 1)
         message = f"expected text in UTF-8 in {path}, got: {error}"

@@ -7,8 +7,9 @@ An answer's cost is the model's, or comes from outside: a measurement, which is 
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -192,6 +193,36 @@ class Incumbent(Generic[S, A]):
                 continue
             is_dead_end = False
             if self.is_beaten(child.bound):
+                self.statistics.bounded += 1
+            else:
+                yield child
+        self.statistics.dead_ends += is_dead_end
+
+    def in_any_order(
+        self, parent: Child[S], chance: random.Random, first: Mapping[int, Hashable] | None = None
+    ) -> Iterator[Child[S]] | None:
+        """As `expand`, with the alternatives shuffled; those that decide as in `first` (choice: value) lead."""
+        choices = self.model.open_choices(parent.candidate)
+        if not choices:
+            return None
+        choice = self._strategy(choices)
+        alternatives = list(enumerate(self.model.alternatives(parent.candidate, choice)))
+        chance.shuffle(alternatives)
+        if first is not None and choice in first:
+            wanted = first[choice]
+            alternatives.sort(key=lambda a: wanted != (a[0] if a[1].value is None else a[1].value))
+        return self._shuffled(parent, choice, alternatives)
+
+    def _shuffled(self, parent: Child[S], choice: int, alternatives: Sequence[tuple[int, Alternative[S]]]) -> Iterator[Child[S]]:
+        is_dead_end = True
+        for position, alternative in alternatives:
+            child = None
+            if not self.is_beaten(alternative.bound):
+                child = self._expanded(parent, choice, position, alternative)
+                if child is None:
+                    continue
+            is_dead_end = False
+            if child is None or self.is_beaten(child.bound):
                 self.statistics.bounded += 1
             else:
                 yield child

@@ -2,8 +2,9 @@
 
 Beyond the published method: the first rollout of a fresh child counts for it; costs are kept, not counts, so that a fallen
 threshold scores them anew; subtrees that are beaten, refuted or exhausted leave the tree with no share in the scores, so that
-the search ends where the space does; a rollout at a dead end goes on from the last level with another child; no answer is
-evaluated twice.
+the search ends where the space does; no answer is evaluated twice. Rollouts make few candidates: children are drawn without
+making all of them, a dead end or a beaten candidate goes back twice as many levels as the one before, most decisions are taken
+as in the cheapest answer so far, and half of the rollouts begin at the root.
 
 Source: Beaugnon et al., On the Representation of Partially Specified Implementations, section 5.1; de Mesmay et al., Bandit-based
 optimization on graphs with application to library performance tuning.
@@ -14,12 +15,13 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right, insort
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from warploom.solve.model import Cost
-from warploom.solve.search.incumbent import Child, Incumbent, Leaf
+from warploom.solve.search.drafts import TEMPERATURES
+from warploom.solve.search.incumbent import Child, Incumbent, Leaf, Path
 from warploom.solve.search.spending import Outcome, StopSearchError
 
 S = TypeVar("S")
@@ -39,6 +41,13 @@ class Mcts:
     """Exploration constant of UCT, whose rewards are best cost / cost."""
     sharpness: float = 1.0
     """Power of the rollouts' weights max(cut - bound, 0), or 1 / bound while there is no cut."""
+    rollouts: Literal["guess", "bound"] = "guess"
+    """Weights of a rollout's children: by a guess at the best behind each (`Hints.estimate`), at temperatures from greedy to free
+    in turn; or, as published and where there is no such guess, by their bounds."""
+    leans: tuple[float, ...] = (0.0, 0.9, 0.95, 0.98)
+    """Shares of the decisions that a rollout takes as in the cheapest answer so far where it can; one is drawn for each."""
+    returns: float = 0.5
+    """Share of the rollouts that begin at the root, whatever the scores say."""
     patience: int = 200
     """Dead ends and known answers in one rollout before it is given up."""
     batch: int = 1
@@ -71,12 +80,30 @@ class _Node(Generic[S]):
         """Sum of 1 / cost."""
 
 
+@dataclass(slots=True)
+class _Level(Generic[S]):
+    """The children of one candidate of a rollout."""
+
+    parent: Child[S]
+    made: Iterator[Child[S]]
+    best: Mapping[int, Hashable]
+    """A child that decides so is taken."""
+    passed: list[Child[S]] = field(default_factory=list[Child[S]])
+    """Made and not taken."""
+
+
 class _Mcts(Generic[S, A]):
     def __init__(self, incumbent: Incumbent[S, A], options: Mcts) -> None:
         self._incumbent = incumbent
         self._options = options
         self._random = random.Random(options.seed)
         self._stored = 0
+        self._rollouts = 0
+        self._paths: list[Path] = []
+        """Decisions of each pending answer."""
+        self._best: dict[int, Hashable] = {}
+        """Those of the cheapest answer so far."""
+        self._least = math.inf
         self._root: _Node[S] | None = None
         self._pending: list[tuple[_Node[S], Leaf[S, A]]] = []
 
@@ -86,7 +113,10 @@ class _Mcts(Generic[S, A]):
             self._root = self._node(root, None)
         try:
             while (top := self._root) is not None:
-                self._iterate(top)
+                if self._best and self._random.random() < self._options.returns:
+                    self._roll_out(top)
+                else:
+                    self._iterate(top)
                 if len(self._pending) >= self._options.batch:
                     self._evaluate()
         except StopSearchError:
@@ -174,27 +204,70 @@ class _Mcts(Generic[S, A]):
             self._remove(node)
 
     def _descend(self, child: Child[S]) -> Leaf[S, A] | Literal["exhausted"] | None:
-        """A new answer behind the candidate; None: given up."""
-        levels: list[list[Child[S]]] = []
-        failures = 0
+        """A new answer behind the candidate; None: given up.
+
+        What makes a dead end, or a candidate that is beaten, was mostly decided long before: each further one goes back twice as
+        many levels as the one before.
+        """
+        levels: list[_Level[S]] = []
+        failures, is_whole = 0, True
+        self._rollouts += 1
+        lean = self._random.choice(self._options.leans)
         while True:
-            children = self._incumbent.children(child)
-            if children is None:
-                leaf = self._incumbent.leaf(child)
-                if leaf is not None:
-                    return leaf
-            if children:
-                levels.append(children)
-            else:
+            leans = self._random.random() < lean
+            made = self._incumbent.in_any_order(child, self._random, self._best if leans else None)
+            if made is None and (leaf := self._incumbent.leaf(child)) is not None:
+                self._paths.append(child.path)
+                return leaf
+            following = None
+            if made is not None:
+                levels.append(_Level(child, made, self._best if leans else {}))
+                following = self._taken(levels[-1])
+            if following is None:
+                if made is not None:
+                    levels.pop()
+                if not levels:
+                    return "exhausted" if is_whole else None
                 failures += 1
-            while levels and not levels[-1]:
-                levels.pop()
-            if not levels:
-                return "exhausted"
-            if failures > self._options.patience:
-                return None
-            child = self._drawn(levels[-1], lambda c: c.bound)
-            levels[-1].remove(child)
+                if failures > self._options.patience:
+                    return None
+                left = max(1, len(levels) + 1 - (1 << failures >> 1))
+                is_whole = is_whole and left >= len(levels)
+                del levels[left:]
+                while levels and (following := self._taken(levels[-1])) is None:
+                    levels.pop()
+            if following is None:
+                return "exhausted" if is_whole else None
+            child = following
+
+    def _taken(self, level: _Level[S]) -> Child[S] | None:
+        """A child, removed from its level, with the probability that its weight has among all of them; None: there is none left.
+
+        They are made one after the other in random order, and each is taken with its weight over the most that a child may have:
+        most are never made.
+        """
+        for child in level.made:
+            if level.best.get(child.choice, self) == child.value or self._random.random() < self._weight(child, level.parent):
+                return child
+            level.passed.append(child)
+        if not level.passed:
+            return None
+        weights = [self._weight(child, level.parent) for child in level.passed]
+        if not any(weights):
+            weights = [1.0] * len(weights)
+        return level.passed.pop(self._random.choices(range(len(weights)), weights)[0])
+
+    def _weight(self, child: Child[S], parent: Child[S]) -> float:
+        """The weight of a child over the most that it may be."""
+        if self._options.rollouts == "guess" and self._incumbent.hints.estimate is not None:
+            least = self._incumbent.guess(parent)
+            temperature = TEMPERATURES[self._rollouts % len(TEMPERATURES)]
+            unit = max(temperature, 1e-9) * max(abs(least), 1e-12)
+            return math.exp(-min(max(self._incumbent.guess(child) - least, 0.0) / unit, 700.0))
+        cut = self._incumbent.cut
+        bound, least = float(child.bound[0]), float(parent.bound[0])
+        share = (least + 1.0) / (bound + 1.0) if cut is None else max(cut[0] - bound, 0.0) / max(cut[0] - least, 1e-12)
+        return share**self._options.sharpness
 
     def _drawn(self, choices: list[T], bound: Callable[[T], Cost]) -> T:
         cut = self._incumbent.cut
@@ -212,9 +285,11 @@ class _Mcts(Generic[S, A]):
 
     def _evaluate(self) -> None:
         costs = self._incumbent.evaluate([leaf for _, leaf in self._pending])
-        for (node, _), cost in zip(self._pending, costs, strict=True):
+        for (node, _), path, cost in zip(self._pending, self._paths, costs, strict=True):
             if cost is None:
                 continue
+            if cost[0] < self._least:
+                self._least, self._best = float(cost[0]), dict(path)
             above: _Node[S] | None = node
             while above is not None:
                 insort(above.costs, float(cost[0]))
@@ -223,6 +298,7 @@ class _Mcts(Generic[S, A]):
                 above.rewards += 1.0 / max(float(cost[0]), 1.0)
                 above = above.parent
         self._pending.clear()
+        self._paths.clear()
 
     def _node(self, child: Child[S], parent: _Node[S] | None) -> _Node[S]:
         keep = self._stored < self._options.stored

@@ -4,6 +4,7 @@ Takes a program of `ir.dataflow`. Gives all members of the holes that meet the g
 are none. Open `solve.py` first, then `model.py`.
 """
 
+from warploom.synth.dataflow.code import program_movement
 from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.options import CONFIGURATIONS, EngineOptions
 from warploom.synth.dataflow.parallel import PARTS, PartsResult, solve_in_parts
@@ -18,6 +19,7 @@ __all__ = [
     "ProgramResult",
     "Solution",
     "Solutions",
+    "program_movement",
     "solve_in_parts",
     "solve_program",
 ]

@@ -30,14 +30,16 @@ from warploom.solve import (
     run_tasks,
 )
 from warploom.synth import transposes
+from warploom.tools.command.files import OUTPUT_FOLDER, make_folder
 from warploom.tools.command.interrupts import Interrupts
 from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
-from warploom.tools.command.messages import rendered
+from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.options import CASE_OPTION, JOURNAL_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import failed
-from warploom.tools.command.output import Output
+from warploom.tools.command.output import Output, kernel_text
 from warploom.tools.command.usage import Stopwatch, Usage
+from warploom.tools.solve.code import write_kernel
 
 _USAGE = ("seconds", "wall_s", "peak_mb")
 Argument = tuple[transposes.Kind, int, int, transposes.Grammar]
@@ -121,6 +123,8 @@ def columns(line: Line) -> dict[str, str]:
     found = {"cost": f"{line['cost']}{' (optimal)' if line['optimal'] else ''}", "seconds": str(line["seconds"])}
     if line.get("cheaper_than_table"):
         found["table"] = str(line["table_cost"])
+    if "kernel" in line or "no_kernel" in line:
+        found["kernel"] = kernel_text(cast(Line, line["kernel"])) if "kernel" in line else str(line["no_kernel"])
     found["steps"] = "  |  ".join(cast("list[str]", line["composition"]))
     return found
 
@@ -142,6 +146,7 @@ def _name(kind: str, m: int, n: int) -> str:
     show_default=True,
     help="template: the grammar of equations 5 to 7.",
 )
+@click.option("--cuda", type=OUTPUT_FOLDER, help="Write each composition as CUDA C++, proved and read back, into this folder.")
 @JOURNAL_OPTION
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes; default: one per CPU.")
 @click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster whose scheduler has this address.")
@@ -157,6 +162,7 @@ def transposes_command(
     kinds: tuple[transposes.Kind, ...],
     pattern: str | None,
     grammar: transposes.Grammar,
+    cuda: Path | None,
     journal: Path | None,
     workers: int | None,
     cluster: str | None,
@@ -180,13 +186,22 @@ def transposes_command(
         if not sizes:
             message = f"expected sizes from {least} to {most} that the pattern matches, got {pattern or 'none'}"
             raise UserError(Diagnostic("NO_CASE", message, fix="Cases are called transpose/crc/12x32."))
-        code = _sweep(sizes, output, journal, workers, cluster)
+        code = _sweep(sizes, output, journal, workers, cluster, cuda)
     except UserError as error:
         code = output.outcome(failed("transposes", error, stopwatch))
     sys.exit(code)
 
 
-def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None, workers: int | None, cluster: str | None) -> int:
+def _sweep(
+    sizes: Sequence[Argument],
+    output: Output,
+    journal_path: Path | None,
+    workers: int | None,
+    cluster: str | None,
+    cuda: Path | None,
+) -> int:
+    if cuda is not None:
+        make_folder(cuda)
     journal = Journal(journal_path) if journal_path is not None else None
     for message in rendered(journal.damage) if journal is not None else ():
         output.say(message)
@@ -202,6 +217,8 @@ def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None,
             stack.enter_context(current().watched())
             for result in run_tasks(tasks, complete, executor=executor, journal=journal, ordered=True, accept=is_sound):
                 line = line_of(result)
+                if cuda is not None and line["status"] == "solved":
+                    _write(line, cuda)
                 done.add(result.task.key)
                 output.row(line, columns(line))
                 codes.append(GAVE_UP if line["status"] == "error" else EXIT_BY_STATUS[str(line["status"])])
@@ -217,6 +234,18 @@ def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None,
         return INTERRUPTED
     output.say(f"{codes.count(0)} of {len(tasks)} sizes solved")
     return combined_exit(codes)
+
+
+def _write(line: Line, folder: Path) -> None:
+    """The kernel of a composition, beside its line; the reason where there is none."""
+    kind, m, n = cast(transposes.Kind, line["kind"]), cast(int, line["m"]), cast(int, line["n"])
+    try:
+        movement = transposes.transpose_movement(kind, m, n, cast("list[str]", line["composition"]))
+        line["kernel"] = write_kernel(movement, folder / f"{movement.name}.cu")
+    except UserError as error:
+        if error.diagnostics[0].code == "NOT_WRITTEN":
+            raise
+        line["no_kernel"] = one_line(error.diagnostics[0])
 
 
 def _self_check(output: Output) -> int:

@@ -28,6 +28,14 @@ def requests_of(line: Mapping[str, object]) -> list[tuple[str, str]]:
     ]
 
 
+def kernel_text(kernel: Line) -> str:
+    """A kernel that was printed, in one line."""
+    shuffles = cast(int, kernel["shuffles"])
+    counts = f"{shuffles} shuffle{'' if shuffles == 1 else 's'}, {kernel['global_sectors']} sectors"
+    text = f"kernel {kernel['verdict']} over {kernel['domain']}: {counts}"
+    return text + (f", {kernel['registers']} registers on {kernel['arch']}" if "registers" in kernel else "")
+
+
 class BrokenLineError(AssertionError):
     """A report line that breaks the contract, which is a bug of this program."""
 
@@ -175,6 +183,8 @@ class Output:
         self._out.print(f"  {found}; {effort}" if found else f"  {effort}")
         if line["count"]:
             self._holes(line)
+        if kernel := cast(Line, line.get("kernel") or {}):
+            self._out.print(f"  {escape(kernel_text(kernel))}")
 
     def _holes(self, line: Line) -> None:
         """Every listed solution as a table of its holes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, read_text
 from warploom.schedule.backbone import Backbone, Program, Role
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
@@ -32,6 +32,8 @@ class Recorded:
     threads: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     span: Span | None = None
+    is_papers: bool = False
+    """Of the paper's space."""
 
 
 def replay_file(
@@ -92,7 +94,7 @@ def replay_file(
 def read_decisions(file: Path) -> Recorded:
     """UserError (NOT_READ, REPLAY) where the file is none."""
     try:
-        content = file.read_text(encoding="utf-8")
+        content = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         message = f"expected a file of decisions at {file}, got: {error}"
         raise UserError(Diagnostic("NOT_READ", message, fix="name a file that `explore --json` wrote")) from error
@@ -141,6 +143,7 @@ def _recorded(value: object, span: Span) -> Recorded | None:
         threads if isinstance(threads, int) else None,
         {name: n for name, n in known.items() if isinstance(n, int)},
         span,
+        line.get("features") == "paper",
     )
 
 
@@ -150,6 +153,9 @@ def _differences(recorded: Recorded, program: Program, function: Function, optio
         message = f"expected decisions of {program.name}, got those of {recorded.kernel}"
         raise _refused(recorded, message, f"explore {recorded.kernel}, or name another file")
     notes: list[str] = []
+    if recorded.is_papers and options.features is None:
+        message = "expected decisions of the full space, got those of the paper's"
+        raise _refused(recorded, message, "write --space paper")
     if recorded.target not in (None, options.target.name):
         if not options.is_target_given:
             message = f"expected decisions for {options.target.name}, got those for {recorded.target}"

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, require_file
+from warploom.core import Diagnostic, UserError, read_text, require_file
 from warploom.layout import (
     NAMES,
     Access,
@@ -117,10 +117,10 @@ def checked(
 
 def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
     """What the small checker says of a certificate, or of a report line that holds one."""
-    require_file(path)
+    require_file(path, "a certificate")
     try:
-        given: object = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, IndexError, RecursionError) as error:
+        given: object = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate in JSON in {path}, got: {error}")) from error
     line: Line = {}
     if isinstance(given, dict) and "certificate" in given:

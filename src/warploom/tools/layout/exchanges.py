@@ -92,23 +92,25 @@ def _other_side(axis: str, run: int, bits: int) -> str:
 def _counts(found: Candidate) -> Line:
     return {
         "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "wavefronts": found.wavefronts,
-        "cycles": found.cycles,
+        "cycles": found.cycles, **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
 
 
 def told(line: Mapping[str, Any]) -> Iterator[str]:
     """The counts, for people."""
     least = "" if line["least_shuffles"] is None else f"; shuffles alone: at least {line['least_shuffles']}"
-    yield f"  {line['via']} ({line['program']}): {_sum(line)}{least}; through shared memory: at least {line['least_wavefronts']}"
+    least += f"; shared memory: at least {line['least_wavefronts']} wavefronts" if line["least_wavefronts"] else ""
+    yield f"  {line['via']} ({line['program']}): {_sum(line)}{least}"
     for axis, to in cast("dict[str, list[int]]", line["renaming"] or {}).items():
         yield f"  {axis} renamed: where the destination had i, it has {to}; the other side {line['other_side'][axis]}"
     for other in line["pareto"]:
-        yield f"    {other['via']:<7} {_sum(other)}; {other['cycles']:g} cycles by warp"
+        yield f"    {other['via']} ({other['program']}): {_sum(other)}; {other['cycles']:g} cycles"
     yield f"  chosen: {line['why']}"
 
 
 def _sum(counts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{counts[name]} {name}" for name in ("shuffles", "selects", "permutes", "wavefronts"))
+    names = ("shuffles", "selects", "permutes", "wavefronts", *(["sectors"] if "sectors" in counts else []))
+    return ", ".join(f"{counts[name]} {name}" for name in names)
 
 
 def read_pair(

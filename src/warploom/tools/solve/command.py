@@ -50,6 +50,7 @@ def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     help="Record finished parts in this file, and skip those that it has.",
 )
 @click.option("--events", type=OUTPUT_FILE, help="Log the progress of the parts to this file.")
+@click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ of the best solution here, proved and read back.")
 @click.option("--show", is_flag=True, help="Only print the program.")
 @JSON_OPTION
 @click.option("--nodes", type=click.IntRange(min=0), help="Stop after this many search nodes (a repeatable budget).")
@@ -65,6 +66,7 @@ def solve_dataflow(
     parts: int,
     journal: Path | None,
     events: Path | None,
+    cuda: Path | None,
     show: bool,
     as_json: bool,
     budget: float | None,
@@ -82,7 +84,7 @@ def solve_dataflow(
     is_cached = bool(os.environ.get("WARPLOOM_CACHE")) if cached is None else cached
     is_parallel = any(option is not None for option in (workers, cluster, journal, events))
     in_parts = InParts(parts, workers, cluster, journal, events) if is_parallel else None
-    options = SolveOptions(goal, budget, nodes, default_cache_path() if is_cached else None, distinct, in_parts)
+    options = SolveOptions(goal, budget, nodes, default_cache_path() if is_cached else None, distinct, in_parts, cuda)
 
     def work(progress: Progress) -> Outcome:
         return solve(read_source(program), options, stopwatch, progress)

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, Status, UserError, require_file
+from warploom.core import Diagnostic, Status, UserError, read_text, require_file
 from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
@@ -29,12 +29,21 @@ from warploom.solve import (
     problem_key,
     process_executor,
 )
-from warploom.synth.dataflow import PARTS, PartsResult, ProgramResult, Solution, solve_in_parts, solve_program
-from warploom.tools.command.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
-from warploom.tools.command.messages import rendered
+from warploom.synth.dataflow import (
+    PARTS,
+    PartsResult,
+    ProgramResult,
+    Solution,
+    program_movement,
+    solve_in_parts,
+    solve_program,
+)
+from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, Line, plain_line, turned_into_error
+from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.solve.cached import DOMAIN, UNSAT, entry, objective_of, outcome_of
+from warploom.tools.solve.code import write_kernel
 
 LISTED = 1000
 """Solutions that a report lists at most."""
@@ -81,6 +90,8 @@ class SolveOptions:
     distinct: bool = False
     """List and replay one solution per movement."""
     in_parts: InParts | None = None
+    cuda: Path | None = None
+    """Where the kernel of the best solution goes."""
 
 
 def read_source(asked: str) -> Source:
@@ -90,7 +101,7 @@ def read_source(asked: str) -> Source:
         return Source(asked, find_program(asked), asked)
     require_file(path, "a dataflow file")
     try:
-        return Source(asked, path.read_text(encoding="utf-8"), asked)
+        return Source(asked, read_text(path), asked)
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
         fix = "Save the program as UTF-8 text."
@@ -102,7 +113,7 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
     started = time.process_time()
     program = parse_program(source.text, source.file)
     phases = {"parse": round(time.process_time() - started, 6)}
-    if options.cache is None:
+    if options.cache is None or options.cuda is not None:
         return _solved(source.case, program, options, phases, stopwatch, progress)[0]
     events: list[Event] = []
     with ResultCache(options.cache, events.append) as cache:
@@ -142,12 +153,30 @@ def _solved(
     check = _replay(program, holes, solutions)
     phases |= {**result.phases, "replay": round(time.process_time() - started, 6)}
     outcome = _outcome(case, options, holes, result, check, phases, stopwatch)
+    if options.cuda is not None and check.listed and outcome.line["verdict"] in ("proved", "tested"):
+        progress("printing and reading back")
+        outcome = _with_kernel(outcome, program, _gathers(holes, check.listed[0]), options.cuda, stopwatch)
     tables = [{h.name: s.members[h.key].table.astype(np.int64) for h in holes} for s in check.listed]
     if parts is None:
         return outcome, tables
     peak_mb = max(cast(float, outcome.line["peak_mb"]), parts.peak_mb)
     line = outcome.line | {"peak_mb": peak_mb, "parts": parts.parts, "resumed": parts.resumed}
     return replace(outcome, line=line, messages=messages), tables
+
+
+def _with_kernel(
+    outcome: Outcome, program: Program, gathers: Mapping[str, IntArray], path: Path, stopwatch: Stopwatch
+) -> Outcome:
+    """The same with the kernel of the solution written; an error where it cannot be."""
+    line = dict(outcome.line)
+    try:
+        line["kernel"] = write_kernel(program_movement(str(line["case"]), program, gathers), path)
+    except UserError as error:
+        turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")
+        code = BAD_INPUT if error.diagnostics[0].code in ("NOT_WRITTEN", "NOT_PRINTED", "TOO_MANY_LANES") else GAVE_UP
+        return replace(outcome, line=line, exit_code=code, messages=(*outcome.messages, *rendered(error.diagnostics)))
+    line |= {"seconds": stopwatch.read().seconds, "wall_s": stopwatch.read().wall_s}
+    return replace(outcome, line=line, written=(path,))
 
 
 def _in_parts(

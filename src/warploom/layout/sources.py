@@ -85,6 +85,8 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
     (width,) = widths
     if width * tile.bits > 128:
         raise wrong(f"expected at most 128 bits a lane, got {width * tile.bits}", name)
+    if width & (width - 1):
+        raise wrong(f"expected lanes that take 1, 2, 4, 8, 16 or 32 elements, got {width}", name)
     empty = [-1] * width
     return Access(name, np.array([[lane or empty for lane in request] for request in requests], dtype=np.int64), is_listed=True)
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from tests.api.page import FUNCTIONS, MARK, RESULTS, generated
 
 import warploom
 from warploom import api
+from warploom.api import exploring
 
 PAGE = Path("docs/api.md")
 
@@ -40,3 +42,22 @@ def test_the_version_is_the_packages() -> None:
     from importlib.metadata import version
 
     assert warploom.__version__ == version("warploom")
+
+
+def test_other_modules_are_found_by_their_names() -> None:
+    module = ModuleType("some_module")
+    setattr(warploom, module.__name__, module)
+    try:
+        assert getattr(warploom, module.__name__) is module
+    finally:
+        delattr(warploom, module.__name__)
+
+
+def test_an_exploration_without_an_answer_has_the_page_of_any_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploring, "page_text", lambda *_: "of implementations")
+    monkeypatch.setattr(exploring.Result, "_page", lambda _: "of any line")
+    found = object.__new__(exploring.Explored)
+    for implementations, expected in (None, "of any line"), ((1,), "of implementations"):
+        for name, value in {"line": {}, "implementations": implementations, "options": 1, "report": None}.items():
+            object.__setattr__(found, name, value)
+        assert found._page() == expected

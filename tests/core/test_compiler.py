@@ -88,6 +88,7 @@ def test_calibration_is_measured_once(monkeypatch: pytest.MonkeyPatch, tmp_path:
         pytest.param({"ports": 3}, id="no list"),
         pytest.param({"ports": [["fma", 4]]}, id="a short row"),
         pytest.param({"ports": [["fma", 4, 1.0]]}, id="kinds missing"),
+        pytest.param({"ports": [*([*p, 1.5] for p in calibration.measured_ports(4)), ["fma", 4]]}, id="a short row too many"),
         pytest.param({"more": 1.0}, id="another field"),
     ],
 )

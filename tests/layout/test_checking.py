@@ -79,11 +79,18 @@ def test_other_texts_say_the_same_map(text: str, same: str) -> None:
         "{", "r and c", "True + c", "r * 2147483647 * 512", "(c << 31) << 31", "brev(r, 0)", "brev(r)",
         "(" * 500 + "r" + ")" * 500, '{"offset": [[Infinity, 0]]}', '{"offset": [[1.5, 0]]}', '{"offset": ' + "[" * 9000,
         f"Swizzle<3,{'7' * 5000},3> o (32,32):(32,1)", WRAPPED,
+        "r * 32 + " + "-" * 102 + "c",
     ],
 )  # fmt: skip
 def test_texts_that_are_no_map(text: str) -> None:
     with pytest.raises(UserError, match="expected"):
         map_of_text(text, SQUARE)
+
+
+def test_long_sums_and_deep_signs_print_as_texts_that_are_read() -> None:
+    for text in ("r * 32 + c" + " + 0" * 900, "r * 32 + " + "-" * 96 + "c"):
+        found = map_of_text(text, SQUARE)
+        assert equal(SQUARE, found, map_of_text(str(found.text), SQUARE)) is None
 
 
 def test_expressions_print_what_they_are() -> None:

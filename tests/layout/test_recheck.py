@@ -48,6 +48,10 @@ def test_good_certificates_hold() -> None:
         (("tile", "bits"), 7, "the tile is none"),
         (("tile", "rows"), 1 << 20, "cannot be read"),
         (("no_linear",), {"chunk": 0, "space": [1, 2, 4, 8, 16]}, "there is a linear map"),
+        (("optimal",), "no", "the map is optimal"),
+        (("accesses", 1, "elements"), [[[0]]], "cannot be read"),
+        (("map",), [float(place) for place in range(1024)], "a place for each element"),
+        (("tile", "rows"), 32.5, "cannot be read"),
     ],
 )  # fmt: skip
 def test_a_changed_claim_is_refused(path: tuple[Any, ...], value: object, expected: str) -> None:
@@ -90,6 +94,22 @@ def test_numbers_without_end() -> None:
     assert len(requests({"name": "stride:999999999999"}, 8, 8, 32)) == 64
     assert any("subspace" in f for f in faults(NONE | {"no_linear": {"chunk": 0, "space": [1 << k for k in range(99)]}}))
     assert any("powers of two" in f for f in faults(NONE | {"no_linear": {"chunk": 1 << 60, "space": [1]}}))
+
+
+LISTED: dict[str, Any] = {"tile": {"rows": 4, "columns": 4, "bits": 32}, "map": "r * 4 + c", "extra_words": 0}
+
+
+@pytest.mark.parametrize(("lane", "counted"), [([0, 1], True), ([0, 1, 2], False), (list(range(8)), False)])
+def test_lanes_of_listed_accesses_take_what_an_instruction_does(lane: list[int], counted: bool) -> None:
+    listed = [{"name": "mine.py:taken", "elements": [[lane]], "wavefronts": 1, "least": 1}]
+    assert (faults(LISTED | {"accesses": listed, "optimal": True}) == []) is counted
+
+
+@pytest.mark.parametrize("rows", [-4, 4])
+def test_a_tile_has_rows(rows: int) -> None:
+    listed = [{"name": "mine.py:taken", "elements": [[[0]]], "wavefronts": 1, "least": 1}]
+    claim = LISTED | {"tile": {"rows": rows, "columns": rows, "bits": 32}, "map": list(range(16)), "accesses": listed}
+    assert (faults(claim | {"optimal": True}) == []) is (rows > 0)
 
 
 def test_a_lack_of_memory_is_no_fault_of_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -30,6 +31,7 @@ from warploom.solve import (
     search,
 )
 from warploom.solve.search.drafts import Descents, run_descents
+from warploom.solve.search.mcts import _Mcts
 from warploom.solve.search.refine import _Draft, _Refine
 
 COVERING: dict[str, Callable[[Incumbent[Path, Path]], Outcome[Path]]] = {
@@ -251,3 +253,22 @@ def test_refine_takes_drafts() -> None:
         )
         outcome = refine(Incumbent(Tiling(), hints=hints, budget=Budget(evaluations=60)), Refine(seed=1))
     assert outcome.statistics.evaluated == 60 and outcome.answers
+
+
+class NoRoot(RandomTree):
+    """Propagation refutes everything at once."""
+
+    def root(self) -> Path | None:
+        return None
+
+
+@pytest.mark.parametrize("strategy", [best_first, mcts, refine])
+def test_nothing_is_left_at_the_root(strategy: Callable[[Incumbent[Path, Path]], Outcome[Path]]) -> None:
+    outcome = strategy(Incumbent(NoRoot(1), hints=Hints(key=lambda path: path)))
+    assert not outcome.answers and outcome.statistics.evaluated == 0
+
+
+def test_what_is_decided_is_not_expanded() -> None:
+    node: Any = SimpleNamespace(children="as it was")
+    search: Any = SimpleNamespace(_child=lambda _: "a child", _incumbent=SimpleNamespace(children=lambda _: None))
+    assert _Mcts._expand(search, node) is False and node.children == "as it was"

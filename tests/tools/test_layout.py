@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from tests.tools.contract import lines_of
 
+import warploom as wl
 from warploom.tools.cli import cli
 
 FUNCTIONS = """
@@ -52,7 +53,50 @@ def test_certificates_are_verified_from_a_line_or_alone(tmp_path: Path) -> None:
     assert "32 wavefronts, not 31" in checked["reason"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"certificate": 3}', "3"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("wavefronts", {"rows": 32, "columns": 31}), ("least", {"rows": 1}), ("map", "r * 32 + c"), ("extra_words", 1),
+        ("optimal", None), ("no_linear", True), ("case", "64x64:f32"),
+    ],
+)  # fmt: skip
+def test_a_line_that_says_more_than_its_certificate_is_refuted(tmp_path: Path, name: str, value: object) -> None:
+    _, line = call(*SQUARE)
+    path = tmp_path / "line.json"
+    path.write_text(json.dumps(line | {name: value}))
+    code, checked = call("verify-certificate", path)
+    assert (code, checked["verdict"]) == (1, "refuted")
+    assert "the line says" in checked["reason"]
+
+
+def test_a_line_of_an_exchange_says_what_its_certificate_does(tmp_path: Path) -> None:
+    _, line = call("exchange", "--from", "striped", "--to", "blocked", "--regs", "2")
+    path = tmp_path / "line.json"
+    for changed, expected in (({}, 0), ({"least_shuffles": 1}, 1), ({"shuffles_reached": 1}, 1)):
+        path.write_text(json.dumps(line | changed))
+        assert call("verify-certificate", path)[0] == expected
+
+
+def test_functions_keep_their_names_apart() -> None:
+    def rows(warp: int, lane: int, step: int) -> tuple[int, int] | None:
+        return None if warp or step else (lane, 0)
+
+    def other(warp: int, lane: int, step: int) -> tuple[int, int] | None:
+        return None if warp or step else (0, lane)
+
+    rows.__name__, name = "rows", "<lambda>"
+    found = wl.layout("32x32:f32", [rows, "rows"])
+    assert found.line["wavefronts"] == {"function rows": 1, "rows": 32}
+    rows.__name__ = other.__name__ = name
+    assert wl.layout("32x32:f32", [rows, other]).line["wavefronts"] == {name: 1, f"{name}'": 1}
+
+
+def test_lanes_that_take_three_elements_are_bad_input() -> None:
+    with pytest.raises(wl.UserError, match="1, 2, 4"):
+        wl.layout("32x32:f32", [lambda warp, lane, step: None if warp or step else [(lane, k) for k in range(3)]])
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"certificate": 3}', "3", '{"v": 1, "accesses": []}\n{"v": 1}'])
 def test_files_that_hold_no_certificate(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
@@ -130,6 +174,23 @@ def test_bad_input_is_an_error_line(arguments: tuple[str, ...]) -> None:
 )
 def test_wrong_options(arguments: tuple[str, ...]) -> None:
     assert CliRunner().invoke(cli, arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("raise SystemExit(0)", "RUN_FAILED: expected functions that return"),
+        ("return 10**5000", "MAP: expected an integer place for r = 0, c = 0, got a value of the type int"),
+        ("return type('Odd', (), {'__index__': lambda self: 1 // 0})()", "FUNCTION_FAILED: expected a value for"),
+        ("return type('Odd', (), {'__repr__': lambda self: 1 // 0})()", "got a value of the type Odd"),
+    ],
+)
+def test_functions_that_do_odd_things(tmp_path: Path, body: str, reason: str) -> None:
+    path = tmp_path / "f.py"
+    path.write_text(f"def f(r, c):\n    {body}\n")
+    done = CliRunner().invoke(cli, ["check-layout", f"{path}:f", "--tile", "8x8:f32", "--access", "rows", "--json"])
+    [line] = lines_of(done.stdout)
+    assert (done.exit_code, line["status"]) == (2, "error") and reason in line["reason"]
 
 
 def test_people_read_a_table() -> None:

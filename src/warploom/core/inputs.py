@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import stat
 from pathlib import Path
 
 from warploom.core.diagnostics import Diagnostic, UserError
 from warploom.core.spans import Span
+
+LARGEST_BYTES = 1 << 28
+"""Of a file that is read whole: devices such as /dev/zero have no end."""
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file in UTF-8, ends of lines as Python has them; OSError, also for a file that is too large, or
+    UnicodeDecodeError."""
+    return io.TextIOWrapper(io.BytesIO(read_bytes(path)), encoding="utf-8").read()
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """All of a file; OSError, also for one that is too large."""
+    with open(path, "rb") as file:
+        data = file.read(LARGEST_BYTES + 1)
+    if len(data) > LARGEST_BYTES:
+        raise OSError(errno.EFBIG, f"more than {LARGEST_BYTES >> 20} MiB", str(path))
+    return data
 
 
 def require_file(path: str | Path, what: str = "a Python file") -> None:

@@ -4,7 +4,7 @@ Takes tiles and the accesses of warps. Gives maps as expressions, counts of wave
 certificates that `recheck` follows without the search. Open `search.py` first, then `banks.py`.
 """
 
-from warploom.layout.accesses import Access, access
+from warploom.layout.accesses import NAMES, Access, access
 from warploom.layout.banks import Price, prices, wavefronts
 from warploom.layout.certificates import Certificate, certificate
 from warploom.layout.checking import Checked, check, equal
@@ -16,7 +16,7 @@ from warploom.layout.sources import access_of_function, map_of_array, map_of_fun
 from warploom.layout.tiles import Tile, tile
 
 __all__ = [
-    "TARGETS", "Access", "Answer", "Certificate", "Checked", "Map", "NoLinear", "Price", "Room", "Target", "Tile", "access",
-    "access_of_function", "certificate", "check", "emit", "equal", "faults", "layout", "map_of_array", "map_of_function",
-    "map_of_text", "prices", "tile", "wavefronts",
+    "NAMES", "TARGETS", "Access", "Answer", "Certificate", "Checked", "Map", "NoLinear", "Price", "Room", "Target", "Tile",
+    "access", "access_of_function", "certificate", "check", "emit", "equal", "faults", "layout", "map_of_array",
+    "map_of_function", "map_of_text", "prices", "tile", "wavefronts",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ WIDEST_BITS = 128
 FORMS = "rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans or stmatrix, then [:64bit|:128bit] [@any]"
 _MATRIX_ROWS = 8
 _MATRICES = ("ldmatrix", "ldmatrix.trans", "stmatrix", "stmatrix.trans")
+NAMES = ("rows", "columns", "blocks", "diagonals", "stride", *_MATRICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def access(text: str, tile: Tile) -> Access:
         raise wrong(f"expected {FORMS}, or FILE.py:function", text)
     name, first, second, width, any_origin = match.groups()
     sizes = [int(n) for n in (first, second) if n is not None]
-    if name not in ("rows", "columns", "blocks", "diagonals", "stride", *_MATRICES):
+    if name not in NAMES:
         raise wrong(f"expected {FORMS}, or FILE.py:function", text)
     if len(sizes) != {"blocks": 2, "stride": 1}.get(name, 0) or any(n < 1 for n in sizes):
         raise wrong(f"expected {FORMS}, sizes at least 1", text)

@@ -23,6 +23,8 @@ from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON, numpy_
 Language: TypeAlias = Literal["python", "cuda"]
 _SIGNS = {node: sign for node, sign in SIGN_OF.items() if sign != "/"}
 _LONGEST = 4000
+_DEEPEST = 100
+"""Expressions inside one another that may need parentheses: Python reads 200."""
 LARGEST = 1 << 40
 """Places, and what leads to them, stay below."""
 
@@ -44,7 +46,9 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(r"[a-z]\w*", text)))
 
 
-def _check(node: ast.expr, text: str, names: tuple[str, ...]) -> None:
+def _check(node: ast.expr, text: str, names: tuple[str, ...], depth: int = 0) -> None:
+    if depth > _DEEPEST:
+        raise _wrong(f"expected at most {_DEEPEST} expressions inside one another", text, node.col_offset, text)
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool) and abs(value) < 1 << 31:
             return
@@ -66,7 +70,10 @@ def _check(node: ast.expr, text: str, names: tuple[str, ...]) -> None:
                 ast.unparse(node), node.col_offset, text,
             )  # fmt: skip
     for part in parts:
-        _check(part, text, names)
+        is_chain = (
+            isinstance(node, ast.BinOp) and isinstance(part, ast.BinOp) and part is node.left and type(part.op) is type(node.op)
+        )
+        _check(part, text, names, depth if is_chain else depth + 1)
 
 
 def _wrong(expected: str, got: str, column: int, text: str = "") -> UserError:

@@ -25,9 +25,9 @@ def faults(certificate: dict[str, Any]) -> list[str]:
 
 
 def _faults(certificate: dict[str, Any]) -> list[str]:
-    rows, columns, bits = (int(certificate["tile"][name]) for name in ("rows", "columns", "bits"))
+    rows, columns, bits = (certificate["tile"][name] for name in ("rows", "columns", "bits"))
     table = place_of_each(certificate["map"], rows, columns)
-    if len(set(table)) != len(table) or min(table) < 0 or bits not in (4, 8, 16, 32, 64, 128):
+    if len(set(table)) != len(table) or min(rows, columns, *table) < 0 or bits not in (4, 8, 16, 32, 64, 128):
         return ["two elements have one place, or the tile is none"]
     found: list[str] = []
     words = -((max(table) + 1) * bits // -32) - -(rows * columns * bits // -32)
@@ -41,7 +41,7 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
         found += [f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}"] * (count != entry["wavefronts"])
         least = sum(bound(group, bits, chunk) for request in asked for group in groups(request, bits))
         found += [f"{entry['name']}: at least {least} wavefronts by counting, not {entry['least']}"] * (least != entry["least"])
-    if bool(certificate["optimal"]) != (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
+    if certificate["optimal"] is not (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
         found.append("the map is optimal" if is_least else "optimal is said of a map that does not reach the least")
     if certificate.get("no_linear"):
         found += no_linear(certificate["no_linear"], [r for _, asked in accesses for r in asked], rows, columns, bits)
@@ -50,7 +50,10 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
 
 def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
     if isinstance(given, list):
-        return [int(place) for place in given if len(given) == rows * columns]  # pyright: ignore
+        places: list[Any] = given  # pyright: ignore[reportUnknownVariableType] - of JSON
+        if len(places) != rows * columns or any(type(place) is not int for place in places):
+            raise ValueError("expected a place for each element")
+        return places
     tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval").body
     return [value(tree, r, c) for r in range(rows) for c in range(columns)]
 
@@ -72,13 +75,16 @@ def value(node: ast.expr, r: int, c: int) -> int:
 
 
 def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
-    if "elements" in entry:
+    form = r"(rows|columns|diagonals|blocks|stride|(?:ld|st)matrix(?:\.trans)?)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?"
+    match = re.fullmatch(form, entry["name"])
+    if match is None and "elements" in entry:
         asked: list[Request] = entry["elements"]
         if any(len(r) > 32 or any(type(e) is not int or not 0 <= e < rows * columns for lane in r for e in lane) for r in asked):
             raise ValueError("expected requests of 32 lanes for elements of the tile")
+        if any(len(lane) not in (0, 1, 2, 4, 8, 16, 32) or len(lane) * bits > 128 for r in asked for lane in r):
+            raise ValueError("expected lanes that take 8, 16, 32, 64 or 128 bits")
         return asked
-    form = r"(rows|columns|diagonals|blocks|stride|(?:ld|st)matrix(?:\.trans)?)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?"
-    if (match := re.fullmatch(form, entry["name"])) is None:
+    if match is None or "elements" in entry:
         raise ValueError(f"unknown access {entry['name']}")
     kind, width, free, is_matrix = match[1], int(match[4] or 0), bool(match[5]), "matrix" in match[1]
     sizes = [int(n) for n in match.group(2, 3) if n is not None]

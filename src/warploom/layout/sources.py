@@ -42,8 +42,9 @@ def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
     for element in range(tile.elements):
         row, column = divmod(element, tile.columns)
         place = _called(function, row, column)
-        if not hasattr(place, "__index__") or abs(number := index(cast(SupportsIndex, place))) >= expressions.LARGEST:
-            raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {place!r}"))
+        number = _called(index, cast(SupportsIndex, place)) if hasattr(place, "__index__") else None
+        if not isinstance(number, int) or abs(number) >= expressions.LARGEST:
+            raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {_shown(place)}"))
         table[element] = number
     return Map("given", None, table, 0)
 
@@ -84,16 +85,26 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
     (width,) = widths
     if width * tile.bits > 128:
         raise wrong(f"expected at most 128 bits a lane, got {width * tile.bits}", name)
+    if width & (width - 1):
+        raise wrong(f"expected lanes that take 1, 2, 4, 8, 16 or 32 elements, got {width}", name)
     empty = [-1] * width
     return Access(name, np.array([[lane or empty for lane in request] for request in requests], dtype=np.int64), is_listed=True)
 
 
-def _called(function: Callable[..., Any], *given: int) -> object:
+def _called(function: Callable[..., Any], *given: object) -> object:
     try:
         return function(*given)
     except Exception as error:
         text = f"expected a value for {given}, got {type(error).__name__}: {error}"
         raise UserError(Diagnostic("FUNCTION_FAILED", text)) from error
+
+
+def _shown(value: object) -> str:
+    """The text of a value of the user; its type where it has none, as integers of thousands of digits."""
+    try:
+        return repr(value)[:200]
+    except Exception:
+        return f"a value of the type {type(value).__name__}"
 
 
 def _taken(value: object, tile: Tile, name: str) -> list[int]:
@@ -107,7 +118,7 @@ def _taken(value: object, tile: Tile, name: str) -> list[int]:
         case list():
             return [_element(place, tile, name) for place in cast("list[object]", value)]
         case _:
-            raise wrong(f"expected (row, column), a list of them or None of {name}", repr(value))
+            raise wrong(f"expected (row, column), a list of them or None of {name}", _shown(value))
 
 
 def _element(place: object, tile: Tile, name: str) -> int:
@@ -117,4 +128,4 @@ def _element(place: object, tile: Tile, name: str) -> int:
         case int(element) if 0 <= element < tile.elements:
             return element
         case _:
-            raise wrong(f"expected elements of the tile {tile} from {name}", repr(place))
+            raise wrong(f"expected elements of the tile {tile} from {name}", _shown(place))

@@ -10,7 +10,7 @@ import traceback
 from functools import partial
 from pathlib import Path
 
-from warploom.core import Diagnostic, Span, UserError, require_file
+from warploom.core import Diagnostic, Span, UserError, read_bytes, read_text, require_file
 from warploom.sketch.matrix import parse, python
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
@@ -96,7 +96,7 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
 def _matrix_variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
     """Variables of the sketch that a matrix program is; its Python is kept where the reader of sketches looks for sources."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         where = Span(str(file), 1, 1, 1, 1)
         raise UserError(
@@ -118,7 +118,7 @@ def _matrix_variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
 def _run_once(file: Path, variables: dict[str, object]) -> None:
     """Runs the text of a pipe, which can be read only once: it is kept where Python, and the reader of sketches, look for
     sources."""
-    text = file.read_bytes().decode("utf-8")
+    text = read_bytes(file).decode("utf-8")
     linecache.cache[str(file)] = len(text), None, text.splitlines(keepends=True), str(file)
     exec(compile(text, str(file), "exec"), variables)
 

@@ -185,6 +185,15 @@ def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
     assert any("offers two" in f for f in faults(certificate(found) | {"moves": [*moves, [*other[:2], other[2], moves[0][3]]]}))
 
 
+def test_words_hold_as_many_elements_as_the_certificate_says() -> None:
+    """Two lanes change two words of two elements: one shuffle is enough."""
+    claim = {"lanes": 2, "held": [[[0, 1]], [[2, 3]]], "wanted": [[[2, 3]], [[0, 1]]], "lane": 0, "side": "takes"}
+    moves = [[0, 0, 1, 0], [1, 0, 0, 0]]
+    assert faults(claim | {"words_hold": 2, "least_shuffles": 1, "reached": True, "moves": moves}) == []
+    forged = claim | {"words_hold": 1, "least_shuffles": 2, "reached": False, "moves": moves}
+    assert any("hold 1 elements" in fault for fault in faults(forged))
+
+
 def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
     src = distributed_of_array(np.arange(64).reshape(32, 2), 32)
     table = np.arange(64).reshape(32, 2)

@@ -16,6 +16,7 @@ from warploom.schedule.backbone import (
     parse_backbone,
     points_of,
 )
+from warploom.schedule.backbone.window import _axis_shifts, _check_repeated
 
 SUM = """\
 backbone sum
@@ -176,6 +177,40 @@ def test_the_part_of_a_mirrored_store_is_refused() -> None:
     }
     with pytest.raises(NoWindowError, match="expected stores whose indices grow with their axes"):
         points_of(parse_backbone(changed(COPY, mirrored)), {"Y": np.array([0, 1]), "Z": np.array([0])})
+
+
+TWICE = """\
+backbone twice
+axis i 2: 2
+axis k 4: 4
+input X f32 [2, 4] strides [4, 1]
+output Y f32 [1] strides [1]
+load_X[i, k] = load f32 X[i, k]
+start[i] = move f32 0.0
+row[i, k] = add f32 load_X[i, k], carry(start; k)
+zero[] = move f32 0.0
+total[i] = add f32 row[i], carry(zero; i)
+store_Y[] = store f32 total[] to Y[0]
+"""
+
+
+def test_a_sum_that_begins_anew_at_each_step_is_refused() -> None:
+    with pytest.raises(NoWindowError, match="begin with one value"):
+        _check_repeated(parse_backbone(TWICE), ONE_STEP_A_POINT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "by", "told"),
+    [
+        ({"to Y[i]": "to Y[2*i]", "output Y f32 [4]": "output Y f32 [8]"}, 3, "whole steps of axis i"),
+        ({"output Y f32 [4] strides [1]": "output Y f32 [4] strides [2]"}, 3, "move along its axes"),
+    ],
+)
+def test_blocks_that_move_between_points_are_refused(changes: Mapping[str, str], by: int, told: str) -> None:
+    backbone = parse_backbone(changed(COPY, changes))
+    assert _axis_shifts(backbone, {"Y": 2}) == [1]
+    with pytest.raises(NoWindowError, match=told):
+        _axis_shifts(backbone, {"Y": by})
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.solve import tasks as work
@@ -89,3 +91,10 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UserError, match=r"(?s)error\[CLUSTER_EXTRA\].*pip install 'warploom\[cluster\]'"):
         cluster_executor("tcp://127.0.0.1:8786")
+
+
+def test_a_call_after_the_loss_fails_at_once() -> None:
+    executor = object.__new__(ClusterExecutor)
+    executor._client = cast(Any, SimpleNamespace(status="closed"))
+    with pytest.raises(BrokenExecutor, match="scheduler"):
+        executor.submit(len, ())

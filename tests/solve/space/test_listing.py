@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from itertools import permutations, product
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,3 +147,28 @@ def test_the_work_lists_have_room_for_the_largest_set(monkeypatch: pytest.Monkey
     space.enum("other", (space.set("Many"),), ("A", "B"))
     Instance(CompiledSpace(space), sets={"Few": [0], "Many": [0, 1, 2, 3, 4]})
     assert rooms == [3 * 5 + 4]
+
+
+@pytest.mark.parametrize(("count", "expected", "listed"), [(1, [7], 1), (0, [], 1), (-1, [], 0), (9, [], 0)])
+def test_relations_are_listed_where_their_tuples_fit(
+    count: int, expected: list[int], listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A count below 0 says that there are too many."""
+
+    def activated(*given: Any) -> int:
+        records = given[-1]
+        if len(records):
+            records.reshape(-1, listing.ACTIVATED)[:] = -1
+            records.reshape(-1, listing.ACTIVATED)[:, 1] = 7
+        return count * listing.ACTIVATED
+
+    monkeypatch.setattr(listing, "list_activated", activated)
+    tables: Any = SimpleNamespace(
+        wake_form=np.array([5]), wake_is_triangle=np.array([1]), kind=np.array([FormKind.RELATION]), set_size=np.array([3]),
+        over_set=np.array([[0]]), quantified=np.array([1]),
+    )  # fmt: skip
+    packed = np.zeros(99, np.int64)
+    packed[listing.LISTED] = 50
+    nothing: Any = None
+    of, _ = listing._waiting(tables, packed, nothing, nothing, nothing, nothing, 2 * listing.ACTIVATED)
+    assert of.tolist() == expected and packed[50] == listed

@@ -1,15 +1,17 @@
 """What plain specs say of data besides arithmetic, against kernels that compute it."""
 
+import functools
 import math
 from math import sqrt
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
 from tests.synth.compiled.programs import body, proved
 
 from warploom.core import DType, UserError, f32, i8, i32, u8, u32
-from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof
+from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, run_plain_spec
 from warploom.tools.ptx.prove import load_spec
 
 FLOATS: tuple[Argument, ...] = (ArrayArgument("out", f32, (4,)), ArrayArgument("a", f32, (4,)))
@@ -240,6 +242,67 @@ def test_a_spec_computes_in_c_types(value: str, out: DType, a: DType, right: str
     spec = load_spec(f"{file}:spec")
     assert narrow(f"\t{right};\n", spec, out, a) == "proved"
     assert narrow(f"\t{wrong};\n", spec, out, a) != "proved"
+
+
+def stored(spec) -> list[str]:
+    return [str(t) for t in run_plain_spec(spec, WORDS)["out"].terms.tolist()]
+
+
+def other_spec(out, a):
+    for i in range(4):
+        out[i] = a[i] if i < 2 else 0
+
+
+@functools.wraps(other_spec)
+def wrapping(out, a):
+    for i in range(4):
+        out[i] = 7 if i < 4 else a[i]
+
+
+def test_a_spec_is_the_function_and_not_a_text_that_it_names() -> None:
+    assert stored(wrapping) == ["7"] * 4
+    numbers = tuple(8 if c == 7 else c for c in wrapping.__code__.co_consts)
+    made = FunctionType(wrapping.__code__.replace(co_consts=numbers), globals(), "wrapping")
+    assert stored(made) == ["8"] * 4  # its file has changed since
+
+
+def test_places_and_names_of_a_choice_are_those_of_python() -> None:
+    def counted(out, a):
+        places = iter(range(4))
+        for i in range(4):
+            if i < 3:
+                out[next(places)] += a[i]
+
+    def named(out, a):
+        k = 0
+        for i in range(4):
+            out[i] = (k := i) if i > 1 else 9
+        out[k] = a[0]
+
+    def kept_once(out, a):
+        places = iter(range(8))
+        for i in range(4):
+            if a[i] > 3:
+                out[next(places)] = a[i]
+
+    assert stored(counted) == ["out[0] + a[0]", "out[1] + a[1]", "out[2] + a[2]", "out[3]"]
+    assert stored(named) == ["9", "9", "2", "a[0]"]
+    with pytest.raises(UserError, match="data"):
+        stored(kept_once)
+
+
+def test_a_spec_that_catches_its_own_refusal() -> None:
+    def caught(out, a):
+        for i in range(4):
+            try:
+                while a[i] > 0:
+                    break
+                out[i] = 1
+            except Exception:
+                out[i] = 9
+
+    with pytest.raises(UserError, match="control must not depend on data"):
+        stored(caught)
 
 
 def test_min_and_max_by_a_key_of_data() -> None:

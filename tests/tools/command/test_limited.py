@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from typing import Any
 
 import click
 import pytest
@@ -16,6 +17,7 @@ from warploom.core import limits
 from warploom.core.limits import CPU_SPENT, OUT_OF_MEMORY, LimitReachedError, Limits
 from warploom.synth import complete
 from warploom.tools.cli import cli
+from warploom.tools.command.duration import duration
 from warploom.tools.command.guard import TOO_DEEP, guarded
 from warploom.tools.command.limited import memory_size
 from warploom.tools.command.lines import GAVE_UP
@@ -143,3 +145,11 @@ def _sized():  # type: ignore[no-untyped-def]
             y[wl.global_id()] = x[wl.global_id()]
 
     return copy
+
+
+@pytest.mark.parametrize("text", ["9" * 5000 + "s", "99999h", "nan", "-1s", "٣s", "1d"])
+def test_times_that_no_clock_has(text: str) -> None:
+    nothing: Any = None
+    with pytest.raises(click.BadParameter, match="expected a time"):
+        duration(nothing, nothing, text)
+    assert duration(nothing, nothing, "1.5m") == 90.0

@@ -25,6 +25,8 @@ def _faults(document: dict[str, Any]) -> list[str]:
     lanes, size = int(document["lanes"]), int(document["words_hold"])
     if len(held) != len(wanted) or len(held) % lanes or size < 1:
         return ["as many lanes before and after are expected"]
+    if any(len(word) > size for lane in held + wanted for word in lane):
+        return [f"words that hold {size} elements are expected"]
     before = [{e for word in lane for e in word if e >= 0} for lane in held]
     after = [{e for word in lane for e in word if e >= 0} for lane in wanted]
     everything = {e for lane in before for e in lane}

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import NoReturn, cast
 
-from warploom.core import Diagnostic, Span, UnsupportedError, UserError
+from warploom.core import Diagnostic, Span, UnsupportedError, UserError, read_text
 
 HOLE = "__"
 """The name as which `??` in a template is read; it has the same width, so that places stay right."""
@@ -310,7 +310,7 @@ def _is_same(one: CodeType, other: CodeType) -> bool:
 def read_module(path: str | Path) -> Module:
     """Raises UserError if the file cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(

@@ -25,6 +25,7 @@ from warploom.terms import (
     Stored,
     SymbolicArray,
     Term,
+    TermError,
     algebra_for,
     as_terms,
     atom,
@@ -71,6 +72,9 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     except OutsideSketchError as error:
         message = "expected plain Python on arrays and numbers, got a word of the sketch language"
         raise UserError(Diagnostic("SPEC_FAILED", message, fix="Write loops, indices and arithmetic only.")) from error
+    except TermError as error:  # one that the spec caught itself
+        fix = "Let no `except` take part in what the spec computes."
+        raise UserError(Diagnostic("SPEC_FAILED", str(error), definition(spec), fix)) from error
     except UserError as error:
         if isinstance(error.__cause__, DataIndexError):
             raise UnsupportedError(replace(error.diagnostics[0], code="PTX_PROVE_UNSUPPORTED", fix=_NO_SCATTER)) from error

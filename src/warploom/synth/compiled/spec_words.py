@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Callable
 from functools import partial
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _whole(value: Any, chosen: Callable[[], Any], other: Callable[[], Any]) -> A
 
 def _with_choices(spec: FunctionType) -> FunctionType:
     try:
-        text = textwrap.dedent(inspect.getsource(spec))
+        text = textwrap.dedent(inspect.getsource(spec.__code__))  # of this function, not of one that it says it wraps
         tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError, IndentationError):
         return spec
@@ -125,6 +125,8 @@ def _with_choices(spec: FunctionType) -> FunctionType:
         or spec.__closure__
         or not any(isinstance(n, ast.If | ast.IfExp) for n in ast.walk(body))
     ):
+        return spec
+    if not _is_text_of(tree, spec.__code__):
         return spec
     body.decorator_list = []
     body.args.defaults, body.args.kw_defaults = [], [None] * len(body.args.kwonlyargs)
@@ -140,14 +142,26 @@ def _with_choices(spec: FunctionType) -> FunctionType:
     return found if isinstance(found, FunctionType) else spec
 
 
+def _is_text_of(tree: ast.Module, code: CodeType) -> bool:
+    """Whether the function was made from this text: a file may have changed since."""
+    made = compile(tree, code.co_filename, "exec")
+    found = [c for c in made.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name]
+    return any(_told(c) == _told(code) for c in found)
+
+
+def _told(code: CodeType) -> tuple[object, ...]:
+    inner = [_told(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, inner
+
+
 class _Choices(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
-        return ast.copy_location(_chosen(node.test, node.body, node.orelse), node)
+        return node if _binds(node) else ast.copy_location(_chosen(node.test, node.body, node.orelse), node)
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         self.generic_visit(node)
-        found = _assignment(node)
+        found = None if _binds(node) else _assignment(node)
         return node if found is None else ast.copy_location(found, node)
 
 
@@ -187,8 +201,8 @@ def _assignment(node: ast.If) -> ast.stmt | None:
     target, value = yes
     if no is not None and ast.dump(no[0]) != ast.dump(target):
         return None
-    if no is None and not isinstance(target, ast.Subscript):
-        return None  # the name may have no value yet
+    if no is None and not (isinstance(target, ast.Subscript) and _is_pure(target)):
+        return None  # the name may have no value yet, or looking up the place again be another one
     if no is not None:
         return ast.Assign([target], _chosen(node.test, value, no[1]))
     made = _chosen(node.test, value, _call(_KEPT, _later(_loaded(target))))
@@ -200,7 +214,7 @@ def _assigned(body: list[ast.stmt]) -> tuple[ast.expr, ast.expr] | None:
     match body:
         case [ast.Assign(targets=[ast.Name() | ast.Subscript() as target], value=value)]:
             return target, value
-        case [ast.AugAssign(target=ast.Name() | ast.Subscript() as target, op=op, value=value)]:
+        case [ast.AugAssign(target=ast.Name() | ast.Subscript() as target, op=op, value=value)] if _is_pure(target):
             return target, ast.BinOp(_loaded(target), op, value)
         case [ast.For(target=ast.Name(id=name), iter=ast.Call(args=[value]), body=[ast.Assign(targets=[target])])] if (
             name == _VALUE
@@ -208,6 +222,16 @@ def _assigned(body: list[ast.stmt]) -> tuple[ast.expr, ast.expr] | None:
             return target, value
         case _:
             return None
+
+
+def _binds(node: ast.AST) -> bool:
+    """Whether a part means something else in a function of its own, as the sides of a choice are."""
+    return any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for n in ast.walk(node))
+
+
+def _is_pure(target: ast.expr) -> bool:
+    """Whether a place may be looked up twice."""
+    return not any(isinstance(n, ast.Call) for n in ast.walk(target))
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -6,6 +6,8 @@ import re
 
 import click
 
+LONGEST_S = 1e8
+"""Three years; clocks of the system end beyond."""
 _UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -13,7 +15,7 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     """`60s`, `1.5m`, `500ms`, or plain seconds."""
     if value is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", value.strip())
-    if match is None or match[2] not in _UNITS:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", value.strip(), re.ASCII)
+    if match is None or match[2] not in _UNITS or float(match[1]) * _UNITS[match[2]] > LONGEST_S:
         raise click.BadParameter(f"expected a time such as 60s, 500ms or 2m, got {value!r}", ctx, param)
     return float(match[1]) * _UNITS[match[2]]

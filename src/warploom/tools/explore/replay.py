@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, read_text
 from warploom.schedule.backbone import Backbone, Program, Role
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
@@ -94,7 +94,7 @@ def replay_file(
 def read_decisions(file: Path) -> Recorded:
     """UserError (NOT_READ, REPLAY) where the file is none."""
     try:
-        content = file.read_text(encoding="utf-8")
+        content = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         message = f"expected a file of decisions at {file}, got: {error}"
         raise UserError(Diagnostic("NOT_READ", message, fix="name a file that `explore --json` wrote")) from error

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, require_file
+from warploom.core import Diagnostic, UserError, read_text, require_file
 from warploom.layout import (
+    NAMES,
     Access,
     Answer,
     Certificate,
@@ -114,19 +117,21 @@ def checked(
 
 def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
     """What the small checker says of a certificate, or of a report line that holds one."""
-    require_file(path)
+    require_file(path, "a certificate")
     try:
-        text = path.read_text(encoding="utf-8").strip()
-        given: object = json.loads(text.splitlines()[0] if text.startswith('{"v"') else text)
-    except (ValueError, IndexError, RecursionError) as error:
+        given: object = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate in JSON in {path}, got: {error}")) from error
+    line: Line = {}
     if isinstance(given, dict) and "certificate" in given:
-        given = cast(Line, given)["certificate"]
+        line = cast(Line, given)
+        given = line["certificate"]
     if not isinstance(given, dict) or not {"accesses", "held"} & {*cast(Certificate, given)}:
         raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate or a line that has one in {path}, got none"))
     document = cast(Certificate, given)
     is_exchange = "held" in document
     wrong = faults_of_exchange(document) if is_exchange else faults(document)
+    wrong = wrong or _contradictions(line, _claims_of_exchange(document) if is_exchange else _claims(document))
     if wrong:
         line = plain_line(str(path), "refused", stopwatch.read(), verdict="refuted", reason="; ".join(wrong))
         return Outcome(line, IMPOSSIBLE)
@@ -139,14 +144,49 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
     return Outcome(plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **claims), SOLVED)
 
 
+def _claims(document: Certificate) -> Line:
+    """What a report line says where its certificate is this one."""
+    found: Line = {name: {a["name"]: a[name] for a in document["accesses"]} for name in ("wavefronts", "least")}
+    return found | {
+        "map": document["map"],
+        "extra_words": document["extra_words"],
+        "optimal": document["optimal"] or None,
+        "no_linear": bool(document.get("no_linear")),
+        "tile": [document["tile"]["rows"], document["tile"]["columns"]],
+    }
+
+
+def _claims_of_exchange(document: Certificate) -> Line:
+    least = document["least_shuffles"]
+    return {"least_shuffles": least} | ({"shuffles_reached": least} if document.get("reached") else {})
+
+
+def _contradictions(line: Line, claims: Line) -> list[str]:
+    """What a line says otherwise than its certificate."""
+    asked = re.search(r"(\d{1,9})x(\d{1,9}):\w+$", str(line.get("case")))
+    said = line | ({"tile": [int(n) for n in asked.groups()]} if asked else {})
+    return [
+        f"the line says {name} {said[name]}, its certificate {claims[name]}"
+        for name in claims
+        if name in said and said[name] != claims[name]
+    ]
+
+
 def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:
     """Each access once; UserError."""
-    return tuple(_access(name, given) for name in dict.fromkeys(n.strip() if isinstance(n, str) else n for n in names))
+    found: dict[str, Access] = {}
+    for taken in dict.fromkeys(n.strip() if isinstance(n, str) else n for n in names):
+        made = _access(taken, given)
+        while made.name in found:  # functions of one name
+            made = replace(made, name=f"{made.name}'")
+        found[made.name] = made
+    return tuple(found.values())
 
 
 def _access(taken: Taken, given: Tile) -> Access:
     if not isinstance(taken, str):
-        return access_of_function(_name(taken), taken, given)
+        name = _name(taken)
+        return access_of_function(f"function {name}" if name in NAMES else name, taken, given)
     return access_of_function(taken, function_of(taken), given) if is_function(taken) else access(taken, given)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, read_bytes
 from warploom.ptx import WARNINGS, Program, Routine, flow_graph, lower, pressure, verify
 from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
@@ -105,7 +105,7 @@ def read_ptx(path: str) -> str:
         fix = "Compile it first: nvcc -ptx, or warploom.gpu.compile_to_ptx (docs/ptx.md)."
         raise UserError(Diagnostic("NOT_PTX", message, fix=fix))
     try:
-        return Path(path).read_bytes().decode("utf-8", "surrogateescape")
+        return read_bytes(path).decode("utf-8", "surrogateescape")
     except OSError as error:
         message = f"expected a readable file at {path}, got: {error.strerror}"
         raise UserError(Diagnostic("NOT_READ", message, fix="Check the path and its permissions.")) from error

@@ -10,7 +10,7 @@ from typing import cast
 
 import click
 
-from warploom.core import Diagnostic, Status, UserError
+from warploom.core import Diagnostic, Status, UserError, read_text
 from warploom.scan.layouts import Conflicts, best_layout, trace
 from warploom.scan.networks import (
     LARGEST,
@@ -115,7 +115,7 @@ def network_command(
 def read_picture(path: Path) -> Network:
     """The network drawn in a file; UserError for one that is not there, not text, or no picture."""
     try:
-        return parse_network(path.read_text(encoding="utf-8"), str(path))
+        return parse_network(read_text(path), str(path))
     except FileNotFoundError:
         fix = "Check the path, or use --name."
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a picture, found none at {path}", fix=fix)) from None

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, Status, UserError, require_file
+from warploom.core import Diagnostic, Status, UserError, read_text, require_file
 from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
@@ -101,7 +101,7 @@ def read_source(asked: str) -> Source:
         return Source(asked, find_program(asked), asked)
     require_file(path, "a dataflow file")
     try:
-        return Source(asked, path.read_text(encoding="utf-8"), asked)
+        return Source(asked, read_text(path), asked)
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
         fix = "Save the program as UTF-8 text."

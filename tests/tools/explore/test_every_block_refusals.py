@@ -1,0 +1,57 @@
+"""Runs of blocks of which nothing is said: each reason refuses alone."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from warploom.schedule.backbone import Repetition
+from warploom.synth.compiled import CompiledProof, NotAlikeError
+from warploom.tools.explore import every_block
+from warploom.tools.explore.every_block import RECONVERGED, _Blocks
+
+
+@pytest.mark.parametrize(
+    ("looked", "told"),
+    [
+        ({}, ""),
+        ({"ordered": {"x"}}, "look at the order of x in memory"),
+        ({"notes": [RECONVERGED]}, "look at the active threads"),
+    ],
+)
+def test_what_a_block_looks_at(monkeypatch: pytest.MonkeyPatch, looked: dict[str, Any], told: str) -> None:
+    run = SimpleNamespace(**{"loaded": {"x"}, "stored": {"y"}, "ordered": set(), "notes": [], "thread_steps": 1, **looked})
+    monkeypatch.setattr(every_block, "run_boxes", lambda *_, **__: [(None, run)])
+    first = CompiledProof("unchecked", "", "the first block")
+    kernel = SimpleNamespace(name="k", grid=(2, 1, 1), block=(32, 1, 1), dynamic_shared_bytes=0)
+    blocks: Any = SimpleNamespace(kernel=kernel, arguments=(), outputs=["y"], _first_block=lambda *_: first)
+    nothing: Any = None
+    if told:
+        with pytest.raises(NotAlikeError, match=told):
+            _Blocks.prove(blocks, nothing, 1, None, is_of_threads=False)
+    else:
+        assert _Blocks.prove(blocks, nothing, 1, None, is_of_threads=False) is first
+
+
+@pytest.mark.parametrize(
+    ("rounds", "told"),
+    [
+        ([{("x", 0, 4), ("x", 1, 4)}, {("x", 0, 4)}], ""),
+        ([{("x", 0, 4), ("x", 1, 8)}], "all places of x to move alike with the rounds, got 4 and 8"),
+    ],
+)
+def test_rounds_that_move_alike(monkeypatch: pytest.MonkeyPatch, rounds: list[set[tuple[str, int, int]]], told: str) -> None:
+    def repetition(stage: object, places: dict[str, tuple[int, list[int]]], steps: int) -> Repetition:
+        return Repetition(0, (places["x"][1][0],), places["x"][0], steps)
+
+    monkeypatch.setattr(every_block, "_moving_elements", lambda repeat: repeat.elements)
+    monkeypatch.setattr(every_block, "repetition", repetition)
+    blocks: Any = SimpleNamespace(stage=None)
+    run: Any = SimpleNamespace(repeats=[SimpleNamespace(elements=elements, steps=3) for elements in rounds])
+    if told:
+        with pytest.raises(NotAlikeError, match=told):
+            _Blocks._repeated(blocks, run)
+    else:
+        assert _Blocks._repeated(blocks, run) == Repetition(0, (0,), 4, 3)

@@ -21,8 +21,9 @@ def trace_text(
     assume_nsw: bool = False,
 ) -> str:
     """Addresses in the order of execution, hexadecimal, with loads of parameters as `load(param2)` and iteration numbers as
-    `iteration(block)`; conditions and recurrences stand where a block begins. `kernel`: only that one; UserError (NO_KERNEL) if there is none.
-    `extensions`: show sign and zero extensions."""
+    `iteration(block)`; conditions and recurrences stand where a block begins.
+
+    `kernel`: only that one; UserError (NO_KERNEL) if there is none. `extensions`: show sign and zero extensions."""
     blocks: list[str] = []
     program = lower(module)
     for routine in program.routines.values() if kernel is None else [program.kernel(kernel)]:

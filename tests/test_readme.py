@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -84,6 +85,19 @@ def test_the_program_in_python_runs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("solved proved (lane + k) % 32\nsolved proved integers\n", "")
     assert "__shfl_sync" in (tmp_path / "conv1d.cu").read_text() and "def operator" in (tmp_path / "largest_fall.py").read_text()
+
+
+def test_the_table_names_every_command() -> None:
+    table = README.partition("## Commands")[2].partition("Exit codes")[0]
+    rows = [set(re.findall(r"[a-z][a-z-]+", row.split(" | ")[0])) for row in table.splitlines() if row.startswith("| `warploom")]
+    for name in cli.list_commands(click.Context(cli)):
+        found = cli.get_command(click.Context(cli), name)
+        assert found is not None
+        if found.hidden:
+            continue
+        inner = found.list_commands(click.Context(found)) if isinstance(found, click.Group) else [name]
+        named = set[str]().union(*(row for row in rows if name in row))
+        assert set(inner) <= named, (name, set(inner) - named)
 
 
 def test_links() -> None:

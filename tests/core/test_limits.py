@@ -6,10 +6,12 @@ import os
 import resource
 import sys
 import time
+from typing import Any
 
 import pytest
 
 from warploom.core import limits
+from warploom.core.interned import WeaklyInterned
 from warploom.core.limits import GRACE, LAST_GRACE, LimitReachedError, Limits
 
 
@@ -105,3 +107,24 @@ def test_an_argument_on_its_way_into_a_library_is_not_interrupted(name: str) -> 
         assert getattr(_Argument(limits), name)(None) == 0
         with pytest.raises(LimitReachedError):
             limits._signalled(0, sys._getframe())
+
+
+def test_a_table_that_forgets_a_node_is_not_interrupted() -> None:
+    times = iter((0.0, 9.0, 9.0))
+
+    class Node:
+        pass
+
+    class Table(WeaklyInterned[int, Node]):
+        def get(self, key: int, default: Any = None) -> Any:  # where the signal arrives
+            given._signalled(0, sys._getframe(1))
+            return super().get(key, default)
+
+    table = Table()
+    with Limits(1.0, clock=lambda: next(times)) as given, given.watched():
+        node = Node()
+        table.keep(1, node)
+        del node
+        assert not table
+        with pytest.raises(LimitReachedError):
+            given._signalled(0, sys._getframe())

@@ -10,6 +10,7 @@ from tests.sketch.helpers import problem, problems, read
 import warploom as wl
 from warploom import f32, i32, int2
 from warploom.core import UserError
+from warploom.sketch import load
 
 n = wl.size("n")
 unmarked = wl.size("n")
@@ -52,6 +53,28 @@ def test_did_you_mean():
     found = problem(kernel)
     expect(found, "UNKNOWN_NAME", "unknown name 'totl'; did you mean 'total'\\?", "totl")
     assert found.fix == "Write total."
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("wl.syncthreads()", "Write wl.sync()."),
+        ("__syncthreads()", "Write wl.sync()."),
+        ("y[threadIdx.x] = 0", 'Write wl.thread_id("x").'),
+        ("y[0] = wl.shfl_xor_sync(wl.literal(f32, 0), 1)", "Write wl.shfl_xor."),
+        ("y[wl.laneid()] = 0", "Write lane_id."),
+        ("y[wl.qqqq()] = 0", "Check the spelling."),
+    ],
+)
+def test_words_of_cuda_and_words_spelled_alike(line: str, fix: str, tmp_path):
+    file = tmp_path / "k.py"
+    file.write_text(
+        "import warploom as wl\nfrom warploom import f32\ndef spec(y): y[0] = 0\n"
+        f"@wl.sketch(spec=spec, block=32)\ndef k(y: wl.Global[f32, 32]):\n    {line}\n"
+    )
+    with pytest.raises(UserError) as caught:
+        load(file)
+    assert [(d.code, d.fix) for d in caught.value.diagnostics] == [("UNKNOWN_NAME", fix)]
 
 
 def case_while(y):

@@ -249,3 +249,14 @@ def test_exchanges_that_are_refused(arguments: tuple[object, ...], said: str) ->
     code, line = call("exchange", *arguments)
     assert (code, line["status"]) == (2, "error")
     assert said in line["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (("--from", "mma:m16n8k16:D:f32", "--to", "mma:m16n8k16:A:f16"), "fix: Convert the values in their registers"),
+        (("--from", "aos:3", "--to", "soa:3", "--regs", "3"), "fix: Write soa:32."),
+    ],
+)
+def test_how_to_mend_an_exchange(arguments: tuple[str, ...], fix: str) -> None:
+    assert fix in CliRunner().invoke(cli, ["exchange", *arguments]).stderr

@@ -23,9 +23,9 @@ GRACE = 0.1
 LAST_GRACE = 0.03
 """Share of the budget between any two later ends: every stage of a work may keep its best and go on."""
 LEAST_GRACE_S = 0.1, 0.03
-CONVERSIONS = frozenset({"from_param", "_promote_fields"})
-"""Functions that ctypes and NumPy call out of C, and turn what is raised there into an error of their own: the next look at the
-clock ends the work."""
+CALLED_BACK = frozenset({"from_param", "_promote_fields", "_forget"})
+"""Functions that are called out of C where what is raised is lost: ctypes and NumPy make an error of their own of it, a weak
+reference's callback only prints it. The next look at the clock ends the work."""
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
 CPU_SPENT = "budget: CPU seconds"
 
@@ -121,7 +121,7 @@ class Limits:
             raise LimitReachedError(CPU_SPENT)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        if frame is None or frame.f_code.co_name not in CONVERSIONS:
+        if frame is None or frame.f_code.co_name not in CALLED_BACK:
             self.tick()
 
     @contextmanager

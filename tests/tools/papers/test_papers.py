@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
+from warploom.core import UserError
 from warploom.tools.bench import run as bench_run
 from warploom.tools.bench.case import Case
 from warploom.tools.cli import cli
@@ -215,3 +216,10 @@ def test_listings_are_files_of_the_repository(monkeypatch: pytest.MonkeyPatch, t
     for paper in PAPERS:
         for found in sources.listings(paper):
             assert found.run is None and "examples/papers of the repository" in found.reason
+
+
+def test_a_missing_item_lists_all_items_of_the_paper() -> None:
+    with pytest.raises(UserError) as caught:
+        select("swizzle-inventor", "table-9", None, is_quick=False)
+    fix = caught.value.diagnostics[0].fix
+    assert all(item.name in fix for item in items() if item.paper == "swizzle-inventor")

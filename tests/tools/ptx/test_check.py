@@ -76,6 +76,14 @@ def test_check_of_bad_files(tmp_path: Path) -> None:
     assert "^^^^" in err
 
 
+def test_cuda_is_compiled_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text("__global__ void k() {}\n", encoding="utf-8")
+    code, _, err = checked(str(path))
+    assert code == 2
+    assert "error[NOT_PTX]: expected PTX, found CUDA C++" in err and "docs/ptx.md" in err
+
+
 def test_few_messages_of_many(tmp_path: Path) -> None:
     path = tmp_path / "a.ptx"
     path.write_text(".version 9.0\n.target sm_90\n.entry k() { " + "bra L;\n" * 50 + "}", encoding="utf-8")

@@ -1,7 +1,9 @@
 """The trace as text."""
 
+import pytest
 from tests.ptx import corpus
 
+from warploom.core import UserError
 from warploom.ptx.syntax import parse
 from warploom.tools.ptx.trace import trace_text
 
@@ -52,3 +54,12 @@ def test_jacobi_reads_nine_words_and_writes_one() -> None:
     assert words[0] == "kernel jacobi_kernel"
     assert (words.count("LD"), words.count("ST")) == (9, 1)
     assert all("%tid.x" in line and "load(param" in line for line in lines[2:])
+
+
+def test_one_kernel_of_several() -> None:
+    second = SMALL[SMALL.index(".visible") :].replace("add_param", "sub_param").replace(" add(", " sub(")
+    module = parse(SMALL + second)
+    assert [line for line in trace_text(module).splitlines() if line.startswith("kernel")] == ["kernel add", "kernel sub"]
+    assert [line for line in trace_text(module, kernel="sub").splitlines() if line.startswith("kernel")] == ["kernel sub"]
+    with pytest.raises(UserError, match="expected one of add, sub, got 'mul'"):
+        trace_text(module, kernel="mul")

@@ -54,7 +54,7 @@ def distributed_of_text(text: str, lanes: int, registers: int, bits: int) -> Dis
             f"expected {name} without a stride", repr(text), fix=f"Write {'soa' if name == 'striped' else 'aos'}:{given}."
         )
     if step < least:
-        raise wrong(f"expected a stride of at least {least}, so that elements differ", repr(text))
+        raise wrong(f"expected a stride of at least {least}, so that elements differ", repr(text), fix=f"Write {name}:{least}.")
     return from_items(text, elements[None], bits)
 
 

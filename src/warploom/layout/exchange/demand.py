@@ -16,6 +16,8 @@ import numpy as np
 from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints, wrong
 
+_BITS = "bits of an element"
+
 Side: TypeAlias = Literal["takes", "gives"]
 
 
@@ -42,12 +44,14 @@ class Least:
 def same_elements(src: Distributed, dst: Distributed) -> None:
     """UserError (REGISTERS) unless the destination can be had from the source."""
     for one, two, what in (
-        (src.bits, dst.bits, "bits of an element"),
+        (src.bits, dst.bits, _BITS),
         (src.lanes, dst.lanes, "lanes"),
         (src.warps, dst.warps, "warps"),
     ):
         if one != two:
-            raise wrong(f"expected as many {what} in {dst.name} as in {src.name}", f"{two} and {one}")
+            fix = "Convert the values in their registers; mma:SHAPE:C:TYPE is an accumulator in the type of the next operand."
+            fix = fix if what == _BITS else ""
+            raise wrong(f"expected as many {what} in {dst.name} as in {src.name}", f"{two} and {one}", fix)
     if len(src.shape) == len(dst.shape) > 1 and src.shape != dst.shape:
         one, two = (" x ".join(map(str, given.shape)) for given in (src, dst))
         raise wrong(f"expected the {one} matrix of {src.name} in {dst.name}", two)

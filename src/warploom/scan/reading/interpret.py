@@ -256,11 +256,10 @@ class Interpreter:
         found = constant_of(value)
         if found is None:
             name = ast.unparse(node) if not isinstance(node, ast.Constant) else "a constant"
-            self.module.unsupported(
-                node,
-                f"expected a number, a truth value or text, got {name}: {described(value)}",
-                'Start from a number, float("inf") or float("-inf").' if value is None else "Use numbers of up to 1,200 digits.",
-            )
+            got = "None" if value is None else f"{name}: {described(value)}"
+            none = 'Start from a number that stands for nothing found, such as -1, float("inf") or float("-inf").'
+            fix = none if value is None else "Use numbers of up to 1,200 digits."
+            self.module.unsupported(node, f"expected a number, a truth value or text, got {got}", fix)
         return found
 
     def _folded(self, node: ast.BinOp, found: Value) -> Value:

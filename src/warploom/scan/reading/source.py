@@ -99,6 +99,8 @@ class Module:
     text: str
     tree: ast.Module
     _scope: dict[str, object] = field(default_factory=dict[str, object])
+    written: str = ""
+    """The text as the user wrote it, where that is another one: templates have `??`."""
 
     def span(self, node: ast.AST) -> Span:
         """Place of `node`."""
@@ -106,7 +108,7 @@ class Module:
         start: int = getattr(node, "col_offset", 0)
         end_line: int = getattr(node, "end_lineno", None) or line
         end: int = getattr(node, "end_col_offset", None) or start
-        lines = self.text.splitlines()
+        lines = (self.written or self.text).splitlines()
         source = lines[line - 1] if 0 < line <= len(lines) else ""
         return Span(self.file, line, start + 1, end_line, end + 1, source)
 
@@ -150,6 +152,9 @@ class Module:
         if value is MISSING:
             message = f"expected a function called {name!r}, the file defines: {known}"
             fix = "Use the name of a function at the top level of the file."
+        elif isinstance(value, FunctionType) and value.__code__.co_flags & inspect.CO_GENERATOR:
+            message = f"expected {name!r} to return its result, it yields values"
+            fix = "Append them to a list instead (out = []; ...; out.append(value)), and return the list."
         else:
             bound = described(value) if found is None else f"{found.name}, which its decorator put in its place"
             message = f"expected {name!r} to be a function of this file, it is bound to {bound}"
@@ -232,12 +237,13 @@ def parse_module(text: str, file: str = "<text>") -> Module:
             compile(tree, file, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, column = error.lineno or 1, error.offset or 1
-        where = Span(file, line, column, line, column + 1, (error.text or "").rstrip("\n"))
+        lines = text.splitlines()
+        where = Span(file, line, column, line, column + 1, lines[line - 1] if 0 < line <= len(lines) else "")
         raise UserError(Diagnostic("SYNTAX", f"invalid Python: {error.msg}", where, "Correct the syntax.")) from error
     except (ValueError, RecursionError, MemoryError) as error:
         where = Span(file, 1, 1, 1, 1)
         raise UserError(Diagnostic("SYNTAX", f"invalid Python: {error}", where, "Correct the text.")) from error
-    return Module(file, readable, tree)
+    return Module(file, readable, tree, written=text)
 
 
 def module_of(function: object) -> Module:

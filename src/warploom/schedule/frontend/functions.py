@@ -81,7 +81,8 @@ class TensorFunction:
         wanted, given = ", ".join(self.sizes) or "none", ", ".join(sizes) or "none"
         if set(sizes) != set(self.sizes):
             message = f"expected the sizes {wanted} of {self.name!r}, got {given}"
-            raise UserError(Diagnostic("SIZES", message, fix="Give every size once, and no other."))
+            example = f": --size {','.join(f'{name}=256' for name in self.sizes)}" if self.sizes else ""
+            raise UserError(Diagnostic("SIZES", message, fix=f"Give every size once, and no other{example}."))
         for name, value in sizes.items():
             if not isinstance(value, Integral) or value < 1:
                 message = f"expected an integer of 1 or more for {name}, got {value!r}"

@@ -100,5 +100,6 @@ def target(name: str) -> Target:
     key = "sm_90" if name == "cuda" else name
     if key not in TARGETS:
         known = ", ".join(TARGETS)
-        raise UserError(Diagnostic("UNKNOWN_TARGET", f"expected one of {known}, got {name}", fix="choose the nearest older one"))
+        fix = "For a GPU that is not listed choose the nearest older one; cuda is sm_90."
+        raise UserError(Diagnostic("UNKNOWN_TARGET", f"expected one of {known}, got {name}", fix=fix))
     return TARGETS[key]

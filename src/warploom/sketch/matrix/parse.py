@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core.tokens import Cursor, Token, tokens, wrong
 from warploom.sketch.matrix.tree import (
     Accumulate,
     Asserted,
@@ -55,81 +54,14 @@ _TOKEN = re.compile(
 _BINARY = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    span: Span
-
-
-def wrong(span: Span, message: str, fix: str = "", code: str = "SYNTAX") -> NoReturn:
-    raise UserError(Diagnostic(code, message, span, fix))
-
-
-def _tokens(text: str, file: str) -> list[_Token]:
-    lines = text.split("\n")
-    found: list[_Token] = []
-    at, line, begin = 0, 1, 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        column = at - begin + 1
-        if match is None:
-            where = Span(file, line, column, line, column + 1, lines[line - 1])
-            wrong(where, f"expected a name, a number or a sign, got {text[at]!r}", "Remove it.")
-        kind = str(match.lastgroup)
-        if kind == "blank":
-            newlines = match[0].count("\n")
-            if newlines:
-                line += newlines
-                begin = at + match[0].rindex("\n") + 1
-        else:
-            found.append(_Token(kind, match[0], Span(file, line, column, line, column + len(match[0]), lines[line - 1])))
-        at = match.end()
-    last = lines[-1]
-    found.append(_Token("end", "", Span(file, len(lines), len(last) + 1, len(lines), len(last) + 1, last)))
-    return found
-
-
 def parse(text: str, file: str = "<text>") -> Program:
     """Raises UserError at the first place where it is no matrix program."""
-    return _Parser(_tokens(text, file)).program()
+    return _Parser(tokens(text, file, _TOKEN, "a name, a number or a sign", {})).program()
 
 
-class _Parser:
-    def __init__(self, found: list[_Token]) -> None:
-        self._tokens = found
-        self._at = 0
-
-    def _peek(self, ahead: int = 0) -> _Token:
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
-
-    def _take(self) -> _Token:
-        token = self._peek()
-        self._at += token.kind != "end"
-        return token
-
-    def _is(self, text: str, ahead: int = 0) -> bool:
-        token = self._peek(ahead)
-        return token.text == text and token.kind in ("sign", "name")
-
-    def _taken(self, text: str) -> bool:
-        found = self._is(text)
-        self._at += found
-        return found
-
-    def _expect(self, text: str, fix: str = "") -> _Token:
-        if not self._is(text):
-            token = self._peek()
-            wrong(token.span, f"expected {text!r}, got {token.text!r}" if token.text else f"expected {text!r}, got the end", fix)
-        return self._take()
-
+class _Parser(Cursor):
     def _name(self, what: str = "a name") -> Name:
-        token = self._peek()
-        if token.kind != "name":
-            wrong(
-                token.span, f"expected {what}, got {token.text!r}" if token.text else f"expected {what}, got the end of the text"
-            )
-        self._take()
+        token = self._word(what)
         return Name(token.text, token.span)
 
     def _list(self, part: Callable[[], _T], end: str) -> tuple[_T, ...]:
@@ -145,13 +77,13 @@ class _Parser:
         declared: list[Declared] = []
         functions: list[Function] = []
         asserted: Asserted | None = None
-        while self._peek().kind != "end":
-            start = self._peek()
+        while self._next.kind != "end":
+            start = self._next
             if self._taken("assert"):
                 self._expect("(")
                 left = self._expression()
                 if not isinstance(left, Binary) or left.sign != "==":
-                    wrong(start.span, "expected assert(spec(...) == sketch(...))", "Compare what both return.")
+                    raise wrong(start.span, "expected assert(spec(...) == sketch(...))", "Compare what both return.")
                 self._expect(")")
                 self._taken(";")
                 asserted = Asserted(left.left, left.right, start.span)
@@ -166,19 +98,19 @@ class _Parser:
             else:
                 declared += self._declarations(kind)
         if asserted is None:
-            end = self._peek().span
-            wrong(end, "expected assert(spec(...) == sketch(...)), got none", "Say which functions must return the same.")
+            end = self._next.span
+            raise wrong(end, "expected assert(spec(...) == sketch(...)), got none", "Say which functions must return the same.")
         return Program(tuple(declared), tuple(functions), asserted)
 
     def _is_type(self) -> bool:
-        return self._peek().text in (*TYPES, *_QUALIFIERS) and self._peek().kind == "name"
+        return self._next.text in (*TYPES, *_QUALIFIERS) and self._next.kind == "name"
 
     def _type(self) -> str:
-        while self._peek().text in _QUALIFIERS:
+        while self._next.text in _QUALIFIERS:
             self._take()
-        token = self._peek()
+        token = self._next
         if token.text not in TYPES:
-            wrong(token.span, f"expected a type ({', '.join(TYPES)}), got {token.text!r}", "Declare it: float x[4];")
+            raise wrong(token.span, f"expected a type ({', '.join(TYPES)}), got {token.text!r}", "Declare it: float x[4];")
         return TYPES[self._take().text]
 
     def _extents(self) -> tuple[Expr | None, ...]:
@@ -221,14 +153,14 @@ class _Parser:
             return tuple(self._statement())
         found: list[Statement] = []
         while not self._is("}"):
-            if self._peek().kind == "end":
-                wrong(self._peek().span, "expected '}', got the end of the text", "Close the block.")
+            if self._next.kind == "end":
+                raise wrong(self._next.span, "expected '}', got the end of the text", "Close the block.")
             found += self._statement()
         self._take()
         return tuple(found)
 
     def _statement(self) -> list[Statement]:
-        start = self._peek()
+        start = self._next
         if self._is("parallel") or self._is("for"):
             return [self._loop()]
         if self._taken("if"):
@@ -246,9 +178,9 @@ class _Parser:
         target = self._postfix()
         if isinstance(target, Call) and target.name.text == "accumulate":
             return [self._accumulate(target)]
-        sign = self._peek().text
+        sign = self._next.text
         if sign not in ("=", "+=", "-=", "*="):
-            wrong(start.span, f"expected an assignment, a loop, if or return, got {start.text!r}", "Assign it: x[i] = ...;")
+            raise wrong(start.span, f"expected an assignment, a loop, if or return, got {start.text!r}", "Assign it: x[i] = ...;")
         self._take()
         value = self._expression()
         self._end()
@@ -261,10 +193,10 @@ class _Parser:
                 listed = operands.parts if isinstance(operands, Items) else (operands,)
                 return Accumulate(target, listed, rest[0] if rest else None, call.span)
             case _:
-                return wrong(call.span, "expected accumulate(o, [values], condition)", "Pass what is added to, and the values.")
+                raise wrong(call.span, "expected accumulate(o, [values], condition)", "Pass what is added to, and the values.")
 
     def _loop(self) -> For:
-        start = self._peek()
+        start = self._next
         is_parallel = self._taken("parallel")
         self._expect("for")
         if not self._is("("):
@@ -276,9 +208,9 @@ class _Parser:
         first = self._expression()
         self._expect(";")
         tested = self._name("the index of the loop")
-        sign = self._peek()
+        sign = self._next
         if tested.text != index.text or sign.text not in ("<", "<="):
-            wrong(tested.span, f"expected {index.text} < or <= a bound", "Count upwards.")
+            raise wrong(tested.span, f"expected {index.text} < or <= a bound", "Count upwards.")
         self._take()
         stop = self._expression()
         if sign.text == "<=":
@@ -288,14 +220,14 @@ class _Parser:
         stepped = self._taken("++")
         named = self._name("the index of the loop")
         if named.text != index.text:
-            wrong(named.span, f"expected {index.text}, got {named.text}", f"Write: {index.text}++")
+            raise wrong(named.span, f"expected {index.text}, got {named.text}", f"Write: {index.text}++")
         if not stepped and not self._taken("++"):
             self._expect("+=", f"Write: {index.text}++")
             step = self._expression()
         self._expect(")")
         return For(index, first, stop, step, self._block(), is_parallel, start.span)
 
-    def _loop_over_rows_and_lanes(self, start: _Token) -> For:
+    def _loop_over_rows_and_lanes(self, start: Token) -> For:
         """`for i, j in [0..m), [0..n)`: the last index is the lane."""
         names = [self._name("the index of a loop")]
         while self._taken(","):
@@ -311,7 +243,7 @@ class _Parser:
             if not self._taken(","):
                 break
         if len(ranges) != len(names):
-            wrong(start.span, f"expected a range for each of {len(names)} indices, got {len(ranges)}", "Write: [0..n)")
+            raise wrong(start.span, f"expected a range for each of {len(names)} indices, got {len(ranges)}", "Write: [0..n)")
         self._taken(":")
         body = self._block()
         one: Expr = Number("1", start.span)
@@ -332,13 +264,13 @@ class _Parser:
         if level == len(_BINARY):
             return self._unary()
         left = self._binary(level + 1)
-        while self._peek().text in _BINARY[level] and self._peek().kind == "sign":
+        while self._next.text in _BINARY[level] and self._next.kind == "sign":
             sign = self._take()
             left = Binary(sign.text, left, self._binary(level + 1), sign.span)
         return left
 
     def _unary(self) -> Expr:
-        token = self._peek()
+        token = self._next
         if token.text in ("-", "!"):
             self._take()
             return Unary(token.text, self._unary(), token.span)
@@ -372,11 +304,11 @@ class _Parser:
         if token.text in ("[", "{"):
             return Items(self._list(self._expression, "]" if token.text == "[" else "}"), token.span)
         got = repr(token.text) if token.text else "the end of the text"
-        wrong(token.span, f"expected an expression, got {got}", "")
+        raise wrong(token.span, f"expected an expression, got {got}", "")
 
     def _operand(self) -> Expr:
         """An argument of a call: an expression, or an operator."""
-        token = self._peek()
+        token = self._next
         if token.text in ("+", "*") and self._peek(1).text in (",", ")"):
             self._take()
             return Name(token.text, token.span)

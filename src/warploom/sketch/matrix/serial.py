@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 
-from warploom.sketch.matrix.parse import wrong
+from warploom.core.tokens import wrong
 from warploom.sketch.matrix.tree import (
     Accumulate,
     Assign,
@@ -49,20 +49,24 @@ def number(value: Expr, known: Mapping[str, int]) -> int:
         case Binary(sign="/", left=left, right=right) if number(right, known) > 0:
             return number(left, known) // number(right, known)
         case _:
-            return wrong(value.span, "expected a whole number that is known here", "Declare it: int n = 4;")
+            raise wrong(value.span, "expected a whole number that is known here", "Declare it: int n = 4;")
 
 
 def shape_of(one: Declared, known: Mapping[str, int]) -> tuple[int, ...]:
     found: list[int] = []
     for extent in one.extents:
         if extent is None:
-            wrong(one.name.span, f"expected extents of {one.name.text}, got empty brackets", "Write the sizes of all matrices.")
+            raise wrong(
+                one.name.span, f"expected extents of {one.name.text}, got empty brackets", "Write the sizes of all matrices."
+            )
         found.append(number(extent, known))
     total = 1
     for extent in found:
         total *= extent
     if not all(e > 0 for e in found) or total > MAX_ELEMENTS:
-        wrong(one.name.span, f"expected 1 to {MAX_ELEMENTS} elements of {one.name.text}, got {total}", "Correct its extents.")
+        raise wrong(
+            one.name.span, f"expected 1 to {MAX_ELEMENTS} elements of {one.name.text}, got {total}", "Correct its extents."
+        )
     return tuple(found)
 
 
@@ -156,15 +160,15 @@ class Printer:
             case Call(name=name, arguments=arguments) if name.text in ("min", "max"):
                 return f"{name.text}({', '.join(map(self.text, arguments))})"
             case Call(name=name):
-                return wrong(name.span, f"expected min, max or a matrix, got a call of {name.text}", "Write it out.")
+                raise wrong(name.span, f"expected min, max or a matrix, got a call of {name.text}", "Write it out.")
             case Items():
-                return wrong(value.span, "expected one value, got several", "Use a matrix.")
+                raise wrong(value.span, "expected one value, got several", "Use a matrix.")
 
     def element(self, value: Element) -> str:
         return f"{safe(value.matrix)}[{', '.join(map(self.text, value.indices))}]"
 
     def hole(self, value: Hole, extent: int | None, *, is_shared: bool = False) -> str:
-        return wrong(value.span, f"expected no hole in a specification, got ?{value.name}", "Write what it computes.")
+        raise wrong(value.span, f"expected no hole in a specification, got ?{value.name}", "Write what it computes.")
 
 
 class Serial(Printer):
@@ -187,7 +191,7 @@ class Serial(Printer):
                     if extents:
                         is_zero = isinstance(value, Items) and all(isinstance(p, Number) and p.text == "0" for p in value.parts)
                         if value is not None and not is_zero:
-                            wrong(name.span, f"expected {{0}} or nothing as content of {name.text}", "Write it in a loop.")
+                            raise wrong(name.span, f"expected {{0}} or nothing as content of {name.text}", "Write it in a loop.")
                         content = f"_zeros({shape})" if is_zero else f"_empty({shape})"
                     else:
                         content = "None" if value is None else self.text(value)
@@ -203,5 +207,5 @@ class Serial(Printer):
                 case Return(value=value):
                     found.append(f"{indent}return {self.text(value)}")
                 case Accumulate(span=span):
-                    wrong(span, "expected plain sums in a specification, got accumulate", "Write: out[i] += a * b;")
+                    raise wrong(span, "expected plain sums in a specification, got accumulate", "Write: out[i] += a * b;")
         return found or [f"{indent}pass"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warploom.core import Span
-from warploom.sketch.matrix.parse import wrong
+from warploom.core.tokens import wrong
 from warploom.sketch.matrix.serial import Printer, Serial, number, parts_of, safe, shape_of, statements, values_of
 from warploom.sketch.matrix.tree import (
     Accumulate,
@@ -88,7 +88,7 @@ class _Module:
         lines += [f"_wanted = {spec.name.text}({', '.join(map(self._argument, spec_arguments))})", "", ""]
         if len(sketch_arguments) != len(sketch.parameters):
             message = f"expected {len(sketch.parameters)} arguments of {sketch.name.text}, got {len(sketch_arguments)}"
-            wrong(self._program.asserted.span, message, "Pass one for each parameter.")
+            raise wrong(self._program.asserted.span, message, "Pass one for each parameter.")
         passed = {p.name.text: self._argument(a) for p, a in zip(sketch.parameters, sketch_arguments, strict=True) if p.extents}
         return "\n".join([*lines, *_Lanes(sketch, self._numbers, passed).lines(), ""])
 
@@ -107,13 +107,13 @@ class _Module:
                 return f'wl.symbols("{name}", {shape!r})'
             case _:
                 fix = f"Write: {name}[...] = symbolic_matrix([...]), reshape(x, [...]) or [x0, x1]."
-                return wrong(one.name.span, f"expected symbols for {name}, got something else", fix)
+                raise wrong(one.name.span, f"expected symbols for {name}, got something else", fix)
 
     def _argument(self, value: Expr) -> str:
         match value:
             case Name(text=text):
                 if text not in {d.name.text for d in self._program.declared}:
-                    wrong(value.span, f"expected a matrix or number that is declared, got {text}", "Declare it before.")
+                    raise wrong(value.span, f"expected a matrix or number that is declared, got {text}", "Declare it before.")
                 return safe(value)
             case _:
                 return str(self._number(value))
@@ -125,12 +125,14 @@ class _Module:
         for side in (self._program.asserted.left, self._program.asserted.right):
             if not isinstance(side, Call) or side.name.text not in functions:
                 known = ", ".join(functions) or "none"
-                wrong(side.span, f"expected a call of a function of the text ({known})", "Write: assert(spec(x) == sketch(y))")
+                raise wrong(
+                    side.span, f"expected a call of a function of the text ({known})", "Write: assert(spec(x) == sketch(y))"
+                )
             sides.append((functions[side.name.text], side.arguments))
         parallel = [any(isinstance(s, For) and s.is_parallel for s in statements(f.body)) for f, _ in sides]
         if parallel[0] == parallel[1]:
             got = "two" if parallel[0] else "none"
-            wrong(
+            raise wrong(
                 self._program.asserted.span, f"expected one function with `parallel for`, got {got}", "Write its lanes as loops."
             )
         first, second = sides if parallel[1] else sides[::-1]
@@ -163,7 +165,7 @@ class _Lanes(Printer):
                 or lanes > MAX_LANES
             ):
                 message = f"expected parallel loops over the same 1 to {MAX_LANES} lanes, from 0, got {lanes} and {self._lanes}"
-                wrong(loop.span, message, "Give each lane an iteration of its own.")
+                raise wrong(loop.span, message, "Give each lane an iteration of its own.")
         self._lane = loops[0].index.text
         self._indices = {loop.index.text for loop in loops}
         self._loop: _Loop | None = None
@@ -181,7 +183,7 @@ class _Lanes(Printer):
         seen: set[str] = set()
         for one in declared:
             if one.name.text in seen or one.name.text in self.numbers:
-                wrong(one.name.span, f"expected a new name, got {one.name.text} again", "Rename it.")
+                raise wrong(one.name.span, f"expected a new name, got {one.name.text} again", "Rename it.")
             seen.add(one.name.text)
         data = next((p.type for p in self._function.parameters if p.extents), "f32")
         for one in declared:
@@ -191,7 +193,7 @@ class _Lanes(Printer):
             made.in_registers = made.shape[-1] == self._lanes and any(self._is_lane(e.indices[-1]) for e in used)
             if one not in self._function.parameters and not made.in_registers:
                 message = f"expected each lane to own a column of {name}, whose last index is the lane, got other indices"
-                wrong(one.name.span, message, f"Write {name}[...][{self._lane}], and {self._lanes} columns.")
+                raise wrong(one.name.span, message, f"Write {name}[...][{self._lane}], and {self._lanes} columns.")
             self._note_sums(made, one)
             yield made
 
@@ -213,9 +215,9 @@ class _Lanes(Printer):
                 is_plain = isinstance(first, Number) and first.text == _IDENTITIES.get(op)
                 if not is_plain or not isinstance(last, Name) or last.text != "identity":
                     fix = "Write: create_accumulator(0, identity, +, *)"
-                    wrong(span, f"expected the neutral element of {op} and identity, got others", fix)
+                    raise wrong(span, f"expected the neutral element of {op} and identity, got others", fix)
                 if not all(isinstance(c, Accumulate) for c in changes):
-                    wrong(
+                    raise wrong(
                         span,
                         f"expected only accumulate({made.name}[...], ...) to change it, got an assignment",
                         "Use accumulate.",
@@ -228,7 +230,7 @@ class _Lanes(Printer):
             case _:
                 if one.type == "acc" or any(isinstance(c, Accumulate) for c in changes):
                     fix = f"Write: acc {made.name}[...] = {{ create_accumulator(0, identity, +, *) }};"
-                    wrong(one.name.span, f"expected create_accumulator for {made.name}", fix)
+                    raise wrong(one.name.span, f"expected create_accumulator for {made.name}", fix)
 
     def _is_lane(self, value: Expr) -> bool:
         return isinstance(value, Name) and value.text in self._indices
@@ -239,7 +241,7 @@ class _Lanes(Printer):
         for one in self._function.parameters:
             name = one.name.text
             if not one.extents:
-                wrong(
+                raise wrong(
                     one.name.span, f"expected a matrix as parameter {name}, got a number", "Declare the number before: int n = 4;"
                 )
             made = self._matrices[name]
@@ -270,7 +272,7 @@ class _Lanes(Printer):
             case _:
                 last = self._function.body[-1:] or (Return(self._function.name, self._function.name.span),)
                 fix = "End with: return out; where lane t owns out[...][t]."
-                return wrong(_span(last[0]), "expected the sketch to return a matrix that lanes own columns of", fix)
+                raise wrong(_span(last[0]), "expected the sketch to return a matrix that lanes own columns of", fix)
 
     def _loops(self, made: _Matrix, indent: str, inner: Callable[[str, str], str]) -> list[str]:
         """A statement for each row of a matrix: `inner(indices of the register, indices of the whole)`."""
@@ -300,7 +302,7 @@ class _Lanes(Printer):
                 if kind not in ("i32", "u32"):
                     self.data.add(name.text)
                 if value is None:
-                    wrong(name.span, f"expected a value of {name.text}, got none", "Write: float tmp = ...;")
+                    raise wrong(name.span, f"expected a value of {name.text}, got none", "Write: float tmp = ...;")
                 return [f"{indent}{safe(name)} = {self.text(value)}"]
             case For(is_parallel=True):
                 return self._parallel(statement, indent)
@@ -342,11 +344,11 @@ class _Lanes(Printer):
             case Items(parts=(Number(text="0"),)):
                 return [f"{self._made(made)[:-1]}, fill=0)"]
             case _:
-                return wrong(value.span, f"expected {{0}} or nothing as content of {made.name}", "Write it in a parallel loop.")
+                raise wrong(value.span, f"expected {{0}} or nothing as content of {made.name}", "Write it in a parallel loop.")
 
     def _parallel(self, loop: For, indent: str) -> list[str]:
         if self._loop is not None:
-            wrong(loop.span, "expected no parallel loop within another one", "Make the outer one a plain loop.")
+            raise wrong(loop.span, "expected no parallel loop within another one", "Make the outer one a plain loop.")
         self._loop = _Loop(loop.index.text)
         for statement in statements(loop.body):
             if isinstance(statement, Assign | Accumulate) and isinstance(statement.target, Element):
@@ -372,21 +374,23 @@ class _Lanes(Printer):
         made = self._matrices.get(element.matrix.text)
         if made is None:
             known = ", ".join(self._matrices)
-            wrong(element.span, f"expected a matrix ({known}), got {element.matrix.text}", "Declare it.")
+            raise wrong(element.span, f"expected a matrix ({known}), got {element.matrix.text}", "Declare it.")
         if len(made.shape) != len(element.indices):
             message = f"expected {len(made.shape)} indices of {made.name}, got {len(element.indices)}"
-            wrong(element.span, message, "Index every axis.")
+            raise wrong(element.span, message, "Index every axis.")
         return made
 
     def _target(self, target: Expr) -> str:
         if not isinstance(target, Element):
-            wrong(target.span, "expected an element of a matrix", "Write: out[tid]")
+            raise wrong(target.span, "expected an element of a matrix", "Write: out[tid]")
         made = self._matrix(target)
         if self._loop is None:
-            wrong(target.span, f"expected {made.name} to be written in a parallel loop", "Write: parallel for (...) { ... }")
+            raise wrong(
+                target.span, f"expected {made.name} to be written in a parallel loop", "Write: parallel for (...) { ... }"
+            )
         if not made.in_registers or not self._is_lane(target.indices[-1]):
             message = f"expected each lane to write its own column of {made.name}, the last index {self._loop.index}"
-            wrong(target.span, message, f"Write {made.name}[...][{self._loop.index}] = ...")
+            raise wrong(target.span, message, f"Write {made.name}[...][{self._loop.index}] = ...")
         rows = self._rows(made, target)
         if made.is_accumulator:
             return f"{made.name}[{rows}]" if len(made.shape) > 1 else made.name
@@ -410,17 +414,17 @@ class _Lanes(Printer):
             indices = [self._index(i, made.shape[n], is_shared=True) for n, i in enumerate(value.indices)]
             return f"{safe(value.matrix)}[{', '.join(indices)}]"
         if self._loop is None:
-            wrong(value.span, f"expected {made.name} to be read in a parallel loop", "Write: parallel for (...) { ... }")
+            raise wrong(value.span, f"expected {made.name} to be read in a parallel loop", "Write: parallel for (...) { ... }")
         own = self._own(made)(self._rows(made, value))
         if self._is_lane(value.indices[-1]):
             return own
         if made.name in self._loop.written:
             message = f"expected {made.name} of other lanes to be written in an earlier parallel loop, got it written in this one"
-            wrong(value.span, message, "End the loop before, so that all lanes have written.")
+            raise wrong(value.span, message, "End the loop before, so that all lanes have written.")
         rows = [p for i in value.indices[:-1] for p in parts_of(i)]
         if any(isinstance(p, Name) and p.text in self._indices for p in rows):
             message = f"expected the same row of {made.name} in all lanes that read others' columns, got one of the lane"
-            wrong(value.span, message, "Choose the row in a parallel loop before: to_share[tid] = ...")
+            raise wrong(value.span, message, "Choose the row in a parallel loop before: to_share[tid] = ...")
         return f"wl.shfl({own}, {self._index(value.indices[-1], self._lanes)}, {self._lanes})"
 
     def hole(self, value: Hole, extent: int | None, *, is_shared: bool = False) -> str:
@@ -433,7 +437,7 @@ class _Lanes(Printer):
                 pass
         if extent is None or not arguments or value.name.startswith("sw_"):
             message = f"expected ?{value.name} as an index, with the variables that it may use"
-            wrong(value.span, message, "Elsewhere write ?sw_part(n, i), ?sw_xform(i, n, k) or ?sw_cond(i).")
+            raise wrong(value.span, message, "Elsewhere write ?sw_part(n, i), ?sw_xform(i, n, k) or ?sw_cond(i).")
         name = value.name if value.name not in self._holes else place
         self._holes.add(value.name)
         whole = [n for n, a in enumerate(value.arguments) if isinstance(a, Name) and self._ranges.get(a.text) == extent]

@@ -32,6 +32,7 @@ from warploom.sketch.operands import (
 )
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
 from warploom.sketch.parser.numbers import arithmetic, binary, choice, logical
+from warploom.sketch.parser.spelling import attributes, nearest
 from warploom.sketch.parser.state import State
 
 Handler: TypeAlias = Callable[[State, ast.Call, Operand], Operand | None]
@@ -267,9 +268,9 @@ def _attribute(state: State, node: ast.Attribute) -> Operand:
     match owner:
         case Static(value=value):
             if not hasattr(value, node.attr):
-                raise state.problem(
-                    "UNKNOWN_NAME", f"{describe(owner)} has no attribute {node.attr!r}", node, "Check the spelling."
-                )
+                meant = nearest(node.attr, attributes(value))
+                fix = "Check the spelling." if meant is None else f"Write {meant}."
+                raise state.problem("UNKNOWN_NAME", f"{describe(owner)} has no attribute {node.attr!r}", node, fix)
             return state.operand_of(cast(object, getattr(value, node.attr)))
         case Array(shape=shape, prefix=prefix) if node.attr == "shape":
             return Group(tuple(Index(extent) for extent in shape[len(prefix) :]))

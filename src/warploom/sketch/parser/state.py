@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from warploom.core import Diagnostic, DType, Span
 from warploom.ir import Hole, IndexConst, IndexExpr, IndexVar, Operator, SetIndex, SetValue, SizeVar, Stmt, ValueVar, map_index
 from warploom.sketch.literals import as_constant
 from warploom.sketch.operands import Array, ConflictFree, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
+from warploom.sketch.parser.spelling import nearest
 from warploom.sketch.ranges import Facts
 from warploom.sketch.source import MISSING, Resolver, Source
 from warploom.sketch.types import Size
@@ -174,9 +174,9 @@ class State:
             )
         value = frame.resolve(node.id)
         if value is MISSING:
-            close = difflib.get_close_matches(node.id, [*frame.scope, *frame.known], n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "it is neither assigned here nor known to the module"
-            fix = f"Write {close[0]}." if close else "Assign it before this line, or define it above the sketch."
+            meant = nearest(node.id, [*frame.scope, *frame.known])
+            hint = f"did you mean {meant!r}?" if meant else "it is neither assigned here nor known to the module"
+            fix = f"Write {meant}." if meant else "Assign it before this line, or define it above the sketch."
             raise self.problem("UNKNOWN_NAME", f"unknown name {node.id!r}; {hint}", node, fix)
         return self.operand_of(value)
 

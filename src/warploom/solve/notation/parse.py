@@ -24,13 +24,14 @@ defined elsewhere in the text. A set or choice without a body but `...` needs no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.core.inputs import read_text, require_file
-from warploom.solve.notation.lexer import Kind, Token, tokens, wrong
+from warploom.core.tokens import Cursor, Token, tokens, wrong
 from warploom.solve.notation.tree import (
     Applied,
     Code,
@@ -56,6 +57,11 @@ from warploom.solve.notation.tree import (
 )
 
 _T = TypeVar("_T")
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+|//[^\n]*)|(?P<code>"[^"\n]*")|(?P<object>\$\s?[A-Za-z_]\w*)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d+)"""
+    r"""|(?P<sign>\.\.\.|->|\|\||&&|==|!=|<=|>=|[<>=():,|!/.])"""
+)
+_FIXES = {'"': 'Close the code on its line: "$dim.size()".'}
 _SIGNS = ("==", "!=", "<=", ">=", "<", ">")
 _ITEMS = ("set", "choice", "quotient", "require", "kernel")
 
@@ -74,47 +80,17 @@ def read(path: str | Path) -> Description:
 
 def parse(text: str, file: str = "<text>") -> Description:
     """Raises UserError at the first place where it is no description."""
-    return _Parser(tokens(text, file)).description()
+    return _Parser(tokens(text, file, _TOKEN, "a name, a number, code or a sign", _FIXES)).description()
 
 
-class _Parser:
-    def __init__(self, found: list[Token]) -> None:
-        self._tokens = found
-        self._at = 0
-
-    @property
-    def _next(self) -> Token:
-        return self._tokens[self._at]
-
-    def _take(self) -> Token:
-        token = self._next
-        self._at += token.kind != "end"
-        return token
-
-    def _is(self, text: str, ahead: int = 0) -> bool:
-        token = self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
-        return token.text == text and token.kind in ("sign", "name")
-
+class _Parser(Cursor):
     @property
     def _is_at_end(self) -> bool:
         return self._next.kind == "end"
 
-    def _taken(self, text: str) -> bool:
-        if self._is(text):
-            self._at += 1
-            return True
-        return False
-
-    def _expect(self, text: str, fix: str = "") -> Token:
-        if not self._is(text):
-            wrong(self._next.span, f"expected {text!r}, got {self._next.shown}", fix)
-        return self._take()
-
-    def _word(self, what: str, kind: Kind = "name") -> Name:
-        if self._next.kind != kind:
-            wrong(self._next.span, f"expected {what}, got {self._next.shown}", "")
-        token = self._take()
-        return Name(token.text, token.span)
+    def _named(self, what: str, kind: str = "name") -> Name:
+        token = self._word(what, kind)
+        return Name(re.sub(r"\s", "", token.text) if kind == "object" else token.text, token.span)
 
     def _separated(self, part: Callable[[], _T], sign: str) -> tuple[_T, ...]:
         found = [part()]
@@ -130,13 +106,13 @@ class _Parser:
         requirements: list[Require] = []
         kernels: list[Kernel] = []
         if self._is_at_end:
-            wrong(self._next.span, "expected a description, got an empty text", "Begin with a set: set Instructions: ...")
+            raise wrong(self._next.span, "expected a description, got an empty text", "Begin with a set: set Instructions: ...")
         while not self._is_at_end:
             start = self._next
             if self._taken("set"):
                 sets.append(self._set())
             elif self._taken("choice"):
-                kind = self._word("enum, integer or counter after `choice`")
+                kind = self._named("enum, integer or counter after `choice`")
                 match kind.text:
                     case "enum":
                         choices.append(self._enum())
@@ -145,7 +121,7 @@ class _Parser:
                     case "counter":
                         counters.append(self._counter())
                     case _:
-                        wrong(kind.span, f"expected enum, integer or counter after `choice`, got {kind.text!r}")
+                        raise wrong(kind.span, f"expected enum, integer or counter after `choice`, got {kind.text!r}")
             elif self._taken("quotient"):
                 quotients.append(self._quotient())
             elif self._taken("require"):
@@ -154,9 +130,9 @@ class _Parser:
                 kernels.append(self._kernel())
             elif self._is("trigger"):
                 message = "expected sets, choices, counters, quotients and requirements, got a trigger, which is host code"
-                wrong(start.span, message, "Use warploom.solve.space from Python for what adds objects.", "SPACE")
+                raise wrong(start.span, message, "Use warploom.solve.space from Python for what adds objects.", "SPACE")
             else:
-                wrong(
+                raise wrong(
                     start.span, f"expected {', '.join(_ITEMS[:-1])} or {_ITEMS[-1]}, got {start.shown}", "Begin with one of them."
                 )
         return Description(
@@ -164,13 +140,13 @@ class _Parser:
         )  # fmt: skip
 
     def _over(self, *, in_is_optional: bool = False) -> Over:
-        name = self._word("an object such as $dim", "object")
+        name = self._named("an object such as $dim", "object")
         if not self._taken("in") and not in_is_optional:
-            wrong(self._next.span, f"expected `in` after {name}, got {self._next.shown}", f"Write: {name} in Dimensions")
-        chosen = self._word("a set")
+            raise wrong(self._next.span, f"expected `in` after {name}, got {self._next.shown}", f"Write: {name} in Dimensions")
+        chosen = self._named("a set")
         owner = None
         if self._taken("("):
-            owner = self._word("an object such as $dim", "object")
+            owner = self._named("an object such as $dim", "object")
             self._expect(")")
         return Over(name, chosen, owner)
 
@@ -184,7 +160,9 @@ class _Parser:
     def _owner(self) -> Over | None:
         parameters = self._parameters()
         if len(parameters) > 1:
-            wrong(parameters[1].name.span, f"expected at most one owner, got {len(parameters)}", "Use a set for each.", "SPACE")
+            raise wrong(
+                parameters[1].name.span, f"expected at most one owner, got {len(parameters)}", "Use a set for each.", "SPACE"
+            )
         return parameters[0] if parameters else None
 
     def _ends(self, is_elided: bool) -> bool:
@@ -193,13 +171,13 @@ class _Parser:
             return True
         is_next = self._next.kind == "end" or (self._next.text in _ITEMS and self._next.kind == "name")
         if is_next and not is_elided:
-            wrong(self._next.span, f"expected `end`, got {self._next.shown}", "Close the body with `end`.")
+            raise wrong(self._next.span, f"expected `end`, got {self._next.shown}", "Close the body with `end`.")
         return is_next
 
     def _set(self) -> SetOf:
-        name = self._word("the name of a set")
+        name = self._named("the name of a set")
         owner = self._owner()
-        within = self._word("a set after `subsetof`") if self._taken("subsetof") else None
+        within = self._named("a set after `subsetof`") if self._taken("subsetof") else None
         self._expect(":")
         disjoint: tuple[Name, ...] = ()
         is_elided = False
@@ -209,16 +187,16 @@ class _Parser:
             elif self._is("disjoint"):
                 self._take()
                 self._expect(":")
-                disjoint += self._separated(lambda: self._word("a set"), ",")
+                disjoint += self._separated(lambda: self._named("a set"), ",")
             else:
-                self._word("a field of the set, `disjoint`, `...` or `end`")
+                self._named("a field of the set, `disjoint`, `...` or `end`")
                 self._expect("=")
                 if not self._taken("..."):
-                    self._word("code or `...`", "code")
+                    self._named("code or `...`", "code")
         return SetOf(name, owner, within, disjoint)
 
     def _enum(self) -> Enum:
-        name = self._word("the name of a choice")
+        name = self._named("the name of a choice")
         over = self._parameters()
         self._expect(":")
         values: list[Name] = []
@@ -229,12 +207,12 @@ class _Parser:
             if self._taken("..."):
                 is_elided = True
             elif self._taken("value"):
-                values.append(self._word("the name of a value"))
+                values.append(self._named("the name of a value"))
                 self._expect(":")
             elif self._taken("alias"):
-                alias = self._word("the name of an alias")
+                alias = self._named("the name of an alias")
                 self._expect("=")
-                aliases[alias.text] = self._separated(lambda: self._word("a value"), "|")
+                aliases[alias.text] = self._separated(lambda: self._named("a value"), "|")
                 self._expect(":")
             elif self._taken("symmetric"):
                 self._taken(":")
@@ -243,11 +221,11 @@ class _Parser:
                 self._expect(":")
                 mirror = {} if mirror is None else mirror
                 while self._is("->", 1):
-                    first = self._word("a value")
+                    first = self._named("a value")
                     self._expect("->")
-                    mirror[first.text] = self._word("a value").text
+                    mirror[first.text] = self._named("a value").text
             else:
-                wrong(
+                raise wrong(
                     self._next.span,
                     f"expected value, alias, symmetric, antisymmetric or `end`, got {self._next.shown}",
                     "Write: value NAME:",
@@ -255,7 +233,7 @@ class _Parser:
         return Enum(name, over, tuple(values), aliases, mirror, is_symmetric)
 
     def _integer(self) -> Integer:
-        name = self._word("the name of a choice")
+        name = self._named("the name of a choice")
         over = self._parameters()
         self._expect(":")
         values = self._code()
@@ -270,14 +248,14 @@ class _Parser:
         return tuple(found)
 
     def _counter(self) -> Counter:
-        name = self._word("the name of a counter")
+        name = self._named("the name of a counter")
         of = self._parameters()
         self._expect(":")
         over = self._foralls()
-        kind = self._word("sum or mul")
+        kind = self._named("sum or mul")
         kinds: dict[str, Literal["sum", "mul"]] = {"sum": "sum", "mul": "mul"}
         if kind.text not in kinds:
-            wrong(kind.span, f"expected sum or mul, got {kind.text!r}", "Write: sum size($dim) when ...")
+            raise wrong(kind.span, f"expected sum or mul, got {kind.text!r}", "Write: sum size($dim) when ...")
         value = self._quantity()
         when: tuple[Condition, ...] = ()
         if self._taken("when"):
@@ -287,23 +265,23 @@ class _Parser:
         return Counter(name, of, over, kinds[kind.text], value, when)
 
     def _quotient(self) -> Quotient:
-        name = self._word("the name of a set")
+        name = self._named("the name of a set")
         owner = self._owner()
         self._expect("of")
         of = self._over(in_is_optional=True)
         self._expect(":")
-        flag = self._word("the name of the choice that says who is a member")
+        flag = self._named("the name of the choice that says who is a member")
         self._expect("=")
         when = self._separated(self._condition, "&&")
         self._expect("/", "Write the relation after /: ... / order is MERGED")
         by = self._condition(is_property=True)
         if not isinstance(by, Is):
-            wrong(flag.span, f"expected a value of a choice as the relation of {name}", "Write: / order is MERGED", "SPACE")
+            raise wrong(flag.span, f"expected a value of a choice as the relation of {name}", "Write: / order is MERGED", "SPACE")
         while not self._taken("end"):
             if not self._taken("..."):
-                self._word("a field, `...` or `end`")
+                self._named("a field, `...` or `end`")
                 self._expect("=")
-                self._word("code", "code")
+                self._named("code", "code")
         return Quotient(name, owner, of, flag, when, by)
 
     def _require(self, start: Token) -> Require:
@@ -313,7 +291,7 @@ class _Parser:
 
     def _code(self) -> Code:
         token = self._next
-        found = self._word('code such as "$dim.size()"', "code")
+        found = self._named('code such as "$dim.size()"', "code")
         return Code(found.text[1:-1], token.span)
 
     def _quantity(self) -> Quantity:
@@ -324,11 +302,11 @@ class _Parser:
                 token = self._take()
                 return Number(int(token.text), token.span)
             case _:
-                return self._applied(self._word("a choice, a counter, a number or code"), "object")
+                return self._applied(self._named("a choice, a counter, a number or code"), "object")
 
-    def _applied(self, name: Name, kind: Kind) -> Applied:
+    def _applied(self, name: Name, kind: str) -> Applied:
         self._expect("(", f"Write the objects of {name}: {name}($dim)")
-        objects = () if self._is(")") else self._separated(lambda: self._word("an object", kind), ",")
+        objects = () if self._is(")") else self._separated(lambda: self._named("an object", kind), ",")
         self._expect(")")
         return Applied(name, objects)
 
@@ -338,7 +316,7 @@ class _Parser:
         if self._taken("!"):
             return Holds(self._code(), False)
         if is_property and self._next.kind == "name" and self._is("is", 1):
-            return self._is_value(self._word("a choice"), None)
+            return self._is_value(self._named("a choice"), None)
         start = self._next
         left = self._quantity()
         if self._next.text in _SIGNS:
@@ -351,22 +329,24 @@ class _Parser:
                 return self._is_value(left.name, left.objects)
             case _:
                 fix = f"Write which value: {start.text}(...) is VALUE" if isinstance(left, Applied) else "Compare it."
-                return wrong(self._next.span, f"expected `is` or a comparison after {start.text}, got {self._next.shown}", fix)
+                raise wrong(self._next.span, f"expected `is` or a comparison after {start.text}, got {self._next.shown}", fix)
 
     def _is_value(self, choice: Name, objects: tuple[Name, ...] | None) -> Is:
         self._expect("is")
         expected = not self._taken("not")
-        return Is(choice, objects, self._separated(lambda: self._word("a value"), "|"), expected)
+        return Is(choice, objects, self._separated(lambda: self._named("a value"), "|"), expected)
 
     def _kernel(self) -> Kernel:
-        name = self._word("the name of a kernel")
+        name = self._named("the name of a kernel")
         self._expect(":")
         members: list[Member] = []
         given: list[Given] = []
         decided: list[Is] = []
         while not self._taken("end"):
             if self._next.kind == "end":
-                wrong(self._next.span, "expected `end` of the kernel, got the end of the text", "Close the kernel with `end`.")
+                raise wrong(
+                    self._next.span, "expected `end` of the kernel, got the end of the text", "Close the kernel with `end`."
+                )
             start = self._next
             left = self._left_side()
             if isinstance(left, Applied) and self._is("is"):
@@ -377,8 +357,10 @@ class _Parser:
                 given.append(Given(left, self._values()))
                 continue
             if len(left.objects) > 1:
-                wrong(start.span, f"expected one owner of {left.name}, got {len(left.objects)}", "Write: SET(owner) = objects")
-            objects = self._separated(lambda: self._word("an object"), ",")
+                raise wrong(
+                    start.span, f"expected one owner of {left.name}, got {len(left.objects)}", "Write: SET(owner) = objects"
+                )
+            objects = self._separated(lambda: self._named("an object"), ",")
             members.append(Member(left.name, left.objects[0] if left.objects else None, objects))
         return Kernel(name, tuple(members), tuple(given), tuple(decided))
 
@@ -386,7 +368,7 @@ class _Parser:
         """A set, a set of an owner, a choice for objects, or code about objects."""
         if self._next.kind == "code":
             return self._code()
-        first = self._word("a set, a choice, code or `end`")
+        first = self._named("a set, a choice, code or `end`")
         left = self._applied(first, "name") if self._is("(") else Applied(first, ())
         if not self._is("."):
             return left
@@ -398,4 +380,4 @@ class _Parser:
     def _values(self) -> tuple[int, ...] | bool:
         if self._is("true") or self._is("false"):
             return self._take().text == "true"
-        return self._separated(lambda: int(self._word("a number, true or false", "number").text), ",")
+        return self._separated(lambda: int(self._named("a number, true or false", "number").text), ",")

@@ -22,6 +22,9 @@ from warploom.tools.papers.judge import case_of, columns, judged
 from warploom.tools.papers.page import page
 from warploom.tools.papers.rows import PAPERS, Row, items, title
 
+_LISTED = 12
+"""So many names are all shown."""
+
 
 def select(paper: str | None, item: str | None, pattern: str | None, *, is_quick: bool) -> tuple[Row, ...]:
     """Rows of all papers, of one, or of one item; UserError where there are none."""
@@ -42,7 +45,10 @@ def select(paper: str | None, item: str | None, pattern: str | None, *, is_quick
 
 
 def _unknown(expected: str, got: str, known: Sequence[str]) -> UserError:
-    some = get_close_matches(got, known, 3, 0.5) or [*known[:: max(1, len(known) // 6)]][:6]
+    if len(known) <= _LISTED:
+        some = [*known]
+    else:
+        some = get_close_matches(got, known, 3, 0.5) or [*known[:: max(1, len(known) // 6)]][:6]
     return UserError(Diagnostic("NO_CASE", f"expected {expected}, got {got!r}", fix=f"There are {', '.join(some)}."))
 
 

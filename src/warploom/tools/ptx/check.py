@@ -100,6 +100,10 @@ def read_ptx(path: str) -> str:
     """UserError (FILE_NOT_FOUND, NOT_READ) for a file that is not there or not readable."""
     if not Path(path).exists():
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a PTX file, found none at {path}", fix="Check the path."))
+    if Path(path).suffix in (".cu", ".cuh"):
+        message = f"expected PTX, found CUDA C++ at {path}"
+        fix = "Compile it first: nvcc -ptx, or warploom.gpu.compile_to_ptx (docs/ptx.md)."
+        raise UserError(Diagnostic("NOT_PTX", message, fix=fix))
     try:
         return read_bytes(path).decode("utf-8", "surrogateescape")
     except OSError as error:

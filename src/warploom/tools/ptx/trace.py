@@ -12,11 +12,21 @@ from warploom.ptx.syntax import Module
 _WORDS = {"load": "LD", "store": "ST", "atomic": "ATOM", "copy": "COPY", "order": "SYNC", "call": "CALL", "unknown": "ANY"}
 
 
-def trace_text(module: Module, *, limits: LaunchLimits | None = None, extensions: bool = False, assume_nsw: bool = False) -> str:
+def trace_text(
+    module: Module,
+    *,
+    kernel: str | None = None,
+    limits: LaunchLimits | None = None,
+    extensions: bool = False,
+    assume_nsw: bool = False,
+) -> str:
     """Addresses in the order of execution, hexadecimal, with loads of parameters as `load(param2)` and iteration numbers as
-    `iteration(block)`; conditions and recurrences stand where a block begins. `extensions`: show sign and zero extensions."""
+    `iteration(block)`; conditions and recurrences stand where a block begins.
+
+    `kernel`: only that one; UserError (NO_KERNEL) if there is none. `extensions`: show sign and zero extensions."""
     blocks: list[str] = []
-    for routine in lower(module).routines.values():
+    program = lower(module)
+    for routine in program.routines.values() if kernel is None else [program.kernel(kernel)]:
         emulation = emulate(routine, limits, EmulationOptions(assume_nsw=assume_nsw))
         blocks.append("\n".join(_routine_lines(routine, emulation, extensions)))
     return "\n\n".join(blocks) + "\n"

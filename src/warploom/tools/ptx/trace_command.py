@@ -19,17 +19,19 @@ from warploom.tools.ptx.trace import trace_text
 
 @click.command("trace")
 @click.argument("file", metavar="FILE")
+@click.option("--kernel", help="Name of the kernel; default: all.")
 @click.option("--extensions", is_flag=True, help="Show sign and zero extensions.")
 @click.option("--assume", type=click.Choice(["nsw"]), help="nsw: assume that signed index arithmetic does not wrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line with the field `trace`.")
 @limited
-def trace_command(file: str, extensions: bool, assume: str | None, as_json: bool) -> None:
+def trace_command(file: str, kernel: str | None, extensions: bool, assume: str | None, as_json: bool) -> None:
     """Run every kernel symbolically and print its memory trace, in the style of PTXASW's Listing 5."""
     output, stopwatch = Output(as_json), Stopwatch()
     texts: list[str] = []
 
     def work(_: Progress) -> Outcome:
-        texts.append(trace_text(read_good_ptx(file).module, extensions=extensions, assume_nsw=assume == "nsw"))
+        module = read_good_ptx(file).module
+        texts.append(trace_text(module, kernel=kernel, extensions=extensions, assume_nsw=assume == "nsw"))
         return Outcome(plain_line(file, "solved", stopwatch.read(), trace=texts[0].splitlines()), SOLVED)
 
     with Interrupts() as stopped:

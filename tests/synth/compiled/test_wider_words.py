@@ -87,3 +87,24 @@ def test_a_kernel_is_not_refuted_for_the_type_in_which_it_was_computed() -> None
 
 def test_the_high_word_of_a_product_of_64_bit_words() -> None:
     assert verdict([*WORDS, "mul.hi.u64 %rd23, %rd20, %rd21", *LOW], [*WORDS, "mul.hi.s64 %rd23, %rd20, %rd21", *LOW]) != "proved"
+
+
+HALVES = ["cvt.u16.u32 %h1, %r12", "cvt.u16.u32 %h2, %r13"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (["and.b32 %r14, %r10, 0x7fffffff", "shr.u32 %r15, %r14, 31", "cvt.u32.u16 %r20, %r15"], ["shr.u32 %r15, %r10, 31"]),
+        (["add.s32 %r14, %r10, 0x10000", "abs.s32 %r15, %r14"], ["add.s32 %r14, %r10, 0x20000", "abs.s32 %r15, %r14"]),
+        (
+            ["add.s32 %r14, %r10, 0x10000", "setp.lt.u32 %p1, %r14, 77", *HALVES, "selp.b16 %h3, %h1, %h2, %p1"],
+            ["add.s32 %r14, %r10, 0x20000", "setp.lt.u32 %p1, %r14, 77", *HALVES, "selp.b16 %h3, %h1, %h2, %p1"],
+        ),
+    ],
+)
+def test_words_of_the_array_s_type_inside_of_narrower_ones_keep_their_high_bits(one: list[str], other: list[str]) -> None:
+    """A part of a word, or a choice between halves, is converted to the array's type again."""
+    end = ["cvt.u32.u16 %r20, %h3"] if "selp" in other[-1] else ["cvt.u32.u16 %r20, %r15"]
+    assert verdict([*one, *end], [*one, *end]) == "proved"
+    assert verdict([*one, *end], [*other, *end]) != "proved"

@@ -428,10 +428,13 @@ class Comparison:
             words = t.op.split(".")
             if words[0] in ("cast", "bits") and len(words) == 3:
                 args = [self._sealed(args[0], BY_NAME[words[1]])]
+                if words[0] == "bits":
+                    args = [self._own_form(args[0], BY_NAME[words[1]])]
             elif t.op.startswith("select "):
                 own = [kinds.get(old) for old in t.args]
                 strange = self._compared_elsewhere(args, own)
                 args = [a if a.op == "constant" else self._sealed(a, kind) for a, kind in zip(args, own, strict=True)]
+                args[:2] = [self._own_form(a, kind) for a, kind in zip(args[:2], own[:2], strict=True)]
                 args = [*map(_as_written, args[:2]), *(self._arm(a, kinds.get(t)) for a in args[2:])]
                 if strange is not None:
                     done[t] = apply(f"{t.op} of {strange.name}", *args)
@@ -439,7 +442,10 @@ class Comparison:
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
-            elif words[0] in ("slice", "div", "floordiv", "rem", "mul", READ) or self._is_computed_elsewhere(t, kinds):
+            elif words[0] in ("slice", "div", "floordiv", "rem", "mul", READ):
+                args = [self._own_form(a, kinds.get(old)) for a, old in zip(args, t.args, strict=True)]
+                args = self._operands(t, args, kinds)
+            elif self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
@@ -477,6 +483,11 @@ class Comparison:
             if a.op in _ARITHMETIC and kind is not None and kind is not self.algebra.dtype:
                 return kind
         return None
+
+    def _own_form(self, term: Term, kind: DType | None) -> Term:
+        """An operand of the array's type in its normal form, for an operation whose result may be of another type: the laws
+        of that type would be used inside."""
+        return self.normaliser.canonical(term) if term.op not in _LEAVES and kind is self.algebra.dtype else term
 
     def _sealed(self, term: Term, kind: DType | None) -> Term:
         if term.op not in _ARITHMETIC or kind is None or kind is self.algebra.dtype:

@@ -81,6 +81,20 @@ def test_an_array_is_learnt_from_all_neighbours_only() -> None:
     assert known.learn("z", 6, 12, {5: 11, 7: 13, 2: 2}) and known.moves["z"] == (1, 10, 0)
 
 
+def test_an_array_is_not_learnt_where_the_first_representative_has_none_of_it() -> None:
+    known = translations((True, False, False))
+    row, alpha = elements(known)[4:], known.data.made(atom("alpha", ()), f32)
+    for first in (0, alpha, known.data.made(atom("b", (7,)), f32)):
+        assert known.common([first] * 4 + row) is None and "a" not in known.moves
+    assert known.common(elements(known)) is not None and known.moves["a"] == (1, 0, 0)
+
+
+def test_sums_of_threads_are_no_array() -> None:
+    """However evenly they are numbered."""
+    known = translations()
+    assert known.common(elements(known, SUM)) is None and not known.moves
+
+
 def stored(known: Translations) -> Region:
     """The representative has stored to element 12, and thread 0 is left out."""
     region = Region("z", 1 << 40, 400, lambda offset: (offset, 4, 0))

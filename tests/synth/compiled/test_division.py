@@ -6,13 +6,13 @@ from itertools import product
 import pytest
 from tests.synth.compiled.programs import body, proved
 
-from warploom.core import BY_NAME, DType, i8, i16, i32, i64, integer_range, u8, u16, u32, u64
+from warploom.core import BY_NAME, DType, f32, i8, i16, i32, i64, integer_range, u8, u16, u32, u64
 from warploom.synth.compiled import Argument, ArrayArgument
 from warploom.synth.compiled.arithmetic import Arithmetic
 from warploom.synth.compiled.data import Data, Value
 from warploom.synth.compiled.division import Quotient, Words
 from warploom.synth.compiled.numbers import wrapped
-from warploom.terms import Term, atom
+from warploom.terms import Term, apply, atom, constant
 
 X = atom("x", (0,))
 
@@ -169,6 +169,39 @@ def test_the_domain_of_a_quotient_by_data() -> None:
     arguments: tuple[Argument, ...] = (ArrayArgument("out", i32, (2,)), ArrayArgument("x", i32, (2,)))
     proof = proved(body(lines), quotient, arguments, 1, 2)
     assert proof.verdict == "proved" and "no integer divided by 0, nor the least one by -1" in proof.domain
+
+
+def test_a_product_of_two_words_is_no_multiple() -> None:
+    square = "\tmul.lo.s32 %r2, %r2, %r9;\n"
+    assert verdict("\tmov.b32 %r9, 1;\n" + square + U7, u32, 7) == "proved"
+    assert verdict("\tadd.s32 %r9, %r2, 1;\n" + square + U7, u32, 7) == "refuted"
+
+
+def test_what_a_float_or_an_unknown_word_makes_of_a_number_is_not_followed() -> None:
+    eighth = Quotient("div", X, u32, 8)
+    same = apply("*", X, constant(1))
+    word = apply(">>", same, constant(3))
+    assert Words(eighth, {X: u32, same: u32, word: u32}).is_quotient(word)
+    assert not Words(eighth, {X: u32, same: f32, word: u32}).is_quotient(word)
+    assert not Words(eighth, {X: u32, word: u32}).is_quotient(word)
+
+
+def test_a_float_that_becomes_a_word_is_none_of_its_bits() -> None:
+    """2^40 as a word of 32 bits is the greatest one, and not 0."""
+    shifted, large = apply(">>", X, constant(3)), apply("cast.f32.u32", constant(1 << 40))
+    word = apply("+", shifted, large)
+    kinds = {X: u32, shifted: u32, large: u32, word: u32}
+    assert Words(Quotient("div", X, u32, 8), kinds).is_quotient(shifted)
+    assert not Words(Quotient("div", X, u32, 8), kinds).is_quotient(word)
+
+
+def test_sums_of_many_floors_are_not_taken_apart() -> None:
+    """The time for them doubles with each."""
+    word, kinds = X, {X: u32}
+    for bits in range(1, 6):
+        word = apply(">>", word, constant(1))
+        kinds[word] = u32
+        assert Words(Quotient("div", X, u32, 1 << bits), kinds).is_quotient(word) == (bits < 5)
 
 
 @pytest.mark.parametrize("kind", [u8, i8, u16, i16, u32, i32, u64, i64])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.synth.compiled.programs import body, proved
 
-from warploom.core import DType, UnsupportedError, UserError, f32, i32, i64, u8, u32
-from warploom.synth.compiled import ArrayArgument, CompiledProof
+from warploom.core import DType, UnsupportedError, UserError, f32, i32, i64, u8, u32, vector_of
+from warploom.synth.compiled import ArrayArgument, CompiledProof, run_plain_spec
 
 N, X = 4, 100
 PARAMETERS = ".param .u64 out, .param .u64 in, .param .u64 x"
@@ -192,3 +192,37 @@ def test_specs_that_are_not_followed() -> None:
         proof(lines, of_a_part)
     with pytest.raises(UnsupportedError, match="no integer"):
         proof(lines, by_floats)
+
+
+def first_parts(out, idx, x):
+    for i in range(N):
+        out[i] = x[idx[i]].x
+
+
+PAIR = vector_of(f32, 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "out", "x"),
+    [
+        (gather, f32, ArrayArgument("x", f32, (X,), "zeros")),
+        (gather, PAIR, ArrayArgument("x", PAIR, (X,))),
+        (first_parts, f32, ArrayArgument("x", PAIR, (X,))),
+    ],
+)
+def test_data_lead_into_whole_elements_of_data_only(spec, out: DType, x: ArrayArgument) -> None:
+    with pytest.raises(UnsupportedError, match="expected an index of x that does not depend on data") as caught:
+        run_plain_spec(spec, (ArrayArgument("out", out, (N,)), ArrayArgument("idx", i32, (N,)), x))
+    assert "of a whole array that holds data, no vectors" in str(caught.value)
+
+
+@pytest.mark.parametrize(("scale", "load"), [(2, "u16"), (8, "u64"), (1, "u8")])
+def test_a_read_of_another_size_is_none_of_the_spec(scale: int, load: str) -> None:
+    """Though it is at as many elements of its own size."""
+    arguments = ArrayArgument("out", u32, (N,)), ArrayArgument("idx", i32, (N,)), ArrayArgument("x", u32, (X,))
+    lines = INDEX + f"\tmul.wide.s32 %rd9, %r2, {scale};\n\tadd.s64 %rd9, %rd8, %rd9;\n\tld.global.{load} "
+    lines += (
+        "%rd10, [%rd9];\n\tst.global.u32 [%rd1], %rd10;\n" if load == "u64" else "%r3, [%rd9];\n\tst.global.u32 [%rd1], %r3;\n"
+    )
+    with pytest.raises(UnsupportedError, match="whose elements have another size"):
+        proved(body(lines, PARAMETERS), gather, arguments, 1, N)

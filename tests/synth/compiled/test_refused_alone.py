@@ -9,17 +9,19 @@ import pytest
 from tests.synth.compiled.programs import body, proved
 
 import warploom as wl
-from warploom.core import DType, UnsupportedError, UserError, f32, i8, i32, u8, u16, u32
+from warploom.core import DType, UnsupportedError, UserError, f32, i8, i32, i64, u8, u16, u32, u64
 from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, at_infinity
 from warploom.synth.compiled.comparison import Comparison, Element
-from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
+from warploom.synth.compiled.data import Data, Indexed, Joined, NoBitsError, Value
+from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.numbers import value_of
 from warploom.synth.compiled.placed import placed
 from warploom.synth.compiled.transfers import Transfers
+from warploom.synth.compiled.typed_specs import TypedSpec
 from warploom.terms import FormTooLargeError, Term, algebra_for, apply, atom, constant
 
 WORDS = (ArrayArgument("out", u32, (4,)), ArrayArgument("a", u32, (4,)))
@@ -61,6 +63,22 @@ def test_words_are_joined_part_by_part_only_where_that_is_right(op: str) -> None
             assert number_in(run(a, b), data, numbers) == want, (op, a, b)
 
 
+def test_a_sum_under_a_mask_that_is_no_machine_word() -> None:
+    data = Data()
+    total = data.made(apply("+", element(data, "x", u32), element(data, "y", u32)), u32)
+    for mask in (7, 0xFF, 0xFFFF, 0xFFFFF):
+        found = Arithmetic(data).signless("and", u32)(total, mask)
+        assert number_in(found, data, {"x": 0xDEADBEEF, "y": 0x12345678}) == (0xDEADBEEF + 0x12345678) & mask
+
+
+def test_what_a_float_is_at_most_is_not_told() -> None:
+    """2^32 - 1 as a float is 2^32."""
+    data = Data()
+    number = data.made(apply("cast.u32.f32", element(data, "x", u32)), f32)
+    assert data._greatest(data.made(apply("cast.f32.u64", number), u64)) == (1 << 64) - 1
+    assert data._greatest(number) is None
+
+
 def test_bits_that_are_no_machine_word() -> None:
     data = Data()
     with pytest.raises(NoBitsError, match="12 bits of data are no machine word"):
@@ -84,6 +102,14 @@ def test_no_rule_has_a_nan_among_its_operands(op: str) -> None:
     others = {"fma": [x, x], "ex2": []}.get(op, [x])
     assert at_infinity(op, [undefined, *others]) is None
     assert at_infinity(op, [*others, undefined]) is None
+
+
+def test_an_index_outside_of_its_array_has_no_value() -> None:
+    read = apply("read.x.0.1", atom("i", ()))
+    inside = {0: atom("x", (0,))}
+    for index, found in ((0, 5), (1, None)):
+        numbers = {atom("i", ()): index, atom("x", (0,)): 5}
+        assert value_of(read, {}, numbers.__getitem__, lambda _, words: inside.get(words[0])) == found
 
 
 def test_terms_without_a_value() -> None:
@@ -115,6 +141,21 @@ def test_a_spec_on_words_of_another_sign_is_not_told_apart() -> None:
     for want in (apply("min", x, y), apply("select <", x, y, x, y)):
         assert compared(i32, i32, x, want, {x: i32, y: i32}) == "different"
         assert compared(i32, u32, x, want, {x: u32, y: u32}) == "open"
+
+
+@pytest.mark.parametrize(
+    ("want", "of", "told"),
+    [
+        (apply("min", atom("a", (0,)), constant(-1)), u32, "compare with numbers of type u32, got -1"),
+        (apply("<<", atom("a", (0,)), constant(1024)), u32, "shift by 0 to 1023, got 1024"),
+        (apply("max", atom("a", (0,)), atom("a", (1,))), i64, "order values that u32 holds, got i64"),
+    ],
+)
+def test_what_python_and_words_order_differently_is_left_open(want: Term, of: DType, told: str) -> None:
+    """Also where a kernel has the very same term."""
+    comparison = Comparison(algebra_for(u32), {"a": of, "out": u32}, ())
+    found = comparison.compare([Element("out", (0,), u32, want, want, 1)], dict.fromkeys((want, *want.args), u32))
+    assert found.verdict == "open" and told in found.reason
 
 
 def test_a_real_number_is_compared_with_any_other() -> None:
@@ -285,6 +326,41 @@ def test_atomics_of_two_blocks_order_each_other_only_if_both_scopes_hold_them(fi
     )
     assert _is_in_scope(one, beside)
     assert _is_in_scope(one, other) == (first and second)
+
+
+def test_only_an_index_into_one_array_that_stays_in_place_is_followed() -> None:
+    region = Region("x", 1 << 40, 16, lambda offset: (offset, 4, 0))
+    x = atom("x", (0,))
+    data = Data()
+    launch = SimpleNamespace(
+        memory=SimpleNamespace(at=lambda base: region if base == region.base else None), data=data,
+        places=SimpleNamespace(variables={"x", "y"}, need=lambda *_: None), unsupported=lambda told, *_: ValueError(told),
+        gathers=SimpleNamespace(found=lambda *_: [x], dtype=lambda _: u32),
+    )  # fmt: skip
+    transfers = Transfers(launch, None, None)  # pyright: ignore[reportArgumentType] - only the launch is asked
+    offset = element(data, "i", u64)
+
+    def read(base: int, of: tuple[tuple[str, int], ...]) -> list[Term]:
+        return transfers._gathered(Indexed(placed(base, of), offset), "global", 4, 1, 0)[1]
+
+    assert read(region.base, (("x", 1),)) == [x]
+    for base, of in (
+        (region.base, (("x", 2),)),
+        (region.base, (("y", 1),)),
+        (region.base, (("x", 1), ("round", 4))),
+        (region.base + 64, (("x", 1),)),
+    ):
+        with pytest.raises(ValueError, match="an address that depends on data"):
+            read(base, of)
+    launch.gathers = None
+    with pytest.raises(ValueError, match="an address that depends on data"):
+        read(region.base, (("x", 1),))
+
+
+def test_an_operation_that_words_do_not_have_is_one_of_the_spec() -> None:
+    x = atom("a", (0,))
+    found = TypedSpec({"a": u32}, Gathers({})).term(apply("sqrt", x), u32)
+    assert found is apply("spec sqrt", x)
 
 
 def test_comparisons_that_ptx_does_not_have_are_not_followed() -> None:

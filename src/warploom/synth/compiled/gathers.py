@@ -35,7 +35,7 @@ class Gathers:
     """What one spec reads at indices that data give."""
 
     arrays: Mapping[str, tuple[DType, tuple[int, ...]]]
-    """Type and shape of the launch's arrays of symbolic numbers, by name."""
+    """Type and shape of the launch's arrays of symbolic numbers that are no vectors, by name."""
     kinds: dict[Term, DType] = field(default_factory=dict[Term, DType])
     """Types of the spec's terms."""
     ranges: dict[Term, Interval] = field(default_factory=dict[Term, Interval])
@@ -47,9 +47,7 @@ class Gathers:
 
     def wanted(self, name: str, indices: list[Term]) -> Term:
         """The element that the spec reads, an index of each axis given. NoIndexError, NotGatheredError."""
-        dtype, shape = self.arrays.get(name, (None, ()))
-        if dtype is None or dtype.lanes > 1:
-            raise NotGatheredError(f"expected an index from data into an array of symbolic numbers, got one into {name}")
+        _, shape = self.arrays[name]
         flat: Index = Linear()
         for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
             place = self._exact(index, self.kinds, may_wrap=False)
@@ -94,7 +92,7 @@ class Gathers:
     def found(self, name: str, start: int, offset: Term, kinds: Mapping[Term, DType], size: int, count: int) -> list[Term]:
         """The elements of `size` bytes, one after the other, that a kernel reads `start + offset` bytes into an array."""
         dtype, _ = self.arrays.get(name, (None, ()))
-        if dtype is None or dtype.size_bytes != size or dtype.lanes > 1:
+        if dtype is None or dtype.size_bytes != size:
             raise NotGatheredError(f"a read of {size} bytes of {name}, whose elements have another size")
         place = self._modulo(offset, kinds).shifted(start).divided(size)
         if place is None:

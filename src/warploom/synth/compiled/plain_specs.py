@@ -37,7 +37,10 @@ from warploom.terms import (
     zero_array,
 )
 
-_NO_SCATTER = "data may be an index of an element that is read, `x[idx[i]]`, of a whole array that the spec does not store to"
+_NO_SCATTER = (
+    "data may be an index of an element that is read, `x[idx[i]]`, of a whole array that holds data, no vectors, "
+    "and that the spec does not store to"
+)
 
 
 def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], algebra: str | None = None) -> dict[str, Wanted]:
@@ -48,7 +51,13 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     arrays: dict[str, SymbolicArray] = {}
     numbers: dict[str, Any] = {}
     types = {a.name: a.dtype for a in arguments if isinstance(a, ArrayArgument) or a.value is None}
-    gathers = Gathers({a.name: (a.dtype, a.shape) for a in arguments if isinstance(a, ArrayArgument) and a.content == "symbols"})
+    gathers = Gathers(
+        {
+            a.name: (a.dtype, a.shape)
+            for a in arguments
+            if isinstance(a, ArrayArgument) and a.dtype.lanes == 1 and a.content == "symbols"
+        }
+    )
     stores, typed = Stored(types), TypedSpec(types, gathers)
     for argument in arguments:
         if not isinstance(argument, ArrayArgument):
@@ -57,8 +66,8 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
             arrays[argument.name] = zero_array(argument.name, argument.shape, _kept(stores, argument))
         else:
             arrays[argument.name] = symbols(argument.name, argument.shape, argument.dtype.lanes, _kept(stores, argument))
-    for array in arrays.values():
-        array.gathered = stores.gather
+    for name in gathers.arrays:
+        arrays[name].gathered = stores.gather
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
     try:
         with strict_comparisons():

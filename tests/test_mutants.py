@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from benchmarks.mutants import switch
+from benchmarks.mutants.__main__ import main
 from benchmarks.mutants.equivalent import EQUIVALENT
 from benchmarks.mutants.page import ending, page, recorded
 from benchmarks.mutants.provers import PROVERS, is_prover
@@ -192,6 +193,17 @@ def test_tests_that_cannot_be_collected_stop_the_run(tmp_path: Path, monkeypatch
     (tmp_path / "tests/test_broken.py").write_text("import a_module_that_is_missing\n")
     with pytest.raises(BrokenTestsError, match=r"(?s)expected tests that can be collected .*a_module_that_is_missing"):
         reach(tmp_path, (), jobs=1)
+
+
+def test_branches_that_are_gone_leave_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (site,) = refusals(Text(PATH, b"def f(x: int) -> bool:\n    if x:\n        return False\n    return True\n"))
+    row = {"record": "site", "key": site.key, "package": "terms", "noticed_by": "tests/test_x.py::test_f"}
+    out = tmp_path / "rows.jsonl"
+    out.write_text("".join(json.dumps({**row, "key": key}) + "\n" for key in ("a branch that is gone", site.key)))
+    monkeypatch.setattr("benchmarks.mutants.__main__.all_refusals", lambda root: [site])
+    monkeypatch.setattr("sys.argv", ["mutants", "--refusals", "--out", str(out)])
+    assert main() == 0
+    assert [r["key"] for r in map(json.loads, out.read_text().splitlines()) if r["record"] == "site"] == [site.key]
 
 
 ROOT = Path(__file__).parent.parent

@@ -7,6 +7,7 @@
 A run first learns which tests come to which place (one run of the default tests with recorders), then turns on one bug after the
 other and runs those tests, cheapest first, until one fails. Places that are in the file named by --out already are not run again
 (with the same tests and sources they would end the same), so an interrupted run is continued by the same command.
+Of refusals, lines of branches that are gone are left out.
 """
 
 from __future__ import annotations
@@ -252,6 +253,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the places and run nothing")
     given = parser.parse_args()
     every = all_refusals(ROOT) if given.refusals else samples(ROOT, given.seed, given.count)
+    present = {s.key for s in every}
     every = [s for s in every if not given.provers or is_prover(s.path)]
     sites = [
         s for s in every if not given.only or any(fnmatch.fnmatch(s.path, g) or fnmatch.fnmatch(s.key, g) for g in given.only)
@@ -266,6 +268,8 @@ def main() -> int:
     out: Path = given.out
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     rows = [r for r in rows if r.get("record") == "site" and not (given.again and not r["noticed_by"])]
+    if given.refusals:  # of every branch: those that are gone are of no use
+        rows = [r for r in rows if r["key"] in present]
     done = {str(r["key"]) for r in rows}
     out.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows))
     left = [s for s in sites if s.key not in done and s.key not in EQUIVALENT]

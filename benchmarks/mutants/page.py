@@ -70,7 +70,8 @@ source, and the tests that come to its place are run until one fails. A bug that
 `make refusals` finds every branch that refuses (raises, returns False, None, a reason or a verdict other than yes, or reports a
 finding), switches it off and runs the tests that take it. A branch that no test misses is listed as survived: nobody would notice
 if it were gone. The goal is none in the provers, the modules that `benchmarks/mutants/provers.py` names; of their {len(provers)}
-recorded branches {open_provers} survived.
+recorded branches {open_provers} survived. A test asks for a record of every branch of theirs; of the other modules the table has
+the branches that were run, and not all of them were.
 
 {table(branches, "branches")}
 

@@ -18,6 +18,10 @@ MATRIX = ".matrix"
 """Ending of the files that hold matrix programs."""
 _numbers = itertools.count(1)
 
+_NO_SKETCH = (
+    "Decorate a function with @wl.sketch(...). Tensor functions are for `warploom explore`, loops for `warploom scan lift`."
+)
+
 
 def load(path: str | Path, name: str | None = None) -> list[Sketch]:
     """Run the file `path` and return its sketches in source order, or only the one called `name` (its own or its variable's).
@@ -30,7 +34,7 @@ def load(path: str | Path, name: str | None = None) -> list[Sketch]:
     found, broken = _sketches(file)
     where = Span(str(path), 1, 1, 1, 1)
     if not found and not broken:
-        raise UserError(Diagnostic("NO_SKETCH", f"{path} defines no sketch", where, "Decorate a function with @wl.sketch(...)."))
+        raise UserError(Diagnostic("NO_SKETCH", f"{path} defines no sketch", where, _NO_SKETCH))
     if name is None:
         if broken:
             raise _together(broken)

@@ -13,6 +13,7 @@ from tests.tools.contract import lines_of
 from warploom.core.limits import OUT_OF_MEMORY, current
 from warploom.tools.cli import cli
 from warploom.tools.explore import command as explore_command
+from warploom.tools.explore.command import _how
 
 AXPY = ("axpy", "--size", "n=40", "--target", "sm_80")
 FILE = '''"""Kernels."""
@@ -272,3 +273,8 @@ def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> 
 def test_sizes_beyond_memory_need_none_where_nothing_runs() -> None:
     result, _ = explored("axpy", "--size", f"n={2**40}", "--target", "sm_80", "--nodes", "100")
     assert result.exit_code == 0
+
+
+def test_a_modelled_time_names_its_machine() -> None:
+    assert _how({"time_is": "modelled", "arch": "sm_90"}) == "modelled for sm_90"
+    assert _how({"time_is": "modelled"}) == "modelled"

@@ -198,7 +198,8 @@ def _summary(line: Line) -> Iterator[str]:
 
 def _how(line: Line) -> str:
     if line.get("runs") is None:
-        return str(line.get("time_is", "measured"))
+        machine = f" for {line['arch']}" if "arch" in line else ""
+        return str(line.get("time_is", "measured")) + machine
     busy = "; disturbed: other work kept the machine busy" if line.get("disturbed") else ""
     return f"measured, median of {line['runs']} runs, spread {line['spread']:.1%}{busy}"
 

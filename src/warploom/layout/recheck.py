@@ -103,28 +103,23 @@ def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[
         tops = range(rows - high + 1) if free else range(0, rows, high)
         lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
     else:
-        end = rows * units
-        starts = (
-            range(end - 31 * first) if free else [b + k for b in range(0, end, 32 * first) for k in range(min(first, end - b))]
-        )
+        end, turn = rows * units, 32 * first
+        starts = range(end - turn + first) if free else [b + k for b in range(0, end, turn) for k in range(min(first, end - b))]
         lines = [[divmod(s + i * first, units) for i in range(32) if s + i * first < end] for s in starts]
     return [[[r * columns + u * each + k for k in range(each)] for r, u in line] for line in lines]
 
 
-def windows(box: tuple[int, int], kind: str, rows: int, units: int, free: bool) -> list[list[tuple[int, int]]]:
+def windows(sizes: tuple[int, int], kind: str, rows: int, units: int, free: bool) -> list[list[tuple[int, int]]]:
     """Boxes of lanes, at any origin or side by side; whole short lines are joined to fill a warp."""
-    high, wide = min(box[0], 32), min(box[1], 32)
+    high, wide = (min(size, 32, whole if free else 32) for size, whole in zip(sizes, (rows, units), strict=True))
     if kind == "rows" and not free and 32 % units == 0:
         high = min(32 // units, rows)
     if kind == "columns" and not free and 32 % rows == 0:
         wide = min(32 // rows, units)
-    if free:
-        high, wide = min(high, rows), min(wide, units)
     tops = range(rows - high + 1) if free else range(0, rows, high)
     lefts = range(units - wide + 1) if free else range(0, units, wide)
-    found = [
-        [(t + i, x + j) for i in range(high) for j in range(wide) if t + i < rows and x + j < units] for t in tops for x in lefts
-    ]
+    box = [(i, j) for i in range(high) for j in range(wide)]
+    found = [[(t + i, x + j) for i, j in box if t + i < rows and x + j < units] for t in tops for x in lefts]
     if kind.endswith(".trans"):  # of four matrices, two side by side come first
         return [sorted(line, key=lambda place: ((place[0] - line[0][0]) // 8, place[::-1])) for line in found]
     return found if kind in ("rows", "blocks") else [sorted(line, key=lambda place: place[::-1]) for line in found]
@@ -146,8 +141,7 @@ def groups(request: Request, bits: int) -> list[Request]:
 def wavefronts(group: Request, table: list[int], bits: int) -> int:
     """Most different words in one bank of 32."""
     each = max(1, bits // 32)
-    words = {table[e] * bits // 32 + k for lane in group for e in lane for k in range(each)}
-    banks = [word % 32 for word in words]
+    banks = [word % 32 for word in {table[e] * bits // 32 + k for lane in group for e in lane for k in range(each)}]
     return max(banks.count(bank) for bank in set(banks))
 
 

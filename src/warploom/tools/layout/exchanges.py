@@ -68,7 +68,7 @@ def _fields(found: Exchange) -> Line:
     fields: Line = {
         "via": chosen.via, "program": chosen.program.name, **_counts(chosen), "shared_words": chosen.program.shared_words,
         "least_shuffles": None if found.least is None else found.least.shuffles,
-        "shuffles_reached": None if found.least is None else len({colour for _, colour in found.moves}),
+        "shuffles_reached": None if found.least is None else _reached(found),
         "least_wavefronts": found.least_wavefronts,
         "pareto": [{"via": c.via, "program": c.program.name, **_counts(c)} for c in found.pareto],
         "why": found.why, "counted": "model",
@@ -82,6 +82,12 @@ def _fields(found: Exchange) -> Line:
     if difference is not None:
         fields["differs"] = difference
     return fields
+
+
+def _reached(found: Exchange) -> int:
+    """Fewest shuffles of what was found, programs and the colouring."""
+    programs = (c.shuffles for c in found.pareto if c.via == "shuffle")
+    return min(len({colour for _, colour in found.moves}), *programs)
 
 
 def _other_side(axis: str, run: int, bits: int) -> str:

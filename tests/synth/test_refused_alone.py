@@ -62,16 +62,25 @@ def test_a_completion_that_is_not_proved_does_not_meet_the_spec(
 
 
 def test_an_open_question_proves_no_optimum() -> None:
-    results: Any = [SimpleNamespace(space=1, complete=True), SimpleNamespace(space=2, complete=False)]
-    completions: Any = [SimpleNamespace(accumulates=5)]
+    results: Any = [
+        SimpleNamespace(space=1, complete=True, is_cheapest=True),
+        SimpleNamespace(space=2, complete=False, is_cheapest=False),
+    ]
 
-    def optimal_in(bound: int, question: str) -> int | None:
+    def optimal_in(bound: int, question: str, *prices: int) -> int | None:
+        completions: Any = [SimpleNamespace(accumulates=5, prices=prices)]
+
+        def meets(cost: tuple[int, ...], parts: int = 0) -> bool:
+            return bound >= cost[0] and parts != 2 and not prices
+
         at: Any = SimpleNamespace(
-            engine=SimpleNamespace(accumulates_bound=bound), problem=SimpleNamespace(open_question=question)
+            engine=SimpleNamespace(meets_bounds=meets, objective=("accumulates", "wavefronts", "index")),
+            problem=SimpleNamespace(open_question=question, objective=()),
         )
         return MODULE._Completing._optimal_in(at, results, completions)
 
     assert (optimal_in(5, "why"), optimal_in(4, ""), optimal_in(4, "why")) == (3, 1, None)
+    assert (optimal_in(4, "", 7), optimal_in(4, "why", 7)) == (1, None)
 
 
 def test_what_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,16 +99,17 @@ def network_command(
     case = name if name is not None else str(picture)
     options = NetworkOptions(n, banks, svg, backward, is_segmented, is_exclusive)
 
-    def work(stopwatch: Stopwatch, _: Progress) -> Outcome:
-        drawn = named_network(name)(n if show and n else DRAWN) if name is not None else read_picture(cast(Path, picture))
-        if show:
-            text = network_text(drawn)
-            if as_json:
-                return Outcome(plain_line(case, "solved", stopwatch.read(), picture=text.splitlines()), SOLVED)
-            click.echo(text, nl=False)
-            sys.exit(SOLVED)
-        return network_outcome(case, drawn, options, stopwatch)
+    def drawn() -> Network:
+        return named_network(name)(n if show and n else DRAWN) if name is not None else read_picture(cast(Path, picture))
 
+    def work(stopwatch: Stopwatch, _: Progress) -> Outcome:
+        if show:
+            return Outcome(plain_line(case, "solved", stopwatch.read(), picture=network_text(drawn()).splitlines()), SOLVED)
+        return network_outcome(case, drawn(), options, stopwatch)
+
+    if show and not as_json:
+        click.echo(network_text(drawn()), nl=False)
+        sys.exit(SOLVED)
     report(case, work, _text, as_json=as_json, debug=debug)
 
 

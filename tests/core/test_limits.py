@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -126,5 +127,26 @@ def test_a_table_that_forgets_a_node_is_not_interrupted() -> None:
         table.keep(1, node)
         del node
         assert not table
+        with pytest.raises(LimitReachedError):
+            given._signalled(0, sys._getframe())
+
+
+def test_a_callback_of_the_garbage_collector_is_not_interrupted() -> None:
+    times = iter((0.0, 9.0, 9.0))
+    called: list[str] = []
+
+    def watching(phase: str, info: dict[str, int]) -> None:
+        if not called:
+            called.append(phase)
+            given._signalled(0, sys._getframe())
+            called.append("on")
+
+    with Limits(1.0, clock=lambda: next(times)) as given, given.watched():
+        gc.callbacks.append(watching)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(watching)
+        assert called == ["start", "on"]
         with pytest.raises(LimitReachedError):
             given._signalled(0, sys._getframe())

@@ -7,6 +7,7 @@ there. Without limits nothing here has an effect.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -14,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from types import FrameType
+from types import CodeType, FrameType
 
 TICK_S = 0.02
 """CPU seconds between two looks at the clock."""
@@ -24,8 +25,8 @@ LAST_GRACE = 0.03
 """Share of the budget between any two later ends: every stage of a work may keep its best and go on."""
 LEAST_GRACE_S = 0.1, 0.03
 CALLED_BACK = frozenset({"from_param", "_promote_fields", "_forget"})
-"""Functions that are called out of C where what is raised is lost: ctypes and NumPy make an error of their own of it, a weak
-reference's callback only prints it. The next look at the clock ends the work."""
+"""Functions that are called out of C where what is raised is lost, as in `gc.callbacks`: ctypes and NumPy make an error of their
+own of it, a weak reference's callback only prints it. The next look at the clock ends the work."""
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
 CPU_SPENT = "budget: CPU seconds"
 
@@ -121,7 +122,7 @@ class Limits:
             raise LimitReachedError(CPU_SPENT)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        if frame is None or frame.f_code.co_name not in CALLED_BACK:
+        if frame is None or not _is_called_back(frame.f_code):
             self.tick()
 
     @contextmanager
@@ -151,6 +152,10 @@ def left_s() -> float | None:
 def tick() -> None:
     """To be called in long loops: raises LimitReachedError if the command's budget is spent."""
     _current.tick()
+
+
+def _is_called_back(code: CodeType) -> bool:
+    return code.co_name in CALLED_BACK or any(getattr(call, "__code__", None) is code for call in gc.callbacks)
 
 
 def _lower_data_limit(memory_bytes: int | None) -> tuple[int, int] | None:

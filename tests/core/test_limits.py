@@ -7,13 +7,15 @@ import os
 import resource
 import sys
 import time
+import weakref
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from warploom.core import limits
 from warploom.core.interned import WeaklyInterned
-from warploom.core.limits import GRACE, LAST_GRACE, LimitReachedError, Limits
+from warploom.core.limits import GRACE, LAST_GRACE, LimitReachedError, Limits, is_lost
 
 
 class Clock:
@@ -150,3 +152,42 @@ def test_a_callback_of_the_garbage_collector_is_not_interrupted() -> None:
         assert called == ["start", "on"]
         with pytest.raises(LimitReachedError):
             given._signalled(0, sys._getframe())
+
+
+class _Ending:
+    def __init__(self, seen: list[bool]) -> None:
+        self.seen = seen
+
+    def __del__(self) -> None:
+        self._deeper()
+
+    def _deeper(self) -> None:
+        self.seen.append(is_lost(sys._getframe()))
+
+
+def test_the_end_of_an_object_is_not_interrupted_however_deep_it_is() -> None:
+    seen: list[bool] = []
+    ending = _Ending(seen)
+    ending._deeper()
+    del ending
+    assert seen == [False, True]
+
+
+@pytest.mark.parametrize("held_by", [weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary])
+def test_the_end_of_a_weak_reference_is_not_interrupted(held_by: type) -> None:
+    seen: list[bool] = []
+
+    def watching(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            seen.append(is_lost(frame))
+
+    kept = type("Kept", (), {})()
+    holder = held_by()
+    if held_by is weakref.WeakSet:
+        holder.add(kept)
+    else:
+        holder.update([(kept, 1) if held_by is weakref.WeakKeyDictionary else (1, kept)])
+    sys.setprofile(watching)
+    del kept
+    sys.setprofile(None)
+    assert seen == [True] and not holder

@@ -13,9 +13,10 @@ import resource
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from types import CodeType, FrameType
+from types import FrameType
 
 TICK_S = 0.02
 """CPU seconds between two looks at the clock."""
@@ -24,9 +25,11 @@ GRACE = 0.1
 LAST_GRACE = 0.03
 """Share of the budget between any two later ends: every stage of a work may keep its best and go on."""
 LEAST_GRACE_S = 0.1, 0.03
-CALLED_BACK = frozenset({"from_param", "_promote_fields", "_forget"})
+CALLED_BACK = frozenset({"from_param", "_promote_fields", "_forget", "__del__"})
 """Functions that are called out of C where what is raised is lost, as in `gc.callbacks`: ctypes and NumPy make an error of their
-own of it, a weak reference's callback only prints it. The next look at the clock ends the work."""
+own of it, the end of an object or of a weak reference only prints it."""
+_WEAK = frozenset(code.co_filename for code in (weakref.WeakValueDictionary.get.__code__, weakref.WeakSet.add.__code__))
+"""Files whose functions are called when a weak reference ends."""
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
 CPU_SPENT = "budget: CPU seconds"
 
@@ -122,7 +125,7 @@ class Limits:
             raise LimitReachedError(CPU_SPENT)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        if frame is None or not _is_called_back(frame.f_code):
+        if not is_lost(frame):
             self.tick()
 
     @contextmanager
@@ -154,8 +157,15 @@ def tick() -> None:
     _current.tick()
 
 
-def _is_called_back(code: CodeType) -> bool:
-    return code.co_name in CALLED_BACK or any(getattr(call, "__code__", None) is code for call in gc.callbacks)
+def is_lost(frame: FrameType | None) -> bool:
+    """An exception that a signal raises here would reach nobody: the next signal has to."""
+    collecting = [getattr(call, "__code__", None) for call in gc.callbacks]
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name in CALLED_BACK or code.co_filename in _WEAK or code in collecting:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _lower_data_limit(memory_bytes: int | None) -> tuple[int, int] | None:

@@ -64,6 +64,25 @@ def test_time_is_up() -> None:
         pass
 
 
+class _Sleeps:
+    def __del__(self) -> None:
+        time.sleep(0.1)
+
+
+def test_a_time_that_is_up_while_an_object_ends_is_not_lost() -> None:
+    with pytest.raises(OutOfTimeError), within(0.01):
+        _Sleeps()
+        time.sleep(30)
+
+
+def test_a_work_that_goes_on_is_rung_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore_budget, "_AGAIN_S", 0.01)
+    with pytest.raises(OutOfTimeError), within(0.01):
+        with pytest.raises(OutOfTimeError):
+            time.sleep(30)
+        time.sleep(30)
+
+
 def test_other_threads_are_not_rung() -> None:
     ended: list[bool] = []
 

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
+from warploom.core.limits import TICK_S, is_lost
 from warploom.solve.jit import compiled_seconds
 
 CHECK_SHARE = {"cpu": 0.08, "cuda": 0.4}
@@ -16,6 +17,7 @@ CHECK_SHARE = {"cpu": 0.08, "cuda": 0.4}
 _OVER = 0.1
 """Share of the budget by which the check may overdraw it."""
 _LEAST_S = 0.5
+_AGAIN_S = 1.0
 
 
 class WallBudget:
@@ -49,18 +51,25 @@ class OutOfTimeError(BaseException):
 
 @contextmanager
 def within(seconds: float) -> Generator[None]:
-    """OutOfTimeError inside, once so many wall seconds have passed. Does nothing where no such signal reaches this thread."""
+    """OutOfTimeError inside, once so many wall seconds have passed; again every second, should the work go on. Does nothing where
+    no such signal reaches this thread."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    is_over = False
+
     def ring(number: int, frame: FrameType | None) -> None:
+        if is_over or is_lost(frame):
+            return
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
         raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
     try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), TICK_S)
         yield
     finally:
+        is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -91,7 +91,7 @@ def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
     work = replace(
         per_block.times(each * slowed),
         waiting=-(-each // at_once) * alone * slowed,
-        l2_bytes=(traffic.read + traffic.written) * each / blocks,
+        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * each / blocks,
         memory_bytes=traffic.memory / rates.cores,
         launches=1.0,
     )

@@ -214,6 +214,12 @@ class KernelModel(Generic[C]):
         candidate = step.candidate.restrict_many(wanted)
         return None if candidate is None else Step(candidate, trail)
 
+    def is_open(self, step: Step[C], choice: int, mask: Hashable) -> bool:
+        """Whether the choice may still be decided so, and is not."""
+        name, arguments = self._variables[choice]
+        domain = step.candidate.domain(name, *arguments)
+        return isinstance(mask, int) and domain & mask != 0 and domain & ~mask != 0
+
     def remaining(self, candidate: Step[C]) -> int:
         """Number of open choices: Chen's strata."""
         return sum(len(candidate.candidate.open(choice)) for choice in self.space.choices(self._order))

@@ -54,6 +54,8 @@ class Hints(Generic[S, A]):
     where the choice was branched on."""
     decide: Callable[[S, Sequence[tuple[int, Hashable]]], S | None] | None = None
     """A candidate with several decisions taken at once, in any order; None where they contradict it. Missing: one by one."""
+    is_open: Callable[[S, int, Hashable], bool] | None = None
+    """Whether a choice may be decided so and is not yet; False only where it surely is not. Missing: unknown."""
     features: Callable[[A], Sequence[Hashable]] | None = None
     """Gives the features from which corrections of the model are learned; missing: the decisions that were branched on."""
     drafts: Callable[[int, int], Iterable[Sequence[Hashable]]] | None = None
@@ -146,6 +148,10 @@ class Incumbent(Generic[S, A]):
     @property
     def wall_budget_s(self) -> float | None:
         return self._meter.budget.wall_s
+
+    @property
+    def node_budget(self) -> int | None:
+        return self._meter.budget.nodes
 
     @property
     def wall_s(self) -> float:
@@ -258,6 +264,21 @@ class Incumbent(Generic[S, A]):
             above = (above, choice, value)
         bound = max(parent.bound, self.model.bound(candidate))
         return Child(bound, candidate, *decisions[-1], lambda: decide(parent.candidate, decisions), above)
+
+    def follow(self, child: Child[S], decisions: Path) -> Child[S]:
+        """The descendant with those of the decisions that are still possible, the first ones first."""
+        is_open = self.hints.is_open
+        if is_open is not None:
+            decisions = tuple(d for d in decisions if is_open(child.candidate, *d))
+        if not decisions:
+            return child
+        following = self.jump(child, decisions)
+        if following is not None:
+            return following
+        if len(decisions) == 1:
+            return child
+        half = len(decisions) // 2
+        return self.follow(self.follow(child, decisions[:half]), decisions[half:])
 
     def leaf(self, child: Child[S]) -> Leaf[S, A] | None:
         """None for what is no answer, or one that was handed out before."""

@@ -34,18 +34,21 @@ class Refine:
     """Descents from the root before anything is measured."""
     dives: int = 8
     """Dives of each further round."""
+    weariness: float = 0.2
+    """A candidate that n neighbours were asked for counts as dearer by the factor (1 + n) ** weariness when the next one is asked
+    for: better ones have more neighbours, and none has them all."""
+    dived: float = 0.15
+    """Share of the candidates tried in dives, at most: most dives are beaten on the way, once there is a good answer."""
     neighbours: int = 48
     """Neighbours of the best measured candidates that each round tries."""
     elites: int = 8
-    """Number of the best measured candidates that have neighbours."""
+    """Number of the best measured candidates from which the decisions of mixed neighbours are."""
     reopened: float = 2.0
-    """Decisions of a neighbour that are taken anew, on average; at least one."""
+    """Decisions of a neighbour that are taken anew, on average; at least one. Of the last of them, every other value is tried."""
     mixed: float = 0.25
     """Share of neighbours whose new decisions are those of another elite."""
     leaps: float = 0.2
     """Share of neighbours in which up to half of the decisions are."""
-    apart: float = 0.15
-    """Share of features in which two of the elites differ at least."""
     temperatures: tuple[float, ...] = TEMPERATURES
     """Temperatures of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
@@ -84,6 +87,10 @@ class _Draft(Generic[S, A]):
     """Cost, once it is measured."""
     trail: list[Child[S]] = field(default_factory=list[Child[S]])
     """The candidates along its path, where it is an elite."""
+    tries: int = 0
+    """Neighbours that were asked for."""
+    done: set[int] = field(default_factory=set[int])
+    """Positions in its path of which every other value was tried, the other decisions left as they are."""
 
 
 class _Refine(Generic[S, A]):
@@ -98,8 +105,11 @@ class _Refine(Generic[S, A]):
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
         self._dives = 0
+        self._dived = 0
+        """Candidates tried in dives."""
         self._length, self._length_due = 0.0, 0
         self._until: float | None = None
+        self._until_tried: float | None = None
 
     def improve(self) -> Cost | None:
         try:
@@ -115,9 +125,9 @@ class _Refine(Generic[S, A]):
         if root is None:
             return self._incumbent.cut
         idle = fruitless = 0
-        self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0))
+        self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), _FIRST_SHARE)
         if self._incumbent.hints.drafts is None:
-            self._draft(root, [None] * self._options.first_dives)
+            self._draft(root, [False] * self._options.first_dives)
         else:
             for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
                 self._follow(root, values)
@@ -136,32 +146,39 @@ class _Refine(Generic[S, A]):
                 raise StopSearchError("no improvement")
             if fruitless >= _FRUITLESS:
                 raise StopSearchError("no new candidates")
-            self._begin(self._options.balance * (time.monotonic() - began))
-            elites = self._elites()
-            # The best one has as many neighbours as all others together.
-            from_elites = [elites[0 if n % 2 == 0 else (n // 2) % len(elites)] for n in range(self._options.neighbours) if elites]
-            plan: list[_Draft[S, A] | None] = [*from_elites, *[None] * self._options.dives]
+            self._begin(self._options.balance * (time.monotonic() - began), _ROUND_SHARE)
+            plan = [*[True] * (self._options.neighbours if self._measured else 0), *[False] * self._options.dives]
             self._random.shuffle(plan)
             self._draft(root, plan)
 
-    def _begin(self, seconds: float) -> None:
-        """Gives the next drafts so much time, if time counts."""
+    def _begin(self, seconds: float, share: float) -> None:
+        """Gives the next drafts so much time, if time counts, and this share of the nodes, if they do."""
         self._until = None if self._incumbent.wall_budget_s is None else time.monotonic() + seconds
+        nodes = self._incumbent.node_budget
+        self._until_tried = None if nodes is None else self._incumbent.statistics.tried + share * nodes
 
     def _has_time(self) -> bool:
-        return self._until is None or len(self._pool) < self._options.batch or time.monotonic() < self._until
+        if len(self._pool) < self._options.batch:
+            return True
+        if self._until is not None and time.monotonic() >= self._until:
+            return False
+        return self._until_tried is None or self._incumbent.statistics.tried < self._until_tried
 
-    def _draft(self, root: Child[S], plan: Sequence[_Draft[S, A] | None]) -> None:
-        """A neighbour of each elite in the plan, a descent from the root for each None, as long as there is time."""
-        elites = [d for d in plan if d is not None]
-        for elite in plan:
+    def _draft(self, root: Child[S], plan: Sequence[bool]) -> None:
+        """Neighbours of a measured candidate for each True in the plan, a descent from the root for each False, as long as there
+        is time."""
+        for is_neighbour in plan:
             if not self._has_time():
                 return
-            if elite is None:
-                self._dive(root)
-            else:
-                other = self._random.choice(elites) if self._random.random() < self._options.mixed else None
+            tried = self._incumbent.statistics.tried
+            if is_neighbour:
+                elite = self._parent()
+                is_mixed = self._random.random() < self._options.mixed
+                other = self._random.choice(self._measured[: self._options.elites]) if is_mixed else None
                 self._vary(root, elite, None if other is elite else other)
+            elif not self._measured or self._dived <= self._options.dived * tried:
+                self._dive(root)
+                self._dived += self._incumbent.statistics.tried - tried
 
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
@@ -197,70 +214,93 @@ class _Refine(Generic[S, A]):
             self._keep(child)
 
     def _vary(self, root: Child[S], elite: _Draft[S, A], other: _Draft[S, A] | None) -> None:
-        """A neighbour: some decisions of the elite are taken anew, the others kept where they are still possible. With a second
-        elite, its decisions are taken there instead."""
+        """Neighbours: some decisions of the elite are taken anew, the last of them in every other way, the others kept where they
+        are still possible. With a second elite, its decisions are taken there instead."""
         if not elite.path:
             return
-        reopened = self._reopened(len(elite.path))
-        first = min(reopened)
-        child = self._resumed(root, elite, first)
-        if child is None:
-            return
-        anew = {elite.path[n][0] for n in reopened}
+        reopened = self._reopened(elite)
+        child = self._resumed(root, elite, reopened[0])
         wanted = dict(elite.path)
-        kept = [d for d in elite.path[first + 1 :] if d[0] not in anew]
-        while (choice := self._incumbent.next_choice(child.candidate)) is not None:
-            value = wanted.get(choice, self._value(elite, choice))
-            if kept and not anew and self._incumbent.hints.decide is not None:
-                child, kept = self._with(child, tuple(kept)), []
-                if self._incumbent.is_beaten(child.bound):
+        for place, end in zip(reopened, [*reopened[1:], len(elite.path)], strict=True):
+            anew = elite.path[place][0]
+            choice = None
+            while child is not None and choice != anew:
+                choice = self._incumbent.next_choice(child.candidate)
+                if choice is None or (choice != anew and choice in wanted):
+                    break  # propagation has decided it
+                if choice != anew:
+                    child = self._as_in(child, choice, elite)
+                elif place != reopened[-1]:
+                    child = self._anew(child, choice, elite, other)
+                else:
+                    for sibling in self._incumbent.expand(child) or ():
+                        if sibling.value != wanted[anew]:
+                            self._finish(sibling, elite, place + 1)
                     return
-                continue
-            following = None
-            if choice not in anew and value is not None:
-                following = self._incumbent.child(child, choice, value)
-            elif choice in anew and other is not None:
-                given = dict(other.path).get(choice, self._value(other, choice))
-                following = None if given is None else self._incumbent.child(child, choice, given)
-            if following is None:
-                children = self._incumbent.children(child) or []
-                others = [c for c in children if c.value != value] if choice in anew else children
-                if not (others or children):
-                    return
-                following = self._drawn(others or children, self._random.choice(self._options.temperatures))
-                anew.discard(choice)
-            child = following
-        self._keep(child)
+            if child is None:
+                return
+            child = self._incumbent.follow(child, elite.path[place + 1 : end])
+            if self._incumbent.is_beaten(child.bound):
+                return
+        if child is not None:
+            self._finish(child, elite, len(elite.path))
 
-    def _with(self, child: Child[S], decisions: Path) -> Child[S]:
-        """The descendant with those of the decisions that are still possible, the first ones first."""
-        following = self._incumbent.jump(child, decisions)
+    def _finish(self, child: Child[S], elite: _Draft[S, A], first: int) -> None:
+        """Keeps the complete candidate behind this one that has most of the elite's decisions from position `first` on."""
+        following: Child[S] | None = self._incumbent.follow(child, elite.path[first:])
+        while following is not None and not self._incumbent.is_beaten(following.bound):
+            choice = self._incumbent.next_choice(following.candidate)
+            if choice is None:
+                self._keep(following)
+                return
+            following = self._as_in(following, choice, elite)
+
+    def _anew(self, child: Child[S], choice: int, elite: _Draft[S, A], other: _Draft[S, A] | None) -> Child[S] | None:
+        """The choice decided as in the other elite, else by a draw, in another way than in this one if there is one."""
+        given = None if other is None else dict(other.path).get(choice, self._value(other, choice))
+        following = None if given is None else self._incumbent.child(child, choice, given)
         if following is not None:
             return following
-        if len(decisions) == 1:
-            return child
-        half = len(decisions) // 2
-        return self._with(self._with(child, decisions[:half]), decisions[half:])
+        value = dict(elite.path)[choice]
+        made = self._incumbent.in_any_order(child, self._random)
+        last = None
+        for last in made or ():
+            if last.value != value:
+                return last
+        return last
 
-    def _reopened(self, decisions: int) -> set[int]:
-        """Positions in a path: mostly few, now and then up to half of it."""
+    def _as_in(self, child: Child[S], choice: int, elite: _Draft[S, A]) -> Child[S] | None:
+        """The choice decided as in the elite if that is possible, else by a draw."""
+        value = dict(elite.path).get(choice, self._value(elite, choice))
+        following = None if value is None else self._incumbent.child(child, choice, value)
+        if following is not None:
+            return following
+        children = self._incumbent.children(child)
+        return self._drawn(children, self._random.choice(self._options.temperatures)) if children else None
+
+    def _reopened(self, elite: _Draft[S, A]) -> list[int]:
+        """Positions in its path: mostly few, now and then up to half of it."""
+        decisions = len(elite.path)
         chance = 1.0 / max(self._options.reopened, 1.0)
         count = 1
         while self._random.random() > chance and count < decisions:
             count += 1
         if self._random.random() < self._options.leaps:
             count = self._random.randint(count, max(count, decisions // 2))
-        return set(self._random.sample(range(decisions), count))
+        if count == 1:
+            left = [n for n in range(decisions) if n not in elite.done]
+            if left:
+                place = self._random.choice(left)
+                elite.done.add(place)
+                return [place]
+            count = min(2, decisions)
+        return sorted(self._random.sample(range(decisions), count))
 
-    def _elites(self) -> list[_Draft[S, A]]:
-        """The best measured ones of which no two are alike."""
-        elites: list[_Draft[S, A]] = []
-        for draft in self._measured:
-            if len(elites) == self._options.elites:
-                break
-            if all(_difference(draft, e) >= self._options.apart for e in elites):
-                elites.append(draft)
-        return elites
+    def _parent(self) -> _Draft[S, A]:
+        """The measured candidate that is to have neighbours next."""
+        found = min(self._measured, key=lambda d: d.cost * (1 + d.tries) ** self._options.weariness)
+        found.tries += 1
+        return found
 
     def _value(self, elite: _Draft[S, A], choice: int) -> Hashable:
         value = self._incumbent.hints.value
@@ -306,10 +346,8 @@ class _Refine(Generic[S, A]):
                 draft.cost = max(float(cost[0]), _LEAST)
                 self._measured.append(draft)
         self._measured.sort(key=lambda d: d.cost)
-        elites = self._elites()
-        for draft in self._measured:
-            if draft not in elites:
-                draft.trail.clear()
+        for draft in self._measured[self._options.elites :]:
+            draft.trail.clear()
         del self._measured[self._options.learn_from :]
         return True
 
@@ -355,11 +393,6 @@ def _tendencies(known: Sequence[tuple[Path, float]]) -> dict[tuple[int, Hashable
     return {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
 
 
-def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
-    common = len(np.intersect1d(a.row, b.row, assume_unique=True))
-    return 1.0 - 2 * common / max(1, len(a.row) + len(b.row))
-
-
 _LEAST = 1e-12
 """Costs above 0 have logarithms."""
 _ENOUGH = 4
@@ -368,5 +401,7 @@ _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.08
 """Share of a budget of wall seconds for the first candidates."""
+_ROUND_SHARE = 0.02
+"""Share of a budget of nodes for the candidates of each further round."""
 _FRUITLESS = 5
 """Rounds without a new candidate that end the search."""

@@ -218,7 +218,22 @@ def test_every_decision_may_be_reopened() -> None:
     drawn = [made._reopened(5) for _ in range(200)]
     assert {n for positions in drawn for n in positions} == set(range(5))
     assert all(positions for positions in drawn)
-    assert made._reopened(1) == {0}
+    assert made._reopened(1) == [0]
+
+
+def test_every_other_value_of_one_decision_is_asked_for_once() -> None:
+    made = _Refine(Incumbent(RandomTree(1)), Refine(seed=3, reopened=1.0, leaps=0.0))
+    done: set[int] = set()
+    assert sorted(n for _ in range(5) for n in made._reopened(5, done)) == [0, 1, 2, 3, 4]
+    assert len(made._reopened(5, done)) == 2
+
+
+def test_refine_gives_a_share_of_its_nodes_to_the_first_descents() -> None:
+    tiling = Tiling()
+    measured: list[tuple[object, ...]] = []
+    incumbent = Incumbent(tiling, hints=tiling_hints(tiling, measured), budget=Budget(nodes=600))
+    refine(incumbent, Refine(first_dives=10_000))
+    assert len(measured) > 8
 
 
 def test_refine_ends_where_there_is_nothing_new() -> None:

@@ -270,6 +270,11 @@ class Incumbent(Generic[S, A]):
         is_open = self.hints.is_open
         if is_open is not None:
             decisions = tuple(d for d in decisions if is_open(child.candidate, *d))
+        if self.hints.decide is None:
+            for choice, value in decisions:
+                if self.next_choice(child.candidate) == choice:
+                    child = self.child(child, choice, value) or child
+            return child
         if not decisions:
             return child
         following = self.jump(child, decisions)

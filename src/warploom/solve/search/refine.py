@@ -36,19 +36,23 @@ class Refine:
     """Dives of each further round."""
     weariness: float = 0.2
     """A candidate that n neighbours were asked for counts as dearer by the factor (1 + n) ** weariness when the next one is asked
-    for: better ones have more neighbours, and none has them all."""
+    for, with a budget of nodes: better ones have more neighbours, and none has them all."""
     dived: float = 0.15
-    """Share of the candidates tried in dives, at most: most dives are beaten on the way, once there is a good answer."""
+    """Share of the candidates tried in dives, at most, with a budget of nodes: once there is a good answer, most dives are beaten
+    on the way."""
     neighbours: int = 48
     """Neighbours of the best measured candidates that each round tries."""
     elites: int = 8
     """Number of the best measured candidates from which the decisions of mixed neighbours are."""
     reopened: float = 2.0
-    """Decisions of a neighbour that are taken anew, on average; at least one. Of the last of them, every other value is tried."""
+    """Decisions of a neighbour that are taken anew, on average; at least one. With a budget of nodes,
+    every other value of the last of them is tried."""
     mixed: float = 0.25
     """Share of neighbours whose new decisions are those of another elite."""
     leaps: float = 0.2
     """Share of neighbours in which up to half of the decisions are."""
+    apart: float = 0.15
+    """Share of features in which two of the elites differ at least."""
     temperatures: tuple[float, ...] = TEMPERATURES
     """Temperatures of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
@@ -105,6 +109,9 @@ class _Refine(Generic[S, A]):
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
         self._dives = 0
+        self._counts_nodes = incumbent.node_budget is not None
+        """Candidates are what is dear, not measurements."""
+        self._turn = 0
         self._dived = 0
         """Candidates tried in dives."""
         self._length, self._length_due = 0.0, 0
@@ -174,9 +181,9 @@ class _Refine(Generic[S, A]):
             if is_neighbour:
                 elite = self._parent()
                 is_mixed = self._random.random() < self._options.mixed
-                other = self._random.choice(self._measured[: self._options.elites]) if is_mixed else None
+                other = self._random.choice(self._elites()) if is_mixed else None
                 self._vary(root, elite, None if other is elite else other)
-            elif not self._measured or self._dived <= self._options.dived * tried:
+            elif not self._measured or not self._counts_nodes or self._dived <= self._options.dived * tried:
                 self._dive(root)
                 self._dived += self._incumbent.statistics.tried - tried
 
@@ -218,19 +225,20 @@ class _Refine(Generic[S, A]):
         are still possible. With a second elite, its decisions are taken there instead."""
         if not elite.path:
             return
-        reopened = self._reopened(elite)
+        reopened = self._reopened(len(elite.path), elite.done if self._counts_nodes else None)
         child = self._resumed(root, elite, reopened[0])
         wanted = dict(elite.path)
+        order = {choice: n for n, choice in enumerate(wanted)}
         for place, end in zip(reopened, [*reopened[1:], len(elite.path)], strict=True):
             anew = elite.path[place][0]
             choice = None
             while child is not None and choice != anew:
                 choice = self._incumbent.next_choice(child.candidate)
-                if choice is None or (choice != anew and choice in wanted):
+                if choice is None or order.get(choice, -1) > place:
                     break  # propagation has decided it
                 if choice != anew:
                     child = self._as_in(child, choice, elite)
-                elif place != reopened[-1]:
+                elif place != reopened[-1] or not self._counts_nodes:
                     child = self._anew(child, choice, elite, other)
                 else:
                     for sibling in self._incumbent.expand(child) or ():
@@ -262,6 +270,10 @@ class _Refine(Generic[S, A]):
         if following is not None:
             return following
         value = dict(elite.path)[choice]
+        if not self._counts_nodes:
+            children = self._incumbent.children(child) or []
+            others = [c for c in children if c.value != value] or children
+            return self._drawn(others, self._random.choice(self._options.temperatures)) if others else None
         made = self._incumbent.in_any_order(child, self._random)
         last = None
         for last in made or ():
@@ -278,29 +290,42 @@ class _Refine(Generic[S, A]):
         children = self._incumbent.children(child)
         return self._drawn(children, self._random.choice(self._options.temperatures)) if children else None
 
-    def _reopened(self, elite: _Draft[S, A]) -> list[int]:
-        """Positions in its path: mostly few, now and then up to half of it."""
-        decisions = len(elite.path)
+    def _reopened(self, decisions: int, done: set[int] | None = None) -> list[int]:
+        """Positions in a path: mostly few, now and then up to half of it; a single one is not in `done`, and is put there."""
         chance = 1.0 / max(self._options.reopened, 1.0)
         count = 1
         while self._random.random() > chance and count < decisions:
             count += 1
         if self._random.random() < self._options.leaps:
             count = self._random.randint(count, max(count, decisions // 2))
-        if count == 1:
-            left = [n for n in range(decisions) if n not in elite.done]
-            if left:
+        if count == 1 and done is not None:
+            if left := [n for n in range(decisions) if n not in done]:
                 place = self._random.choice(left)
-                elite.done.add(place)
+                done.add(place)
                 return [place]
             count = min(2, decisions)
         return sorted(self._random.sample(range(decisions), count))
 
     def _parent(self) -> _Draft[S, A]:
         """The measured candidate that is to have neighbours next."""
+        if not self._counts_nodes:
+            # The best one has as many neighbours as all others together.
+            self._turn += 1
+            elites = self._elites()
+            return elites[0 if self._turn % 2 == 0 else (self._turn // 2) % len(elites)]
         found = min(self._measured, key=lambda d: d.cost * (1 + d.tries) ** self._options.weariness)
         found.tries += 1
         return found
+
+    def _elites(self) -> list[_Draft[S, A]]:
+        """The best measured ones of which no two are alike."""
+        elites: list[_Draft[S, A]] = []
+        for draft in self._measured:
+            if len(elites) == self._options.elites:
+                break
+            if all(_difference(draft, e) >= self._options.apart for e in elites):
+                elites.append(draft)
+        return elites
 
     def _value(self, elite: _Draft[S, A], choice: int) -> Hashable:
         value = self._incumbent.hints.value
@@ -346,8 +371,10 @@ class _Refine(Generic[S, A]):
                 draft.cost = max(float(cost[0]), _LEAST)
                 self._measured.append(draft)
         self._measured.sort(key=lambda d: d.cost)
-        for draft in self._measured[self._options.elites :]:
-            draft.trail.clear()
+        elites = self._elites()
+        for draft in self._measured:
+            if draft not in elites:
+                draft.trail.clear()
         del self._measured[self._options.learn_from :]
         return True
 
@@ -391,6 +418,11 @@ def _tendencies(known: Sequence[tuple[Path, float]]) -> dict[tuple[int, Hashable
             total, count = sums.get(decision, (0.0, 0))
             sums[decision] = total + value - average, count + 1
     return {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
+
+
+def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
+    common = len(np.intersect1d(a.row, b.row, assume_unique=True))
+    return 1.0 - 2 * common / max(1, len(a.row) + len(b.row))
 
 
 _LEAST = 1e-12

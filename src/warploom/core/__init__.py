@@ -31,7 +31,7 @@ from warploom.core.dtypes import (
     u64,
     vector_of,
 )
-from warploom.core.inputs import read_bytes, read_text, require_file
+from warploom.core.inputs import read_bytes, read_text, read_text_file, require_file
 from warploom.core.programs import find_program, find_tool, program_folders, safe_path
 from warploom.core.spans import NOWHERE, Span
 from warploom.core.targets import assigns_to_element
@@ -69,6 +69,7 @@ __all__ = [
     "promoted",
     "read_bytes",
     "read_text",
+    "read_text_file",
     "require_file",
     "safe_path",
     "scalar_of",

@@ -76,8 +76,11 @@ def _checked(nvrtc: Any, result: Any) -> Any:
     return values[0] if values else None
 
 
-def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> str:
-    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line."""
+def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> str:
+    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line.
+
+    `name`: what errors and line information call the text.
+    """
     nvrtc = _nvrtc()
     flags = [
         f"--gpu-architecture={arch.replace('sm_', 'compute_')}",
@@ -85,13 +88,13 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
         *(f"-I{f}" for f in include_folders()),
         *options,
     ]
-    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
+    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, [], []))
     try:
         (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
         if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
             _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, buffer))
-            raise UserError(*_compile_errors(source, buffer.decode(errors="replace")))
+            raise UserError(*compile_errors(source, buffer.decode(errors="replace"), name))
         buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetPTXSize(program))
         _checked(nvrtc, nvrtc.nvrtcGetPTX(program, buffer))
     finally:
@@ -99,15 +102,16 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
     return buffer.decode().rstrip("\0")
 
 
-def _compile_errors(source: str, log: str) -> list[Diagnostic]:
+def compile_errors(source: str, log: str, name: str = "kernel.cu") -> list[Diagnostic]:
+    """The errors in a log of NVRTC or nvcc; lines of the file `name` are those of the text."""
     lines = source.splitlines()
     found: list[Diagnostic] = []
     for match in _ERROR_LINE.finditer(log):
         number = int(match["line"])
-        text = lines[number - 1] if match["file"] == "kernel.cu" and 0 < number <= len(lines) else ""
+        text = lines[number - 1] if match["file"] == name and 0 < number <= len(lines) else ""
         span = Span(match["file"], number, 1, number, len(text) + 1, text)
         found.append(Diagnostic("CUDA_ERROR", match["message"], span))
-    return found or [Diagnostic("CUDA_ERROR", f"NVRTC refused the source: {log.strip() or 'no log'}")]
+    return found or [Diagnostic("CUDA_ERROR", f"the compiler refused the source: {log.strip() or 'no log'}")]
 
 
 def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> Compiled:

@@ -84,7 +84,7 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch) -> Linted:
         reason = f"not run to its end: {one_line(error.diagnostics[0])}"
     found: list[Found] = []
     if ran is not None:
-        found += mistakes(ran.findings, source, name)
+        found += mistakes(ran.findings, source, name, values)
         if ran.counts is not None:
             found += costs(ran.counts, source, name)
         if ran.status == "limit":

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from warploom.core import UserError, find_tool
 from warploom.gpu import assemble
-from warploom.ptx import Counts, Finding
-from warploom.ptx.places import Place
-from warploom.ptx.simt import LineCounts
+from warploom.ptx import TYPE_BITS, Counts, Finding, Place
+from warploom.ptx.simt import SHARED, Argument, LineCounts, shared_layout
+from warploom.tools.lint.names import demangled
 from warploom.tools.lint.rules import BY_NAME, LEVELS, OF_KIND, Level, Rule
 from warploom.tools.lint.sources import Source, line_text
 
@@ -55,12 +57,12 @@ class Found:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def mistakes(findings: Iterable[Finding], source: Source, kernel: str) -> list[Found]:
-    """The interpreter's findings."""
+def mistakes(findings: Iterable[Finding], source: Source, kernel: str, values: Sequence[Argument]) -> list[Found]:
+    """The interpreter's findings of a launch with these arguments."""
     return [
         Found(
             rule=OF_KIND[finding.kind],
-            message=finding.message,
+            message=finding.message + _element(finding, source, kernel, values),
             places=source.places(finding.span.line, finding.span.column),
             kernel=kernel,
             ptx_line=finding.span.line,
@@ -70,6 +72,37 @@ def mistakes(findings: Iterable[Finding], source: Source, kernel: str) -> list[F
         )
         for finding in findings
     ]
+
+
+def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Argument]) -> str:
+    """Which element of which array the finding is about, as far as that is known."""
+    match = re.fullmatch(r"argument (\d+)", finding.array)
+    if finding.byte is None:
+        return ""
+    if match is not None:
+        array = values[int(match[1])]
+        if not isinstance(array, np.ndarray) or not array.itemsize:
+            return ""
+        index, size = finding.byte // array.itemsize, array.size
+        where = np.unravel_index(index, array.shape) if 0 <= index < size and array.ndim > 1 else (index,)
+        return f" (element {', '.join(str(int(i)) for i in where)} of argument {match[1]}, which has {size:,})"
+    if finding.kind not in SHARED:
+        return ""
+    begun = [(offset, name) for name, offset in shared_layout(source.program, source.program.routines[kernel]).offsets.items()]
+    offset, name = max((b for b in begun if b[0] <= finding.byte), default=(0, ""))
+    width = _width(finding, source)
+    if not name or (finding.byte - offset) % width:
+        return ""
+    return f" (element {(finding.byte - offset) // width} of {demangled(name.rpartition(':')[2]).rpartition('::')[2]}, {width} bytes each)"
+
+
+def _width(finding: Finding, source: Source) -> int:
+    """Bytes of an element that the instruction of a finding accesses."""
+    for routine in source.program.routines.values():
+        for index, instruction in enumerate(routine.instructions):
+            if instruction.modifiers and routine.span(index) == finding.span:
+                return max(1, TYPE_BITS.get(instruction.modifiers[-1], 8) // 8)
+    return 1
 
 
 def costs(counts: Counts, source: Source, kernel: str) -> list[Found]:

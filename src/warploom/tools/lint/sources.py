@@ -12,9 +12,8 @@ from pathlib import Path
 
 from warploom.core import Diagnostic, UserError, find_program, find_tool, read_text_file
 from warploom.core.limits import left_s
-from warploom.gpu.toolchain import compile_errors, compile_to_ptx
-from warploom.ptx import Program
-from warploom.ptx.places import Place, Places
+from warploom.gpu import compile_errors, compile_to_ptx
+from warploom.ptx import Place, Places, Program
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.ptx.check import good_program, read_ptx
 

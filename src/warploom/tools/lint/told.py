@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import warploom
-from warploom.ptx.places import Place
+from warploom.ptx import Place
 from warploom.tools.command.lines import Line, plain_line
 from warploom.tools.command.usage import Usage
 from warploom.tools.lint.findings import Found

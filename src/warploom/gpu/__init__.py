@@ -17,7 +17,7 @@ from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_err
 
 __all__ = [
     "Compiled", "CudaSource", "Executed", "Lowered", "ReadBack", "SizeLimits", "Timing",
-    "assemble", "compile_cuda", "compile_errors", "compile_to_ptx", "count_executed", "counted_work", "cuda_source", "device_arch",
-    "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower",
+    "assemble", "compile_cuda", "compile_errors", "compile_to_ptx", "count_executed", "counted_work", "cuda_source",
+    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower",
     "merged_accesses", "read_back", "run_kernel", "safe_sizes", "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from warploom.ptx.syntax import Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 
 __all__ = [
-    "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Place", "Places", "Program", "Routine", "Variable",
-    "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse", "pressure",
-    "verify",
+    "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Place", "Places", "Program", "Routine",
+    "Variable", "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse",
+    "pressure", "verify",
 ]  # fmt: skip

@@ -340,13 +340,14 @@ def _conflict(
     """The dearest warp's request, in the bank that holds it up most."""
     passes, phases = _passes(layout, offset, size)
     warp = int(each.argmax())
-    group, bank = map(int, np.unravel_index(passes[warp].argmax(), passes[warp].shape))
+    group, bank = divmod(int(passes[warp].argmax()), BANKS)
     met: dict[int, int] = {}
-    for at in np.flatnonzero(phases == warp * passes.shape[1] + group):
+    together: list[int] = np.flatnonzero(phases == warp * passes.shape[1] + group).tolist()
+    for at in together:
         first = int(offset[at]) // BANK_BYTES
         for word in range(first, first + max(1, size // BANK_BYTES)):
             if word % BANKS == bank:
-                met.setdefault(word, int(at))
+                met.setdefault(word, at)
     places = list(met.values())
     block, thread = running.coordinates(int(threads[places[0]]))
     return Conflict(int(each[warp]), bank, tuple(int(layout.positions[p]) % 32 for p in places), block, thread)

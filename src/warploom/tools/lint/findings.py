@@ -85,7 +85,7 @@ def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Arg
             return ""
         index, size = finding.byte // array.itemsize, array.size
         where = np.unravel_index(index, array.shape) if 0 <= index < size and array.ndim > 1 else (index,)
-        return f" (element {', '.join(str(int(i)) for i in where)} of argument {match[1]}, which has {size:,})"
+        return f"; element {', '.join(str(int(i)) for i in where)} of argument {match[1]}, which has {size:,}"
     if finding.kind not in SHARED:
         return ""
     begun = [(offset, name) for name, offset in shared_layout(source.program, source.program.routines[kernel]).offsets.items()]
@@ -93,7 +93,8 @@ def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Arg
     width = _width(finding, source)
     if not name or (finding.byte - offset) % width:
         return ""
-    return f" (element {(finding.byte - offset) // width} of {demangled(name.rpartition(':')[2]).rpartition('::')[2]}, {width} bytes each)"
+    plain = demangled(name.rpartition(":")[2]).rpartition("::")[2]
+    return f"; element {(finding.byte - offset) // width} of {plain}, {width} bytes each"
 
 
 def _width(finding: Finding, source: Source) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from warploom.core import Diagnostic, UserError, find_program, find_tool, read_text_file
+from warploom.core import Diagnostic, Span, UserError, find_program, find_tool, read_text_file
 from warploom.core.limits import left_s
 from warploom.gpu import compile_errors, compile_to_ptx
 from warploom.ptx import Place, Places, Program
@@ -50,9 +51,14 @@ class Source:
     def places(self, line: int, column: int = 1) -> tuple[Place, ...]:
         """The user's line of an instruction, then the calls into which it is inlined; the line of the PTX where that is all."""
         found = self._places.of(line)
-        return tuple(Place(shown(p.file), p.line, p.column, demangled(p.function)) for p in found) or (
+        return tuple(Place(self._file(p.file), p.line, p.column, demangled(p.function)) for p in found) or (
             Place(shown(self.path), line, column),
         )
+
+    def _file(self, name: str) -> str:
+        """A file that the compiler named; where it knew only a relative path, beside the PTX if it lies there."""
+        beside = Path(self.path).parent / name
+        return shown(str(beside) if not os.path.isabs(name) and beside.is_file() else name)
 
 
 def _compiled(path: str, compilation: Compilation) -> str:
@@ -90,9 +96,17 @@ def shown(file: str) -> str:
         return file
 
 
-@cache
 def text_of(file: str) -> tuple[str, ...]:
     """Lines of a source; none where it cannot be read."""
+    try:
+        found = os.stat(file)
+        return _text_of(file, found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else ()
+    except (OSError, ValueError):
+        return ()
+
+
+@cache
+def _text_of(file: str, changed_ns: int, size: int) -> tuple[str, ...]:
     try:
         with open(file, encoding="utf-8", errors="replace") as opened:
             return tuple(opened.read(1 << 24).splitlines())
@@ -107,10 +121,15 @@ def line_text(place: Place) -> str:
 
 
 def kernel_named(source: Source, asked: str | None) -> str:
-    """The linker's name of a kernel; it may be asked for by its C++ name. UserError (KERNEL) as `Program.kernel` raises it."""
-    entries = [r.name for r in source.program.routines.values() if r.is_entry]
-    if asked is not None and asked not in entries:
-        same = [name for name in entries if asked in (plain_name(name), demangled(name))]
-        if len(same) == 1:
-            return same[0]
-    return source.program.kernel(asked).name
+    """The linker's name of a kernel, which may be asked for by its C++ name. UserError (NO_KERNEL, SEVERAL_KERNELS)."""
+    names = [r.name for r in source.program.kernels]
+    if asked is None and len(names) < 2:
+        return source.program.kernel().name
+    same = [name for name in names if asked == name] or [name for name in names if asked in (plain_name(name), demangled(name))]
+    if len(same) == 1:
+        return same[0]
+    where = Span(source.path, 1, 1, 1, 2)
+    listed = ", ".join(map(demangled, same or names))
+    code = "NO_KERNEL" if asked is not None and not same else "SEVERAL_KERNELS"
+    got = f", got {asked!r}" if asked is not None else ""
+    raise UserError(Diagnostic(code, f"expected one kernel of: {listed}{got}", where, f"Name it: --kernel {(same or names)[0]}"))

@@ -7,15 +7,17 @@ only the fallback. Nothing here needs a GPU or a driver.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.core import Diagnostic, Span, UserError, find_tool
+from warploom.core import Diagnostic, Span, UserError, find_program, find_tool, read_text_file
 from warploom.core.programs import INSTALL, cuda_folders
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
         if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
             _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, buffer))
-            raise UserError(*compile_errors(source, buffer.decode(errors="replace"), name))
+            raise UserError(*_compile_errors(source, buffer.decode(errors="replace"), name))
         buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetPTXSize(program))
         _checked(nvrtc, nvrtc.nvrtcGetPTX(program, buffer))
     finally:
@@ -102,7 +104,33 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
     return buffer.decode().rstrip("\0")
 
 
-def compile_errors(source: str, log: str, name: str = "kernel.cu") -> list[Diagnostic]:
+def compile_file(path: str, arch: str = "sm_90", *, options: tuple[str, ...] = (), limit_s: float = 300) -> str:
+    """PTX of a file in CUDA C++: by nvcc, which takes host code, too; by NVRTC, device code alone, where nvcc or gcc is missing.
+
+    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
+    """
+    text, whole = read_text_file(path, "a file in CUDA C++"), os.path.abspath(path)
+    nvcc = None
+    if find_program("gcc") is not None:
+        with suppress(UserError):
+            nvcc = find_tool("nvcc")
+    if nvcc is None:
+        return compile_to_ptx(text, arch, name=whole, options=(*options, f"-I{os.path.dirname(whole)}"))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "kernel.ptx"
+        architecture = f"-arch={arch.replace('sm_', 'compute_')}"
+        command = [str(nvcc), "-ptx", architecture, "-x", "cu", *options, whole, "-o", str(target)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            message = f"expected nvcc to end within {limit_s:.0f} seconds, it still runs"
+            raise UserError(Diagnostic("CUDA_LIMIT", message, fix="Give the PTX that your build writes.")) from None
+        if done.returncode != 0 or not target.is_file():
+            raise UserError(*_compile_errors(text, done.stderr + done.stdout, whole))
+        return target.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def _compile_errors(source: str, log: str, name: str = "kernel.cu") -> list[Diagnostic]:
     """The errors in a log of NVRTC or nvcc; lines of the file `name` are those of the text."""
     lines = source.splitlines()
     found: list[Diagnostic] = []

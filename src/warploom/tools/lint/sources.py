@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from warploom.core import Diagnostic, Span, UserError, find_program, find_tool, read_text_file
-from warploom.core.limits import left_s
-from warploom.gpu import compile_errors, compile_to_ptx
+from warploom.core import Diagnostic, Span, UserError
+from warploom.gpu import compile_file
 from warploom.ptx import Place, Places, Program
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.ptx.check import good_program, read_ptx
 
 _CUDA = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".hpp", ".h")
 _LONGEST_LINE = 500
-LONGEST_COMPILATION_S = 300.0
-"""Wall seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ class Source:
         """UserError where the file cannot be read or compiled, or its PTX is not right."""
         self.path = path
         self.is_compiled = Path(path).suffix in _CUDA
-        self.ptx = _compiled(path, compilation) if self.is_compiled else read_ptx(path)
+        self.ptx = compile_file(path, compilation.arch, options=compilation.flags) if self.is_compiled else read_ptx(path)
         self.program: Program = good_program(self.ptx, path if not self.is_compiled else f"{path}.ptx")
         self._places = Places(self.program.module)
 
@@ -59,33 +53,6 @@ class Source:
         """A file that the compiler named; where it knew only a relative path, beside the PTX if it lies there."""
         beside = Path(self.path).parent / name
         return shown(str(beside) if not os.path.isabs(name) and beside.is_file() else name)
-
-
-def _compiled(path: str, compilation: Compilation) -> str:
-    """By nvcc, which takes host code, too; by NVRTC where nvcc or the host's compiler is missing."""
-    text, whole = read_text_file(path, "a file in CUDA C++"), os.path.abspath(path)
-    nvcc = None
-    if find_program("gcc") is not None:
-        with suppress(UserError):
-            nvcc = find_tool("nvcc")
-    if nvcc is None:
-        options = (*compilation.flags, f"-I{os.path.dirname(whole)}")
-        return compile_to_ptx(text, compilation.arch, name=whole, options=options)
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "kernel.ptx"
-        arch = compilation.arch.replace("sm_", "compute_")
-        command = [
-            str(nvcc), "-ptx", f"-arch={arch}", "-x", "cu", *compilation.flags, whole, "-o", str(target),
-        ]  # fmt: skip
-        limit_s = min(LONGEST_COMPILATION_S, left_s() or LONGEST_COMPILATION_S)
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            message = f"expected nvcc to end within {limit_s:.0f} seconds, it still runs"
-            raise UserError(Diagnostic("CUDA_LIMIT", message, fix="Lint the PTX that your build writes.")) from None
-        if done.returncode != 0 or not target.is_file():
-            raise UserError(*compile_errors(text, done.stderr + done.stdout, whole))
-        return target.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def shown(file: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.rules import RULES
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[2] / "docs" / "lint.md"
 RACE = ("--kernel", "missing_barrier", "--launch", "1", "64", "--arg", "zeros:f32:64", "--arg", "random:f32:64")
 CLEAN = ("--kernel", "missing_barrier_clean", *RACE[2:])
 SLOW = ("--kernel", "unpadded", "--launch", "1", "32,32", "--arg", "zeros:f32:1024", "--arg", "random:f32:1024")
@@ -212,3 +215,28 @@ def test_names_of_cpp() -> None:
     assert demangled("_Znonsense") == "_Znonsense"
     if demangled("_Z4blurPf") != "_Z4blurPf":
         assert plain_name("_ZN1a4blurILi4EEEvPf") == "blur" and plain_name("_Z4blurPf") == "blur"
+
+
+def test_the_page_has_a_section_for_each_rule() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    told = re.findall(r"^### ([\w-]+)\n\*\*(WL\d+)\*\*, (\w+)\.", page, re.M)
+    assert told == [(rule.name, rule.id, rule.level) for rule in RULES]
+
+
+@COMPILED
+def test_the_example_of_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    command, _, shown = page.partition("```console\n$ warploom lint ")[2].partition("```")[0].partition("\n")
+    result = CliRunner().invoke(lint_command, shlex.split(command))
+    assert result.exit_code == 1 and result.stdout.startswith(shown)
+
+
+@COMPILED
+def test_spills_are_what_ptxas_says(tmp_path: Path) -> None:
+    loads = "".join(f"ld.volatile.global.u32 %x{n}, [%rd1+{4 * n}];\n" for n in range(64))
+    stores = "".join(f"st.volatile.global.u32 [%rd1+{4 * n}], %x{n};\n" for n in reversed(range(64)))
+    path = kernel(tmp_path, f".reg .b32 %x<64>;\n{loads}bar.sync 0;\n{stores}")
+    launch = ("--json", "--launch", "1", "1", "--arg", "zeros:i32:64")
+    assert rules(linted(*launch, file=path)) == []
+    path.write_text(path.read_text().replace("a)\n{", "a)\n.maxntid 1024\n.maxnreg 24\n{"))
+    assert rules(linted(*launch, file=path)) == ["WL103"]

@@ -25,7 +25,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.findings import Found, costs, merged, mistakes, spills
-from warploom.tools.lint.names import demangled
+from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.silenced import read_baseline, split, write_baseline
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
 from warploom.tools.lint.told import github, line, sarif, text
@@ -150,7 +150,7 @@ def _without_launch(case: str, path: str, routine: Routine, stopwatch: Stopwatch
     required = routine.directive("reqntid") or routine.directive("maxntid")
     block = ",".join(map(str, required)) if required else "256"
     texts = " ".join(f"--arg {_EXAMPLES.get(p.type, 'i32:1024')}" for p in routine.parameters)
-    example = f"warploom lint {path} --kernel {routine.name} --launch 4 {block} {texts}".rstrip()
+    example = f"warploom lint {path} --kernel {plain_name(routine.name)} --launch 4 {block} {texts}".rstrip()
     reason = f"no launch was given, so nothing ran; such as: {example}"
     return Outcome(plain_line(case, "unknown", stopwatch.read(), reason=reason), EXIT_BY_STATUS["unknown"])
 

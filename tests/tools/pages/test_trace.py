@@ -87,8 +87,8 @@ def mixed(x: Global[f32, 4], y: Global[f32, 4] | out):
     assert (moved.kind, moved.writes[0].value.text) == ("shuffle", "x[1] + x[2]")
     assert moved.writes[0].origins == (MemoryCell("x", (1,)), MemoryCell("x", (2,)))
     assert (first.kind, [write.lane for write in first.writes]) == ("accumulate", [0, 1])
-    assert first.writes[0].value.text == "1 + (x[1] + x[2])"
-    assert [write.value.text for write in last.writes] == ["2*(1 + (x[1] + x[2]))", "2*(1 + (x[2] + x[1]))", "2*1", "2*1"]
+    assert first.writes[0].value.text == "1 + x[1] + x[2]"
+    assert [write.value.text for write in last.writes] == ["2*(1 + x[1] + x[2])", "2*(1 + x[2] + x[1])", "2*1", "2*1"]
     assert last.writes[2].origins == (RegisterCell(2, "total"),)
 
 

@@ -34,12 +34,15 @@ class Compilation:
 class Source:
     """A file's PTX and its places."""
 
-    def __init__(self, path: str, compilation: Compilation) -> None:
-        """UserError where the file cannot be read or compiled, or its PTX is not right."""
+    def __init__(self, path: str, compilation: Compilation, ptx: str | None = None) -> None:
+        """`ptx`: what a compiler has made of the file. UserError where the file cannot be read or compiled, or its PTX is not
+        right."""
         self.path = path
-        self.is_compiled = Path(path).suffix in _CUDA
-        self.ptx = compile_file(path, compilation.arch, options=compilation.flags) if self.is_compiled else read_ptx(path)
-        self.program: Program = good_program(self.ptx, path if not self.is_compiled else f"{path}.ptx")
+        self.is_compiled = ptx is None and Path(path).suffix in _CUDA
+        if ptx is None:
+            ptx = compile_file(path, compilation.arch, options=compilation.flags) if self.is_compiled else read_ptx(path)
+        self.ptx = ptx
+        self.program: Program = good_program(self.ptx, path if Path(path).suffix == ".ptx" else f"{path}.ptx")
         self._places = Places(self.program.module)
 
     def places(self, line: int, column: int = 1) -> tuple[Place, ...]:

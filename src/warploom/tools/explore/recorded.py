@@ -97,7 +97,7 @@ class Asked:
     kernel: str
     target: str
     is_target_given: bool
-    """Whether the user gave the target."""
+    """True if the user gave the target."""
     sizes: Mapping[str, int]
     given: Mapping[str, int]
     """Sizes that the user gave."""

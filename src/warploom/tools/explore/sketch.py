@@ -43,7 +43,7 @@ class SketchOptions:
     """None: depth first."""
     seed: int = 0
     is_target_given: bool = True
-    """Whether the user gave the target."""
+    """True if the user gave the target."""
     replayed: Path | None = None
     """Judge the kernel whose decisions this file holds and search nothing."""
     code: Path | None = None

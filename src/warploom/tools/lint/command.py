@@ -22,7 +22,6 @@ from warploom.tools.command.guard import guarded
 from warploom.tools.command.interrupts import Interrupts
 from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import EXIT_BY_STATUS, INTERRUPTED, plain_line
-from warploom.tools.command.messages import one_line
 from warploom.tools.command.options import DEBUG_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
@@ -78,7 +77,7 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch) -> Linted:
     routine = source.program.routines[name]
     case = path if is_python_kernel(path) else f"{path}:{demangled(name)}"
     if launched.shape is None:
-        return Linted(case, (), (), _without_launch(case, path, routine, stopwatch))
+        return Linted(case, (), (), _without_launch(case, path, source, routine, stopwatch))
     ran: Launch | None = None
     reason = ""
     try:
@@ -87,7 +86,9 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch) -> Linted:
             symbols=symbols(options.symbols), dynamic_shared_bytes=launched.shared_bytes, counts=True, limit=options.limit,
         )  # fmt: skip
     except UnsupportedError as error:
-        reason = f"not run to its end: {one_line(error.diagnostics[0])}"
+        found_at = error.diagnostics[0]
+        place = source.places(found_at.span.line)[0]
+        reason = f"not run to its end: {found_at.message} at {place.file}:{place.line}"
     found: list[Found] = []
     if ran is not None:
         found += mistakes(ran.findings, source, name, launched.values)
@@ -194,12 +195,14 @@ def _outcome(
     return Outcome(made, EXIT_BY_STATUS[str(made["status"])], messages=messages)
 
 
-def _without_launch(case: str, path: str, routine: Routine, stopwatch: Stopwatch) -> Outcome:
+def _without_launch(case: str, path: str, source: Source, routine: Routine, stopwatch: Stopwatch) -> Outcome:
     """The file is right as PTX; what a launch would show is open."""
     required = routine.directive("reqntid") or routine.directive("maxntid")
     block = ",".join(map(str, required)) if required else "256"
     texts = " ".join(f"--arg {_EXAMPLES.get(p.type, 'i32:1024')}" for p in routine.parameters)
-    example = f"warploom lint {path} --kernel {plain_name(routine.name)} --launch 4 {block} {texts}".rstrip()
+    plain = plain_name(routine.name)
+    is_one = sum(plain_name(k.name) == plain for k in source.program.kernels) == 1
+    example = f"warploom lint {path} --kernel {plain if is_one else routine.name} --launch 4 {block} {texts}".rstrip()
     reason = f"no launch was given, so nothing ran; such as: {example}"
     return Outcome(plain_line(case, "unknown", stopwatch.read(), reason=reason), EXIT_BY_STATUS["unknown"])
 

@@ -84,7 +84,7 @@ def selects_in(node: Any) -> int:
 @pytest.mark.parametrize(
     "program",
     [
-        transpose(3, 8), transpose(4, 32), transpose(5, 8), transpose(7, 8, "row_xforms", "col_xforms"),
+        transpose(3, 8), transpose(4, 8), transpose(5, 8), transpose(7, 8, "row_xforms", "col_xforms"),
         parse_program(BETWEEN_LANES_TWICE, "t"),
     ],
 )  # fmt: skip

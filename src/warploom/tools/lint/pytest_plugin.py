@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def warploom_launch() -> Callable[..., Checked]:
-    """`warploom_launch(source, grid, block, *arrays_and_numbers)` runs a CUDA, PTX or Triton kernel on NumPy arrays without a GPU.
+    """`warploom_launch(source, grid, block, *arguments)` runs a kernel (CUDA, PTX, Triton) on NumPy arrays, without a GPU.
 
     The test fails with each race, fault, or read of what nobody wrote, on the line of the kernel's source; the arrays are changed
     in place. Options: see `warploom.tools.lint.checked.launch_checked`.

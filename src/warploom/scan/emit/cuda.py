@@ -335,6 +335,37 @@ def operator_source(made: CudaScan) -> str:
     return "\n".join(lines)
 
 
+def calling_source(made: CudaScan) -> str:
+    """A kernel of one thread for each of the operator's functions: numbers from arrays `a`, `b`, constants, results to arrays."""
+    ready = made.body
+    c = dict(ready.dialect.types) | {"bool": ready.dialect.types["int32"]}
+
+    def read(name: str, slots: Sequence[Slot]) -> list[str]:
+        return [f"const {c[s.scalar]}* {name}_{n}" for n, s in enumerate(slots)]
+
+    def filled(kind: str, variable: str, name: str, slots: Sequence[Slot]) -> list[str]:
+        tested = {n: " != 0" if s.scalar == "bool" else "" for n, s in enumerate(slots)}
+        return [f"    {kind} {variable};", *(f"    {variable}.{s.name} = {name}_{n}[0]{tested[n]};" for n, s in enumerate(slots))]
+
+    constants = [f"{c[s.scalar]} c_{n}" for n, s in enumerate(ready.constants)]
+    packed = [f"Constants{{{', '.join(f'c_{n}' for n, _ in enumerate(ready.constants))}}}"] if constants else []
+    fields = ready.fields
+    element, value = filled("Element", "element", "a", ready.elements), filled("Value", "a", "a", fields)
+    calls: list[tuple[str, list[str], list[str], list[str], Sequence[Slot]]] = [
+        ("identity", [], [], [], fields),
+        ("lift", read("a", ready.elements) + constants, element, ["element", *packed], fields),
+        ("combine", read("a", fields) + read("b", fields), value + filled("Value", "b", "b", fields), ["a", "b"], fields),
+        ("project", read("a", fields) + constants, value, ["a", *packed], ready.outputs),
+    ]
+    lines = [*_structs(ready), *helpers(ready), *_functions(ready)]
+    for name, parameters, statements, arguments, slots in calls:
+        results = [f"{c[s.scalar]}* r_{n}" for n, s in enumerate(slots)]
+        lines += [f'extern "C" __global__ void call_{name}({", ".join(parameters + results)}) {{', *statements]
+        lines += [f"    auto r = {name}({', '.join(arguments)});"]
+        lines += [*(f"    r_{n}[0] = r.{s.name};" for n, s in enumerate(slots)), "}"]
+    return "\n".join(lines) + "\n"
+
+
 def intervals_source(made: CudaScan) -> str:
     """Intervals of elements, which a text with opaque calls may call instead."""
     return "\n".join([*_structs(made.body), _intervals(made.body, made.form)])

@@ -123,7 +123,7 @@ extern "C" __global__ void scan_block_exclusive(@PARAMETERS@, long long n@KERNEL
 @UNPACK_CONSTANTS@    Value v = identity();
     if (i < n) v = lift(read(input, i)@CONSTANT@);
     v = warp_total(v, threadIdx.x % 32);
-    if (threadIdx.x % 32 == 0) write(output, i / 32, project(v@CONSTANT@));
+    if (threadIdx.x % 32 == 0 && (i < n || i == 0)) write(output, i / 32, project(v@CONSTANT@));
 }
 extern "C" __global__ void reduce_block(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
     __shared__ Value totals[32];

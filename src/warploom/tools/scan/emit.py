@@ -40,6 +40,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.lift import lifting_of, split_target
+from warploom.tools.scan.proof import Proof, proof_of
 
 LAYOUTS = (*FAMILIES, "best")
 KINDS = ("int32", "int64", "float32", "float64")
@@ -172,18 +173,21 @@ def emitted_loop(
         first = code.co_firstlineno if code is not None else 1
         span = Span(module.file, first, 1, first, 1)
         raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
+    proof = None
+    if check and language == "cuda" and made.verdict in ("tested", "unchecked") and made.movement is not None:
+        proof = proof_of(found.operator, types, choices, asked)
     written: tuple[Path, ...] = ()
     if out is not None and made.verdict != "refuted":
         write_text(out, made.source)
         written = (out,)
-    line = _line(case, found, made, language, types, stopwatch, out, asked)
-    code = EXIT_BY_STATUS[str(line["status"])] if made.verdict != "refuted" else IMPOSSIBLE
+    line = _line(case, found, made, language, types, stopwatch, out, asked, proof)
+    code = IMPOSSIBLE if line["status"] == "error" else EXIT_BY_STATUS[str(line["status"])]
     return Outcome(line, code, written=written), made.source
 
 
 def _line(
     case: str, found: scan.Lifting, made: Emitted, language: Target, types: Types, stopwatch: Stopwatch, out: Path | None,
-    asked: Asked,
+    asked: Asked, proof: Proof | None,
 ) -> Line:  # fmt: skip
     fields: Line = {}
     if made.verdict == "tested":
@@ -203,10 +207,15 @@ def _line(
         moved = made.movement
         fields["movement"] = {"verdict": "proved" if moved.is_proved else "unchecked", "launches": moved.launches}
         fields["movement"] |= {"domain": moved.domain} if moved.is_proved else {"reason": moved.reason}
+    if proof is not None:
+        fields |= proof.fields
     fields["notes"] = list(made.notes)
     fields |= {"out": str(out)} if out is not None else {"source": made.source}
     status: Literal["solved", "error"] = "error" if made.verdict == "refuted" else "solved"
     reason = f"a bug of Warploom: {made.reason}" if made.verdict == "refuted" else ""
+    if proof is not None and proof.verdict == "refuted":
+        reason = f"a bug of Warploom: its judges disagree, the kernels are {made.verdict} and their PTX refuted: {proof.reason}"
+        return plain_line(case, "error", stopwatch.read(), reason=reason) | fields
     if made.verdict == "unchecked" and made.reason:
         fields["notes"] = [*made.notes, f"{'not settled' if made.cases else 'not run'}: {made.reason}"]
     return plain_line(case, status, stopwatch.read(), verdict=made.verdict, reason=reason, **fields)
@@ -225,4 +234,9 @@ def _summary(line: Line) -> list[str]:
     moved = cast("dict[str, str] | None", line.get("movement"))
     if moved is not None:
         found.append(f"movement {moved['verdict']}: {moved.get('domain') or moved.get('reason')}")
+    proof = cast("dict[str, str] | None", line.get("proof"))
+    if proof is not None:
+        sizes = cast("dict[str, list[int]]", line.get("proved_at", {}))
+        at = f" with {', '.join(map(str, sizes['threads']))} threads" if sizes else ""
+        found.append(f"kernels of warps and blocks {proof['verdict']}{at}: {proof.get('domain') or proof['reason']}")
     return found + [f"note: {n}" for n in cast("list[str]", line["notes"])]

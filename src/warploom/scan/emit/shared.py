@@ -31,7 +31,7 @@ class Packed:
     destination: str
     source: str
     overlaps: bool
-    """Whether some cell is read by one lane and written by another."""
+    """True if some cell is read by one lane and written by another."""
 
 
 @dataclass(frozen=True, slots=True)

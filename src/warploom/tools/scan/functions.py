@@ -16,8 +16,8 @@ import numpy as np
 from warploom.core import BY_NAME, DType, UnsupportedError
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import lower, parse
+from warploom.scan import Expr, polynomial
 from warploom.scan.emit import ARCH, CudaScan, Scalar, Slot, calling_source
-from warploom.scan.operators.expression import Expr, polynomial
 from warploom.synth.compiled import Argument, ArrayArgument, ScalarArgument, Wanted, prove_launch
 from warploom.terms import Term, algebra_for, apply, atom, constant, iterate_post
 from warploom.tools.command.messages import one_line

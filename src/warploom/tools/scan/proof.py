@@ -16,6 +16,7 @@ from warploom.core import DType, UnsupportedError, i64
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
+from warploom.scan import Operator
 from warploom.scan.emit import (
     ARCH,
     SEPARATE,
@@ -30,7 +31,6 @@ from warploom.scan.emit import (
     cuda_scan,
     opaque_scan,
 )
-from warploom.scan.operators.operator import Operator
 from warploom.scan.variants import ScanForm
 from warploom.synth.compiled import (
     Argument,

@@ -104,9 +104,11 @@ def _candidate(routine: Routine, plan: Plan) -> Candidate:
         kind=plan.kind,
         width=plan.element_bits,
         elements=len(plan.elements),
-        conditions=tuple(map(str, plan.checks)),
+        conditions=(*map(str, plan.checks), *map(str, plan.stores), *(["that load has run"] if plan.unsure else [])),
         assumed=plan.assumed,
         indices=tuple(sorted({check.register for check in plan.checks})),
+        stores=len(plan.stores),
+        unsure=plan.unsure,
     )
 
 

@@ -14,7 +14,7 @@ Standing: TypeAlias = Literal["better", "equal", "worse", "no bar"]
 
 _KEPT = ("v", "status", "verdict", "seconds", "wall_s", "peak_mb", "reason", "domain", "cases", "recorded_in")
 """Fields of the benchmark's line that stand in the row's, too."""
-_MODEL_UNITS = ("ms",)
+_MODEL_UNITS = ("ms", "% of stalls")
 
 
 def case_of(row: Row) -> Case | Line:

@@ -7,15 +7,17 @@ only the fallback. Nothing here needs a GPU or a driver.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.core import Diagnostic, Span, UserError, find_tool
+from warploom.core import Diagnostic, Span, UserError, find_program, find_tool, read_text_file
 from warploom.core.programs import INSTALL, cuda_folders
 
 if TYPE_CHECKING:
@@ -76,8 +78,11 @@ def _checked(nvrtc: Any, result: Any) -> Any:
     return values[0] if values else None
 
 
-def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> str:
-    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line."""
+def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> str:
+    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line.
+
+    `name`: what errors and line information call the text.
+    """
     nvrtc = _nvrtc()
     flags = [
         f"--gpu-architecture={arch.replace('sm_', 'compute_')}",
@@ -85,13 +90,13 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
         *(f"-I{f}" for f in include_folders()),
         *options,
     ]
-    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
+    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, [], []))
     try:
         (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
         if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
             _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, buffer))
-            raise UserError(*_compile_errors(source, buffer.decode(errors="replace")))
+            raise UserError(*_compile_errors(source, buffer.decode(errors="replace"), name))
         buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetPTXSize(program))
         _checked(nvrtc, nvrtc.nvrtcGetPTX(program, buffer))
     finally:
@@ -99,15 +104,42 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
     return buffer.decode().rstrip("\0")
 
 
-def _compile_errors(source: str, log: str) -> list[Diagnostic]:
+def compile_file(path: str, arch: str = "sm_90", *, options: tuple[str, ...] = (), limit_s: float = 300) -> str:
+    """PTX of a file in CUDA C++: by nvcc, which takes host code, too; by NVRTC, device code alone, where nvcc or gcc is missing.
+
+    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
+    """
+    text, whole = read_text_file(path, "a file in CUDA C++"), os.path.abspath(path)
+    nvcc = None
+    if find_program("gcc") is not None:
+        with suppress(UserError):
+            nvcc = find_tool("nvcc")
+    if nvcc is None:
+        return compile_to_ptx(text, arch, name=whole, options=(*options, f"-I{os.path.dirname(whole)}"))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "kernel.ptx"
+        architecture = f"-arch={arch.replace('sm_', 'compute_')}"
+        command = [str(nvcc), "-ptx", architecture, "-x", "cu", *options, whole, "-o", str(target)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            message = f"expected nvcc to end within {limit_s:.0f} seconds, it still runs"
+            raise UserError(Diagnostic("CUDA_LIMIT", message, fix="Give the PTX that your build writes.")) from None
+        if done.returncode != 0 or not target.is_file():
+            raise UserError(*_compile_errors(text, done.stderr + done.stdout, whole))
+        return target.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def _compile_errors(source: str, log: str, name: str = "kernel.cu") -> list[Diagnostic]:
+    """The errors in a log of NVRTC or nvcc; lines of the file `name` are those of the text."""
     lines = source.splitlines()
     found: list[Diagnostic] = []
     for match in _ERROR_LINE.finditer(log):
         number = int(match["line"])
-        text = lines[number - 1] if match["file"] == "kernel.cu" and 0 < number <= len(lines) else ""
+        text = lines[number - 1] if match["file"] == name and 0 < number <= len(lines) else ""
         span = Span(match["file"], number, 1, number, len(text) + 1, text)
         found.append(Diagnostic("CUDA_ERROR", match["message"], span))
-    return found or [Diagnostic("CUDA_ERROR", f"NVRTC refused the source: {log.strip() or 'no log'}")]
+    return found or [Diagnostic("CUDA_ERROR", f"the compiler refused the source: {log.strip() or 'no log'}")]
 
 
 def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> Compiled:

@@ -131,6 +131,10 @@ _COMMANDS = {
         "warploom.tools.layout.command:layout_command",
         "Find the cheapest map of a tile in shared memory for all accesses at once, with a certificate.",
     ),
+    "lint": Later(
+        "warploom.tools.lint.command:lint_command",
+        "Look for races, faults and wasted accesses in one launch of a CUDA or PTX kernel, on the lines of its source.",
+    ),
     "list": Later(
         "warploom.tools.listing.command:list_examples",
         "List the library's cases: the names that `synth`, `solve` and `bench` take.",

@@ -16,6 +16,7 @@ from warploom.ctext import SHUFFLES, integer
 from warploom.gpu import index_c
 from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, map_index
 from warploom.machines import WARP_LANES as WARP
+from warploom.operations import BY_NAME
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types
 from warploom.scan.emit.printer import unserved
@@ -317,8 +318,8 @@ _HELPERS = {
         "}"
     ),
     "exponential(": (
-        "__device__ __forceinline__ float exponential(float power) { return expf(power); }\n"
-        "__device__ __forceinline__ double exponential(double power) { return exp(power); }"
+        f"__device__ __forceinline__ float exponential(float power) {{ return {BY_NAME['exp'].c}f(power); }}\n"
+        f"__device__ __forceinline__ double exponential(double power) {{ return {BY_NAME['exp'].c}(power); }}"
     ),
 }
 

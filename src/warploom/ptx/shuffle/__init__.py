@@ -51,9 +51,10 @@ loads may stay: those at addresses shown to be elsewhere, and a few others that 
 
     sub.s64 d, S, B;  setp.lt.u64 p, d + (bytes of the load - 1), bytes of both - 1;  mov %b, %a;  @p ld.global.f32 %b, [B]
 
-where p holds exactly if the store at S wrote a byte of the load at B. A store of another thread there is a data race. Sources are always loads that stay. Cache mode (`halo`) adds: the tests of
-5 hold in all lanes of a full warp within one row, by vote, also for neighbours 32 lanes away; then a halo load reads exactly
-what some lane's own target would have read, without a predicate, at an address that is thus a good one.
+where p holds exactly if the store at S wrote a byte of the load at B. A store of another thread there is a data race. Sources are
+always loads that stay. Cache mode (`halo`) adds: the tests of 5 hold in all lanes of a full warp within one row, by vote, also
+for neighbours 32 lanes away; then a halo load reads exactly what some lane's own target would have read, without a predicate,
+at an address that is thus a good one.
 """
 
 from warploom.ptx.shuffle.options import MAX_DELTA, ShuffleOptions

@@ -54,18 +54,18 @@ loads may stay: those at addresses shown to be elsewhere, and a few others that 
 where p holds exactly if the store at S wrote a byte of the load at B. A store of another thread there is a data race. Sources are
 always loads that stay. Cache mode (`halo`) adds: the tests of 5 hold in all lanes of a full warp within one row, by vote, also
 for neighbours 32 lanes away; then a halo load reads exactly what some lane's own target would have read, without a predicate,
-at an address that is thus a good one.
+at an address that is thus a good one. Loads that one thread makes of adjacent places are joined, on request, by `vectors`.
 """
 
 from warploom.ptx.shuffle.options import MAX_DELTA, ShuffleOptions
 from warploom.ptx.shuffle.plan import Kind, Mode, Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts, Policy, apply_all, apply_none
-from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast
-from warploom.ptx.shuffle.report import Json, Judged, KernelReport, Refusal
+from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast, forecast_vectors
+from warploom.ptx.shuffle.report import Json, Judged, KernelReport, Refusal, VectorLoad
 from warploom.ptx.shuffle.rewrite import Rewritten, shuffle
 
 __all__ = [
     "LEAST_GAIN", "MAX_DELTA", "Candidate", "Decision", "Estimate", "Forecast", "Json", "Judged", "KernelFacts", "KernelReport",
-    "Kind", "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "apply_all", "apply_none",
-    "forecast", "shuffle",
+    "Kind", "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "VectorLoad", "apply_all",
+    "apply_none", "forecast", "forecast_vectors", "shuffle",
 ]  # fmt: skip

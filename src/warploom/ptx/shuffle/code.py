@@ -26,6 +26,7 @@ from warploom.ptx.shuffle.lanes import LAST_LANE, LaneValues
 from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Variant
 from warploom.ptx.shuffle.ranges import index_ranges
 from warploom.ptx.shuffle.registers import FreshRegisters, written
+from warploom.ptx.shuffle.vectors import Joined, vector_code
 from warploom.ptx.shuffle.visible import OuterNames
 from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name, Operand, Vector
 
@@ -89,8 +90,8 @@ class KernelCode:
         self._halos: dict[int, Halo] = {}
         self._halo_registers: dict[int, HaloRegisters] = {}
 
-    def apply(self, plans: Iterable[Plan]) -> None:
-        """Adds the changes for all plans; call once."""
+    def apply(self, plans: Iterable[Plan], joined: Iterable[Joined] = ()) -> None:
+        """Adds the changes for all plans and vectors; call once."""
         ordered = sorted(plans, key=lambda p: p.load)
         for plan in ordered:
             key = self._run_of(plan.load)
@@ -103,6 +104,7 @@ class KernelCode:
         self._collect_checks(ordered)
         for plan in ordered:
             self._cover(plan)
+        vector_code(joined, self.routine, self.edits, self.fresh)
         body = self.function.body
         declarations = self.fresh.declarations()
         if body is None or not declarations:

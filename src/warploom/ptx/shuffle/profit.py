@@ -11,10 +11,11 @@ Source of the reasoning: PTXASW (2023), sections 7 and 8; cycles and rates: `war
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.machines import (
+    ARCHITECTURES,
     SECTOR_BYTES,
     WARP_LANES,
     Architecture,
@@ -31,6 +32,7 @@ from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.plan import Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts
 from warploom.ptx.shuffle.usage import block_weight, is_global_access, request_of, sectors, work_of
+from warploom.ptx.shuffle.vectors import Joined
 from warploom.ptx.syntax import Address
 
 LEAST_GAIN = 0.02
@@ -92,6 +94,30 @@ def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Architectur
     return Forecast(first, _estimate(changed, on, registers + (_MORE_REGISTERS if shuffles else 0), chain))
 
 
+def forecast_vectors(facts: KernelFacts, joined: Sequence[Joined], on: Architecture) -> Forecast:
+    """The changes that joining loads makes, nothing else changed. Adjacent places of one thread are as far from the next thread's
+    as the vector is long, so that each of the loads alone touches the sectors of all.
+    """
+    work = replace(work_of(facts.routine, facts.graph), memory_bytes=_memory_bytes(facts))
+    requests, after = list(work.requests), [*work.requests]
+    slots = 0.0
+    for vector in joined:
+        count = len(vector.loads)
+        weight = block_weight(facts.graph, facts.graph.block_of(vector.loads[0]))
+        for place, index in enumerate(vector.loads):
+            known = request_of(facts.routine.instructions[index], weight)
+            wide = replace(known, sectors=count * (known.sectors - 1) + 1)
+            requests.remove(known)
+            after.remove(known)
+            requests.append(wide)
+            after += [wide] if place == 0 else []
+        slots += weight * (2 + count + 1 if vector.is_tested else 1 - count)
+    registers = _registers(facts)
+    changed = replace(work, requests=tuple(after), issued=work.issued + slots)
+    first = _estimate(replace(work, requests=tuple(requests)), on, registers, 0.0)
+    return Forecast(first, _estimate(changed, on, registers, 0.0))
+
+
 class Profitable:
     """The policy that applies what it expects to gain: the set of candidates, nearest lanes first, with the fewest cycles."""
 
@@ -99,6 +125,14 @@ class Profitable:
         """`arch` (`sm_90`) by default the module's own target."""
         self._arch = arch
         self._plans: list[tuple[KernelFacts, dict[Candidate, Decision]]] = []
+
+    def elsewhere(self) -> list[str]:
+        """Architectures since Volta, whose loads all go through the first cache, on which a shuffle of the kernels seen pays."""
+        found: list[str] = []
+        for name, on in ARCHITECTURES.items():
+            if not on.nc_is_texture and any(_shuffles_pay(facts, on) for facts, _ in self._plans):
+                found.append(name)
+        return found
 
     def __call__(self, facts: KernelFacts, candidate: Candidate) -> Decision:
         for known, plan in self._plans:
@@ -115,13 +149,7 @@ class Profitable:
         tested = [c for c in facts.candidates if c.kind == "reuse" and (c.stores or c.unsure)]
         paying = [c for c in tested if forecast(facts, [*reuses, c], on).after.cycles < plain.after.cycles * (1 - LEAST_GAIN)]
         reuses += paying
-        ordered = sorted((c for c in facts.candidates if c.kind == "shuffle"), key=lambda c: (abs(c.delta), abs(c.rows), c.load))
-        base = forecast(facts, reuses, on)
-        best, chosen = base, 0
-        for count in range(1, len(ordered) + 1):
-            found = forecast(facts, reuses + ordered[:count], on)
-            if found.after.cycles < best.after.cycles * (1 - 1e-9):
-                best, chosen = found, count
+        ordered, base, best, chosen = _best(facts, reuses, on)
         saved = base.after.cycles - best.after.cycles
         pays = chosen > 0 and saved >= LEAST_GAIN * base.after.cycles
         every = forecast(facts, reuses + ordered, on)
@@ -144,6 +172,24 @@ class Profitable:
                 lost = (base.after.cycles - every.after.cycles) / base.before.cycles / len(ordered)
                 decisions[candidate] = Decision(False, reason, lost)
         return decisions
+
+
+def _best(facts: KernelFacts, reuses: list[Candidate], on: Architecture) -> tuple[list[Candidate], Forecast, Forecast, int]:
+    """Shuffles, nearest lanes first; the forecast without any, the best one, and how many of them that applies."""
+    ordered = sorted((c for c in facts.candidates if c.kind == "shuffle"), key=lambda c: (abs(c.delta), abs(c.rows), c.load))
+    base = forecast(facts, reuses, on)
+    best, chosen = base, 0
+    for count in range(1, len(ordered) + 1):
+        found = forecast(facts, reuses + ordered[:count], on)
+        if found.after.cycles < best.after.cycles * (1 - 1e-9):
+            best, chosen = found, count
+    return ordered, base, best, chosen
+
+
+def _shuffles_pay(facts: KernelFacts, on: Architecture) -> bool:
+    reuses = [c for c in facts.candidates if c.kind == "reuse" and not (c.stores or c.unsure)]
+    _, base, best, chosen = _best(facts, reuses, on)
+    return chosen > 0 and base.after.cycles - best.after.cycles >= LEAST_GAIN * base.after.cycles
 
 
 def _times(before: Estimate, after: Estimate) -> str:

@@ -144,6 +144,10 @@ _COMMANDS = {
         "List the tables and figures of the five papers, or run one and print its rows beside ours.",
     ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
+    "same": Later(
+        "warploom.tools.same.command:same_command",
+        "Prove that two CUDA or PTX kernels leave the same in memory in one launch, or find data on which they differ.",
+    ),
     "scan": Later(
         "warploom.tools.cli:scan", "Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."
     ),

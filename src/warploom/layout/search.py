@@ -26,7 +26,7 @@ from warploom.layout.banks import (
     prices,
     wavefronts,
 )
-from warploom.layout.linear import Shape, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
+from warploom.layout.linear import Shape, applied, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
 from warploom.layout.maps import Map, body_and_rest, full_linear, reversed_map, rotation, row_major, xor_map
 from warploom.layout.tiles import Tile
 
@@ -190,10 +190,7 @@ class _Search:
         if space is None:
             return
         images = in_basis(space, bits)
-        moved = np.zeros_like(forbidden)
-        for j, image in enumerate(images):
-            moved ^= np.where(forbidden >> j & 1, image, 0)
-        result = search(moved, form)
+        result = search(applied(enumerate(images), forbidden), form)
         if result.columns is None:
             if result.exhausted:
                 self.no_linear = NoLinear(form.chunk, form.group, space, nodes + result.nodes)

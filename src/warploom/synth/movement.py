@@ -264,11 +264,7 @@ class _Fitting:
         if not len(here):
             return IndexConst(0)
         lane, register = np.indices(table.shape)
-        steps: list[range] = []
-        for axis in (0, 1):
-            pair = self._neighbours(table, known, axis)
-            steps.append(range(1) if pair is None else range(pair, pair + 1))
-        a, b = steps[0][0], steps[1][0]
+        a, b = self._neighbours(table, known, 0), self._neighbours(table, known, 1)
         first = tuple(here[0])
         c = int(table[first]) - a * int(first[0]) - b * int(first[1])
         for modulus in (0, n):
@@ -280,11 +276,11 @@ class _Fitting:
                 return IndexBinary("%", expr, IndexConst(n)) if modulus else expr
         return None
 
-    def _neighbours(self, table: IntArray, known: Mask, axis: int) -> int | None:
-        """The difference of the first two known neighbours along an axis."""
+    def _neighbours(self, table: IntArray, known: Mask, axis: int) -> int:
+        """The difference of the first two known neighbours along an axis; 0 where there are none."""
         one, two = (np.take(table, range(s, table.shape[axis] - 1 + s), axis) for s in (0, 1))
         both = np.take(known, range(table.shape[axis] - 1), axis) & np.take(known, range(1, table.shape[axis]), axis)
-        return int((two - one)[both][0]) if both.any() else None
+        return int((two - one)[both][0]) if both.any() else 0
 
     def _in_grammars(
         self,

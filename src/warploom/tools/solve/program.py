@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, Status, UserError, read_text, require_file
+from warploom.core import Status, UserError, read_text_file
 from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
@@ -99,13 +99,7 @@ def read_source(asked: str) -> Source:
     path = Path(asked)
     if not path.exists() and not asked.endswith((".swflow", "/")):
         return Source(asked, find_program(asked), asked)
-    require_file(path, "a dataflow file")
-    try:
-        return Source(asked, read_text(path), asked)
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
-        fix = "Save the program as UTF-8 text."
-        raise UserError(Diagnostic("NOT_READ", f"expected a text file at {asked}, got: {what}", fix=fix)) from error
+    return Source(asked, read_text_file(path, "a dataflow file"), asked)
 
 
 def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:

@@ -106,7 +106,7 @@ def test_repr_is_one_short_line(conv1d: api.Completed) -> None:
 
 
 def test_a_solved_program(solved: api.Solved) -> None:
-    assert (solved.status, solved.cost, solved.count, solved.complete) == ("solved", 14, 1, True)
+    assert (solved.status, solved.cost, solved.count, solved.complete) == ("solved", 13, 1, True)
     assert solved.solutions == (solved.holes,) and set(solved.holes) == {"s1", "s2", "s3"}
     assert wl.solve(solved.program, goal="first").holes == solved.holes
 
@@ -139,6 +139,27 @@ def test_a_lifted_loop_is_emitted(tmp_path: Path) -> None:
 
 def test_blocks_of_one_warp_are_emitted() -> None:
     assert wl.lift(loops.total).emit("cuda", threads=32, items=1, check=False).status == "solved"
+
+
+def test_a_sketch_is_explored_in_any_order_and_again() -> None:
+    small: dict[str, object] = {"outputs": 1, "warps": 1}
+    found = wl.explore("conv1d-3", target="sm_80", search="best-first", order=["weight", "lane"], fixed=small)
+    assert (found.status, found.verdict) == ("solved", "proved")
+    again = wl.explore("conv1d-3", target="sm_80", order="reverse", fixed=found.decisions)
+    assert again.decisions == found.decisions and again.line["nodes"] < found.line["nodes"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"order": ["lana"]}, "got 'lana'"),
+        ({"fixed": {"outputs": 2.5}}, "got 2.5"),
+        ({"search": "depth"}, "as search, got 'depth'"),
+    ],
+)
+def test_a_wrong_request_for_a_sketch_is_named(asked: dict[str, object], words: str) -> None:
+    with pytest.raises(wl.UserError, match=words):
+        wl.explore("conv1d-3", **asked)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("name", ["budget_s", "nodes", "threads"])

@@ -112,7 +112,7 @@ def test_a_specification_calls_nothing_of_python(called: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff", "expected text in UTF-8"),
+        (b"\xff", "expected a matrix program, as text in UTF-8"),
         (TEXT.replace("inp[i+k]", "inp[i+k+1]").encode(), "IndexError"),
         (b"", "expected assert"),
         (TEXT.replace("float out[n] = {0};", "float out[n];").encode(), "TypeError"),

@@ -21,6 +21,18 @@ def read_text(path: str | Path) -> str:
     return io.TextIOWrapper(io.BytesIO(read_bytes(path)), encoding="utf-8").read()
 
 
+def read_text_file(path: str | Path, what: str) -> str:
+    """The text of a file that the user named. UserError (FILE_NOT_FOUND, NOT_READ) at the path where that cannot be."""
+    require_file(path, what)
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
+        where = Span(str(path), 1, 1, 1, 1)
+        message = f"expected {what}, as text in UTF-8, at {path}, got: {why}"
+        raise UserError(Diagnostic("NOT_READ", message, where, "Save it as UTF-8 text.")) from None
+
+
 def read_bytes(path: str | Path) -> bytes:
     """All of a file; OSError, also for one that is too large."""
     with open(path, "rb") as file:

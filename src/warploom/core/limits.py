@@ -28,7 +28,7 @@ LEAST_GRACE_S = 0.1, 0.03
 CALLED_BACK = frozenset({"from_param", "_promote_fields", "_forget", "__del__"})
 """Functions that are called out of C where what is raised is lost, as in `gc.callbacks`: ctypes and NumPy make an error of their
 own of it, the end of an object or of a weak reference only prints it."""
-_WEAK = frozenset(code.co_filename for code in (weakref.WeakValueDictionary.get.__code__, weakref.WeakSet.add.__code__))
+_WEAK = frozenset({weakref.__file__, sys.modules[weakref.WeakSet.__module__].__file__})
 """Files whose functions are called when a weak reference ends."""
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
 CPU_SPENT = "budget: CPU seconds"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warploom.core.bit_vectors import echelon
 from warploom.layout.accesses import Access, Ints
 from warploom.layout.banks import BANK_BITS, BANKS, phases
 from warploom.layout.tiles import Tile
@@ -129,11 +130,17 @@ def search(forbidden: Ints, form: Shape, nodes: int = NODES) -> Found:
     return Found(columns, columns is None and spent <= nodes, spent)
 
 
+def applied(images: Iterable[tuple[int, int]], numbers: Ints) -> Ints:
+    """The F2-linear map that sends each bit of a number to its image, for pairs (bit, image); other bits go to 0."""
+    found = np.zeros_like(numbers)
+    for bit, image in images:
+        found ^= np.where(numbers >> bit & 1, image, 0)
+    return found
+
+
 def avoids(columns: Sequence[int], forbidden: Ints, form: Shape) -> bool:
     """Whether M keeps every forbidden difference out of one bank."""
-    image = np.zeros_like(forbidden)
-    for j, value in enumerate(columns):
-        image ^= np.where(forbidden >> (form.group + j) & 1, value, 0)
+    image = applied(enumerate(columns, form.group), forbidden)
     return not bool(((forbidden & ((1 << form.group) - 1)) == image).any())
 
 
@@ -165,7 +172,7 @@ def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape
     for access in accesses:
         for group in phases(tile, access):
             chunks = np.unique(address[group].ravel() >> form.chunk)
-            basis = _basis((chunks ^ chunks[0]).tolist())
+            basis = echelon(chunks ^ chunks[0]).values()
             key = tuple(sorted(basis))
             if len(basis) == form.group and key not in tried:
                 tried.add(key)
@@ -174,19 +181,7 @@ def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape
     return None
 
 
-def _basis(vectors: Iterable[int]) -> list[int]:
-    """Reduced: no basis vector has the leading bit of another."""
-    basis: list[int] = []
-    for vector in vectors:
-        for b in basis:
-            vector = min(vector, vector ^ b)
-        if vector:
-            basis = [min(b, b ^ vector) if b >> (vector.bit_length() - 1) & 1 else b for b in basis]
-            basis.append(vector)
-    return basis
-
-
-def _sums(basis: Sequence[int]) -> list[int]:
+def _sums(basis: Iterable[int]) -> list[int]:
     sums = [0]
     for b in basis:
         sums += [s ^ b for s in sums]

@@ -10,7 +10,7 @@ import traceback
 from functools import partial
 from pathlib import Path
 
-from warploom.core import Diagnostic, Span, UserError, read_bytes, read_text, require_file
+from warploom.core import Diagnostic, Span, UserError, read_bytes, read_text_file, require_file
 from warploom.sketch.matrix import parse, python
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
@@ -99,14 +99,7 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
 
 def _matrix_variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
     """Variables of the sketch that a matrix program is; its Python is kept where the reader of sketches looks for sources."""
-    try:
-        text = read_text(file)
-    except (OSError, UnicodeDecodeError) as error:
-        where = Span(str(file), 1, 1, 1, 1)
-        raise UserError(
-            Diagnostic("NOT_READ", f"expected text in UTF-8 in {file}, got: {error}", where, "Save it so.")
-        ) from error
-    made, name = python(parse(text, str(file))), f"{file} as a sketch"
+    made, name = python(parse(read_text_file(file, "a matrix program"), str(file))), f"{file} as a sketch"
     linecache.cache[name] = len(made), None, made.splitlines(keepends=True), name
     variables: dict[str, object] = {"__name__": f"_warploom_matrix_{next(_numbers)}"}
     with collecting_broken() as broken:

@@ -37,6 +37,10 @@ class Candidate:
     """Assumptions that are not tested but taken for granted under `--assume nsw`."""
     indices: tuple[str, ...] = ()
     """The registers that the conditions are about; in straight-line code each is tested once."""
+    stores: int = 0
+    """Stores between the two loads whose addresses a reuse tests."""
+    unsure: bool = False
+    """Whether a lane may come to the load without having run the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class KernelFacts:
     target: str
     """Target of the module: `sm_80`."""
     whole_rows: bool
-    """Whether the block's shape is known to put every warp into one row."""
+    """True if the block's shape is known to put every warp into one row."""
 
 
 @dataclass(frozen=True, slots=True)

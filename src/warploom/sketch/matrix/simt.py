@@ -315,8 +315,7 @@ class _Lanes(Printer):
                 return [*found, *([f"{indent}else:", *self._block(other, indent + "    ")] if other else [])]
             case Return(value=value):
                 made = self._result()
-                read = self._own(made)
-                return self._loops(made, indent, lambda own, whole: f"{made.name}_out[{whole}] = {read(own)}")
+                return self._loops(made, indent, lambda own, whole: f"{made.name}_out[{whole}] = {self._own(made, own)}")
             case Assign(target=target, sign=sign, value=value):
                 return [indent + self._assigned(target, sign, value)]
             case Accumulate(target=target, operands=operands, when=when):
@@ -328,8 +327,7 @@ class _Lanes(Printer):
 
     def _range(self, start: Expr, stop: Expr) -> int:
         """How many values a loop's index has, where it starts at 0 and that is known; else 0."""
-        known = {*self.numbers}
-        if all(not isinstance(p, Name) or p.text in known for e in (start, stop) for p in parts_of(e)):
+        if all(not isinstance(p, Name) or p.text in self.numbers for e in (start, stop) for p in parts_of(e)):
             return number(stop, self.numbers) if number(start, self.numbers) == 0 else 0
         return 0
 
@@ -391,10 +389,7 @@ class _Lanes(Printer):
         if not made.in_registers or not self._is_lane(target.indices[-1]):
             message = f"expected each lane to write its own column of {made.name}, the last index {self._loop.index}"
             raise wrong(target.span, message, f"Write {made.name}[...][{self._loop.index}] = ...")
-        rows = self._rows(made, target)
-        if made.is_accumulator:
-            return f"{made.name}[{rows}]" if len(made.shape) > 1 else made.name
-        return f"{made.name}[{rows}]"
+        return self._register(made, self._rows(made, target))
 
     def _rows(self, made: _Matrix, element: Element) -> str:
         """Indices of the lane's registers."""
@@ -403,10 +398,12 @@ class _Lanes(Printer):
     def _index(self, value: Expr, extent: int, *, is_shared: bool = False) -> str:
         return self.hole(value, extent, is_shared=is_shared) if isinstance(value, Hole) else self.text(value)
 
-    def _own(self, made: _Matrix) -> Callable[[str], str]:
-        if made.is_accumulator:
-            return lambda own: f"{made.name}[{own}].value()" if len(made.shape) > 1 else f"{made.name}.value()"
-        return lambda own: f"{made.name}[{own}]"
+    def _register(self, made: _Matrix, rows: str) -> str:
+        return made.name if made.is_accumulator and len(made.shape) == 1 else f"{made.name}[{rows}]"
+
+    def _own(self, made: _Matrix, rows: str) -> str:
+        """What the lane's register holds."""
+        return self._register(made, rows) + (".value()" if made.is_accumulator else "")
 
     def element(self, value: Element) -> str:
         made = self._matrix(value)
@@ -415,7 +412,7 @@ class _Lanes(Printer):
             return f"{safe(value.matrix)}[{', '.join(indices)}]"
         if self._loop is None:
             raise wrong(value.span, f"expected {made.name} to be read in a parallel loop", "Write: parallel for (...) { ... }")
-        own = self._own(made)(self._rows(made, value))
+        own = self._own(made, self._rows(made, value))
         if self._is_lane(value.indices[-1]):
             return own
         if made.name in self._loop.written:

@@ -29,8 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from warploom.core import Diagnostic, Span, UserError
-from warploom.core.inputs import read_text, require_file
+from warploom.core.inputs import read_text_file
 from warploom.core.tokens import Cursor, Token, tokens, wrong
 from warploom.solve.notation.tree import (
     Applied,
@@ -68,14 +67,7 @@ _ITEMS = ("set", "choice", "quotient", "require", "kernel")
 
 def read(path: str | Path) -> Description:
     """The description in a file. Raises UserError."""
-    require_file(path, "a description of choices")
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        where = Span(str(path), 1, 1, 1, 1)
-        message = f"expected text in UTF-8 in {path}, got: {error}"
-        raise UserError(Diagnostic("NOT_READ", message, where, "Save it as UTF-8.")) from error
-    return parse(text, str(path))
+    return parse(read_text_file(path, "a description of choices"), str(path))
 
 
 def parse(text: str, file: str = "<text>") -> Description:

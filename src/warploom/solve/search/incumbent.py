@@ -184,51 +184,42 @@ class Incumbent(Generic[S, A]):
 
     def expand(self, parent: Child[S]) -> Iterator[Child[S]] | None:
         """As `children`, each made only when it is asked for, with the cut as it is then."""
-        choices = self.model.open_choices(parent.candidate)
-        return self._children(parent, self._strategy(choices)) if choices else None
-
-    def _children(self, parent: Child[S], choice: int) -> Iterator[Child[S]]:
-        is_dead_end = True
-        for position, alternative in enumerate(self.model.alternatives(parent.candidate, choice)):
-            if self.is_beaten(alternative.bound):
-                self.statistics.bounded += 1
-                is_dead_end = False
-                break  # the others are no better
-            child = self._expanded(parent, choice, position, alternative)
-            if child is None:
-                continue
-            is_dead_end = False
-            if self.is_beaten(child.bound):
-                self.statistics.bounded += 1
-            else:
-                yield child
-        self.statistics.dead_ends += is_dead_end
+        choice = self.next_choice(parent.candidate)
+        if choice is None:
+            return None
+        return self._children(parent, choice, enumerate(self.model.alternatives(parent.candidate, choice)), by_bound=True)
 
     def in_any_order(
         self, parent: Child[S], chance: random.Random, first: Mapping[int, Hashable] | None = None
     ) -> Iterator[Child[S]] | None:
         """As `expand`, with the alternatives shuffled; those that decide as in `first` (choice: value) lead."""
-        choices = self.model.open_choices(parent.candidate)
-        if not choices:
+        choice = self.next_choice(parent.candidate)
+        if choice is None:
             return None
-        choice = self._strategy(choices)
         alternatives = list(enumerate(self.model.alternatives(parent.candidate, choice)))
         chance.shuffle(alternatives)
         if first is not None and choice in first:
             wanted = first[choice]
             alternatives.sort(key=lambda a: wanted != (a[0] if a[1].value is None else a[1].value))
-        return self._shuffled(parent, choice, alternatives)
+        return self._children(parent, choice, alternatives, by_bound=False)
 
-    def _shuffled(self, parent: Child[S], choice: int, alternatives: Sequence[tuple[int, Alternative[S]]]) -> Iterator[Child[S]]:
+    def _children(
+        self, parent: Child[S], choice: int, alternatives: Iterable[tuple[int, Alternative[S]]], *, by_bound: bool
+    ) -> Iterator[Child[S]]:
+        """`by_bound`: the alternatives after a beaten one are no better."""
         is_dead_end = True
         for position, alternative in alternatives:
-            child = None
-            if not self.is_beaten(alternative.bound):
-                child = self._expanded(parent, choice, position, alternative)
-                if child is None:
-                    continue
+            if self.is_beaten(alternative.bound):
+                self.statistics.bounded += 1
+                is_dead_end = False
+                if by_bound:
+                    break
+                continue
+            child = self._expanded(parent, choice, position, alternative)
+            if child is None:
+                continue
             is_dead_end = False
-            if child is None or self.is_beaten(child.bound):
+            if self.is_beaten(child.bound):
                 self.statistics.bounded += 1
             else:
                 yield child

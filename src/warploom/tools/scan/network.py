@@ -10,7 +10,7 @@ from typing import cast
 
 import click
 
-from warploom.core import Diagnostic, Status, UserError, read_text
+from warploom.core import Diagnostic, Status, UserError, read_text_file
 from warploom.scan.layouts import Conflicts, best_layout, trace
 from warploom.scan.networks import (
     LARGEST,
@@ -115,15 +115,7 @@ def network_command(
 
 def read_picture(path: Path) -> Network:
     """The network drawn in a file; UserError for one that is not there, not text, or no picture."""
-    try:
-        return parse_network(read_text(path), str(path))
-    except FileNotFoundError:
-        fix = "Check the path, or use --name."
-        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a picture, found none at {path}", fix=fix)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
-        fix = "Save the picture as UTF-8 text."
-        raise UserError(Diagnostic("NOT_READ", f"expected a text file at {path}, got: {what}", fix=fix)) from error
+    return parse_network(read_text_file(path, "a picture of a network"), str(path))
 
 
 def network_outcome(case: str, drawn: Network, options: NetworkOptions, stopwatch: Stopwatch) -> Outcome:

@@ -238,3 +238,27 @@ def scale_places(rows: int, columns: int) -> dict[tuple[int, int], int]:
     """Block after block along k and then m; in each, four columns of a row, then rows 32 apart, then the next row."""
     order = np.ndindex(-(-rows // 128), -(-columns // 4), 32, 4, 4)
     return {(128 * m + 32 * group + row, 4 * k + c): at for at, (m, k, row, group, c) in enumerate(order)}
+
+
+def test_bases_of_triton_say_what_the_accumulator_holds() -> None:
+    bases = '{"register": [[0, 1], [8, 0]], "lane": [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], "warp": [], "block": []}'
+    held = distributed_of_text(bases, 32, 4, 32)
+    assert (held.elements == named("mma:m16n8k8:D:f32").elements).all() and held.shape == (16, 8)
+
+
+@pytest.mark.parametrize(
+    ("bases", "reason"),
+    [
+        ('{"register": [[1]]', "expected"),
+        ('{"register": [[1]], "lane": [[2]], "warp": [[4]]}', "of one warp"),
+        ('{"register": [[1]], "lane": [[2, 0]]}', "as many coordinates"),
+        ('{"register": [[1]], "lane": [[2]], "row": [[4]]}', "of one warp"),
+        ('{"register": [[1], [2]], "lane": [[4]]}', "2 items and 2 lanes"),
+        ('{"register": [], "lane": [' + "[1], " * 20000 + "[4]]}", "2 items and 2 lanes"),
+        ('{"register": [[-1]], "lane": [[2]]}', "coordinates from 0"),
+        ('{"register": [[60000, 0]], "lane": [[0, 60000]]}', "at most 65536"),
+    ],
+)
+def test_bases_that_are_none(bases: str, reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        distributed_of_text(bases, 2, 2, 32)

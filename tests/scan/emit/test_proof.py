@@ -86,6 +86,29 @@ def test_functions_are_proved(name: str) -> None:
     assert not found.missing and found.domain
 
 
+@pytest.mark.parametrize("form", [ScanForm(True), ScanForm(False, True), ScanForm(True, True)], ids=str)
+def test_functions_of_forms_are_proved(form: ScanForm) -> None:
+    assert not prove_functions(cuda_scan(operator("atoi"), form=form)).missing
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("own.head ? identity() : before", "identity()", "outside"),
+        ("own.head ? identity() : before", "own.head ? own : before", "outside"),
+        ("b.head ? b.aux1 : a.aux1 * b.aux1", "a.aux1 * b.aux1", "combine"),
+        ("a.head || b.head", "b.head", "combine"),
+    ],
+)
+def test_bugs_of_the_functions_of_segments_are_never_proved(
+    right: str, wrong: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = functions_module.calling_source
+    assert right in original(cuda_scan(operator("atoi"), form=ScanForm(False, True)))
+    monkeypatch.setattr(functions_module, "calling_source", lambda made: original(made).replace(right, wrong))
+    assert said in prove_functions(cuda_scan(operator("atoi"), form=ScanForm(False, True))).missing
+
+
 @pytest.mark.parametrize(
     ("name", "right", "wrong", "said"),
     [

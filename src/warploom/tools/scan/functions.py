@@ -60,21 +60,24 @@ def prove_functions(made: CudaScan) -> FunctionsProof:
         asked.append(("outside", (*sides[0], *sides[1]), operator.fields, ready.fields, left | right))
     domains: list[str] = []
     for name, inputs, exprs, slots, names in asked:
-        words = _Words(made, names)
         flag = operator.right[-1] if name == "outside" else None
         outputs = [ArrayArgument(f"r_{n}", dtype_of(s), (1,), "undefined") for n, s in enumerate(slots)]
-        try:
-            wanted = {
-                o.name: _wanted(words, e, s, None if flag is None else (flag, neutral))
-                for o, e, s, neutral in zip(outputs, exprs, slots, _neutral(operator.identity, len(slots)), strict=True)
-            }
-            found = prove_launch(program, f"call_{name}", (*inputs, *outputs), (1, 1, 1), (1, 1, 1), wanted)
-        except (UnsupportedError, _UnreadError) as error:
-            told = one_line(error.diagnostics[0]) if isinstance(error, UnsupportedError) else str(error)
-            return FunctionsProof(f"{name} as compiled is not followed: {told}")
-        if found.verdict != "proved":
-            return FunctionsProof(f"{name} as compiled is not seen to be what was lifted: {found.reason}")
-        domains.append(found.domain)
+        for output, expr, slot, neutral in zip(outputs, exprs, slots, _neutral(operator.identity, len(slots)), strict=True):
+            if flag is not None and slot is slots[-1]:
+                continue  # no projection reads it
+            try:
+                for is_factored in (False, True):
+                    words = _Words(made, names, is_factored)
+                    wanted = {output.name: _wanted(words, expr, slot, None if flag is None else (flag, neutral))}
+                    found = prove_launch(program, f"call_{name}", (*inputs, *outputs), (1, 1, 1), (1, 1, 1), wanted)
+                    if found.verdict == "proved":
+                        domains.append(found.domain)
+                        break
+                else:
+                    return FunctionsProof(f"{name} as compiled is not seen to be what was lifted: {found.reason}")
+            except (UnsupportedError, _UnreadError) as error:
+                told = one_line(error.diagnostics[0]) if isinstance(error, UnsupportedError) else str(error)
+                return FunctionsProof(f"{name} as compiled is not followed: {told}")
     return FunctionsProof("", joined_domain(domains))
 
 
@@ -111,10 +114,11 @@ def _wanted(words: _Words, expr: Expr, slot: Slot, cut: tuple[Expr, Expr | None]
 class _Words:
     """Expressions as terms over machine words; all numbers of one are of one type."""
 
-    def __init__(self, made: CudaScan, names: Mapping[Expr, Term]) -> None:
+    def __init__(self, made: CudaScan, names: Mapping[Expr, Term], is_factored: bool) -> None:
         self.names = names
         self.infinite = made.body.infinite
         self.types = made.body.types
+        self.is_factored = is_factored
         self.kinds: dict[Term, DType] = {}
 
     def number(self, expr: Expr, dtype: DType) -> Term:
@@ -132,11 +136,29 @@ class _Words:
                 return found
             case "ite":
                 condition, then, otherwise = expr.args
+                if self.is_factored and (found := self.factored(condition, then, otherwise, dtype)) is not None:
+                    return found
                 return self.truth(condition, self.number(then, dtype), self.number(otherwise, dtype), dtype)
             case _ if expr.sort.base == "bool":
                 return self.truth(expr, constant(1), constant(0), dtype)
             case _:
                 raise _UnreadError(f"{expr.op} has no reading in words")
+
+    def factored(self, condition: Expr, then: Expr, otherwise: Expr, dtype: DType) -> Term | None:
+        """`b + (c ? 0 : a)` in place of `c ? b : a + b`, and `b * (c ? 1 : a)`: the same words, as compilers write them."""
+        if otherwise.op != "poly" or then.op != "var" or dtype.is_float or any(any(e) for e in self.infinite.values()):
+            return None
+        terms = polynomial(otherwise)
+        own = self.number(then, dtype)
+        if terms.get((then,)) == 1:
+            rest = self.sum({m: c for m, c in terms.items() if m != (then,)}, dtype)
+            return apply("+", own, self.truth(condition, constant(0), rest, dtype))
+        ((monomial, coefficient),) = terms.items() if len(terms) == 1 else (((), 0),)
+        if coefficient != 1 or then not in monomial:
+            return None
+        at = monomial.index(then)
+        rest = self.sum({(*monomial[:at], *monomial[at + 1 :]): 1}, dtype)
+        return apply("*", own, self.truth(condition, constant(1), rest, dtype))
 
     def sum(self, terms: Mapping[tuple[Expr, ...], int | Fraction], dtype: DType) -> Term:
         total: Term | None = None

@@ -42,10 +42,10 @@ def opaque(name: str, form: ScanForm = FORWARD, types: Types | None = None) -> C
     ],
 )
 def test_movement_is_proved_with_an_unknown_operator(name: str, form: ScanForm, types: Types | None) -> None:
-    found = prove_movement(opaque(name, form, types), threads=(32, 64))
+    found = prove_movement(opaque(name, form, types), threads=(64,))
     assert found.verdict == "proved", found.reason
-    launches = [[32, 1], [32, 32], [32, 33], [64, 1], [64, 64], [64, 97]]
-    assert found.sizes == {"launches": launches, "cells": launches[3:]}
+    launches = [[64, 1], [64, 64], [64, 97]]
+    assert found.sizes == {"launches": launches, "cells": launches}
     assert found.domain.startswith("every associative operator with an identity")
     assert ("truth values" in found.domain) == (form.is_segmented or name == "is_sorted")
 

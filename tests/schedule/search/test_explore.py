@@ -98,12 +98,12 @@ def test_replay_says_what_is_missing() -> None:
 
 def test_journal_resumes_without_measuring_again(tmp_path: Path) -> None:
     options = Options(strategy=strategy_named("refine", seed=3), evaluations=60)
-    first_evaluator = FakeEvaluator(interrupt_at=40)
+    first_evaluator = FakeEvaluator(interrupt_at=30)
     first = explore_kernel(model(), "fake", first_evaluator, options, journal=Journal(tmp_path / "j"), problem="p/")
     assert first.reason == "interrupted" and first.best is not None
     second_evaluator = FakeEvaluator()
     second = explore_kernel(model(), "fake", second_evaluator, options, journal=Journal(tmp_path / "j"), problem="p/")
-    assert second.resumed == 39
+    assert second.resumed == 29
     done = {str(n) for n in first_evaluator.measured[:39]}
     assert not done & {str(n) for n in second_evaluator.measured}
     assert second.time_ms is not None and first.time_ms is not None and second.time_ms <= first.time_ms

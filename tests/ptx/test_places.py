@@ -29,6 +29,14 @@ mov.u32 %r1, 5;
 mov.u32 %r1, 6;
 .loc 1 0 0
 mov.u32 %r1, 7;
+.loc 1 20 1
+// begin inline asm
+.loc 1 20 1
+mov.u32 %r1, 10;
+.loc 1 21 1
+mov.u32 %r1, 11;
+// end inline asm
+mov.u32 %r1, 12;
 ret;
 }
 .visible .entry other()
@@ -63,6 +71,9 @@ OUTER, INNER = Place("a b.cu", 4, 5, "outer"), Place("h.cuh", 2, 7, "inner")
         (6, ()),
         (7, ()),
         (8, ()),
+        (10, (Place("a b.cu", 20, 1),)),
+        (11, (Place("a b.cu", 20, 1),)),
+        (12, (Place("a b.cu", 20, 1),)),
         (9, (Place("h.cuh", 5, 1), Place("a b.cu", 4, 5))),
     ],
 )

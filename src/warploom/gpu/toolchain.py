@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 _ERROR_LINE = re.compile(
     r"^(?P<file>[^\s(:]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<message>.*)$", re.M
 )
+
+_FILE_LINE = re.compile(r'^(\s*\.file\s+\d+ )"([^"\n]*)"', re.M)
+_MACRO = re.compile(r"[A-Za-z_]\w*(=[\w.+-]*)?", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,40 +108,73 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
     return buffer.decode().rstrip("\0")
 
 
-def compile_file(path: str, arch: str = "sm_90", *, options: tuple[str, ...] = (), limit_s: float = 300) -> str:
-    """PTX of a file in CUDA C++: by nvcc, which takes host code, too; by NVRTC, device code alone, where nvcc or gcc is missing.
+def compile_file(
+    path: str, arch: str = "sm_90", *, folders: Sequence[str] = (), defines: Sequence[str] = (), limit_s: float = 300
+) -> str:
+    """PTX with line information of a file in CUDA C++: by nvcc, which takes host code, too; by NVRTC, device code alone, where
+    nvcc or gcc is missing. folders: of headers. defines: `NAME` or `NAME=TEXT`.
 
-    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
+    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, MACRO, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
     """
     text, whole = read_text_file(path, "a file in CUDA C++"), os.path.abspath(path)
+    for macro in defines:
+        if not _MACRO.fullmatch(macro):
+            message = f"expected NAME or NAME=TEXT, of letters, digits and . + -, for a macro, got {macro!r}"
+            raise UserError(Diagnostic("MACRO", message, fix="Write other macros into the file."))
+    flags = ("-lineinfo", *(f"-D{macro}" for macro in defines))
     nvcc = None
     if find_program("gcc") is not None:
         with suppress(UserError):
             nvcc = find_tool("nvcc")
     if nvcc is None:
-        return compile_to_ptx(text, arch, name=whole, options=(*options, f"-I{os.path.dirname(whole)}"))
+        places = [os.path.dirname(whole), *map(os.path.abspath, folders)]
+        return compile_to_ptx(text, arch, name=whole, options=(*flags, *(f"-I{f}" for f in places)))
+    # nvcc hands the names that it gets to a shell, so it gets names of this program's own only.
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "kernel.ptx"
+        source = Path(folder) / "kernel.cu"
+        source.symlink_to(whole)
+        for number, place in enumerate((os.path.dirname(whole), *folders)):
+            (Path(folder) / f"h{number}").symlink_to(os.path.abspath(place))
+        includes = [f"-Ih{number}" for number in range(len(folders) + 1)]
         architecture = f"-arch={arch.replace('sm_', 'compute_')}"
-        command = [str(nvcc), "-ptx", architecture, "-x", "cu", *options, whole, "-o", str(target)]
+        command = [str(nvcc), "-ptx", architecture, *flags, *includes, "kernel.cu", "-o", "kernel.ptx"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit_s)
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=limit_s
+            )
         except subprocess.TimeoutExpired:
             message = f"expected nvcc to end within {limit_s:.0f} seconds, it still runs"
             raise UserError(Diagnostic("CUDA_LIMIT", message, fix="Give the PTX that your build writes.")) from None
+        target = Path(folder) / "kernel.ptx"
         if done.returncode != 0 or not target.is_file():
-            raise UserError(*_compile_errors(text, done.stderr + done.stdout, whole))
-        return target.read_text(encoding="utf-8", errors="surrogateescape")
+            raise UserError(*_compile_errors(text, done.stderr + done.stdout, "kernel.cu", path))
+        return _with_own_names(target.read_text(encoding="utf-8", errors="surrogateescape"), Path(folder), whole, folders)
 
 
-def _compile_errors(source: str, log: str, name: str = "kernel.cu") -> list[Diagnostic]:
-    """The errors in a log of NVRTC or nvcc; lines of the file `name` are those of the text."""
+def _with_own_names(ptx: str, folder: Path, file: str, folders: Sequence[str]) -> str:
+    """PTX whose `.file` directives name the user's files."""
+    own = {f"{folder}/kernel.cu": file}
+    for number, place in enumerate((os.path.dirname(file), *folders)):
+        own[f"{folder}/h{number}/"] = os.path.join(os.path.abspath(place), "")
+
+    def named(match: re.Match[str]) -> str:
+        name = match[2]
+        for before, after in own.items():
+            if name.startswith(before) and not set('"\\\n') & set(after):
+                name = after + name.removeprefix(before)
+        return f'{match[1]}"{name}"'
+
+    return _FILE_LINE.sub(named, ptx)
+
+
+def _compile_errors(source: str, log: str, name: str, told: str | None = None) -> list[Diagnostic]:
+    """The errors in a log of NVRTC or nvcc; lines of the file `name` are those of the text. `told`: what it is called here."""
     lines = source.splitlines()
     found: list[Diagnostic] = []
     for match in _ERROR_LINE.finditer(log):
         number = int(match["line"])
         text = lines[number - 1] if match["file"] == name and 0 < number <= len(lines) else ""
-        span = Span(match["file"], number, 1, number, len(text) + 1, text)
+        span = Span((told or name) if match["file"] == name else match["file"], number, 1, number, len(text) + 1, text)
         found.append(Diagnostic("CUDA_ERROR", match["message"], span))
     return found or [Diagnostic("CUDA_ERROR", f"the compiler refused the source: {log.strip() or 'no log'}")]
 

@@ -16,6 +16,7 @@ _LOC = re.compile(
 )
 _FILE = re.compile(r'(?P<number>\d{1,9}) "(?P<path>[^"]*)"')
 _BYTES = re.compile(r"\.b8 ([\d,]+)|^([\w$]+):", re.M)
+_INLINE_ASM = re.compile(r"// (begin|end) inline asm")
 _LONGEST_CHAIN = 64
 """Calls inlined into each other that are followed: a file may name a chain without end."""
 
@@ -37,6 +38,8 @@ class Places:
     def __init__(self, module: Module) -> None:
         self._source = Source(module.text, module.file)
         self._files, self._names = _files(module), _names(module)
+        # LLVM counts lines on inside of inline assembly, which lies at the place before it.
+        self._asm = [(match.start(), match[1] == "begin") for match in _INLINE_ASM.finditer(module.text)]
         self._lines: list[int] = []
         self._chains: list[tuple[Place, ...]] = []
         for function in module.functions:
@@ -59,13 +62,17 @@ class Places:
         calls: dict[str, tuple[Place, ...]] = {}
         for directive in _locs(body):
             match = _LOC.fullmatch(directive.arguments)
-            if match is None:
+            if match is None or self._is_in_asm(directive.extent.start):
                 continue
             caller = match["caller"]
             outer = () if caller is None else calls.get(caller, self._place(caller, ""))
             name = self._names.get((match["name"] or "", _number(match["offset"] or "0")), "")
             calls[match["at"]] = chain = (*self._place(match["at"], name), *outer)[:_LONGEST_CHAIN]
             self._mark(directive.extent.start, chain)
+
+    def _is_in_asm(self, offset: int) -> bool:
+        at = bisect_right(self._asm, (offset, True)) - 1
+        return at >= 0 and self._asm[at][1]
 
     def _place(self, at: str, function: str) -> tuple[Place, ...]:
         number, line, column = map(int, at.split())

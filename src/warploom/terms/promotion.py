@@ -56,7 +56,7 @@ class Stored:
     _built: dict[tuple[int, DType], Term] = field(default_factory=dict[tuple[int, DType], Term])
     _checked: set[int] = field(default_factory=set[int])
     _is_plain: bool = field(init=False)
-    """Whether every value has one type, in which it is also computed: then the terms stay as they are."""
+    """True if every value has one type, in which it is also computed: then the terms stay as they are."""
 
     _are_floats: bool = field(init=False)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -240,3 +242,30 @@ def test_spills_are_what_ptxas_says(tmp_path: Path) -> None:
     assert rules(linted(*launch, file=path)) == []
     path.write_text(path.read_text().replace("a)\n{", "a)\n.maxntid 1024\n.maxnreg 24\n{"))
     assert rules(linted(*launch, file=path)) == ["WL103"]
+
+
+@COMPILED
+def test_no_name_of_the_user_reaches_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """nvcc hands its arguments to a shell."""
+    commands: list[list[str]] = []
+    run = subprocess.run
+
+    def seen(command: list[str], **options: Any) -> Any:
+        commands.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr("warploom.gpu.toolchain.subprocess.run", seen)
+    folder, headers = tmp_path / "a$(touch pwned) 'b';touch pwned", tmp_path / "`touch pwned`"
+    folder.mkdir()
+    headers.mkdir()
+    (folder / "h.h").write_text("#define FACTOR 2\n")
+    (headers / "other.h").write_text("#define OTHER 3\n")
+    path = folder / "k$(touch pwned).cu"
+    body = "__global__ void k(float* x) { x[threadIdx.x] = FACTOR * OTHER * THIRD; }\n"
+    path.write_text(f'#include "h.h"\n#include <other.h>\n{body}')
+    launch = ("--launch", "1", "33", "--arg", "zeros:f32:32")
+    result = linted("-I", str(headers), "-D", "THIRD=4", *launch, file=path)
+    assert result.exit_code == 1 and f"{path}:3:" in result.stdout
+    for macro in ("A=$(touch pwned)", "A;touch pwned", "A=`id`", "A='", "A=x\ny"):
+        assert linted("-D", macro, file=path).exit_code == 2
+    assert commands and not any("pwned" in argument for command in commands for argument in command)

@@ -51,7 +51,7 @@ class Execution:
         self.total = count * self.padded_threads
         all_threads = np.arange(self.total, dtype=np.int64)
         self.alive: NDArray[np.bool_] = np.ones(self.total, np.bool_)
-        """Whether each thread is alive; False once it has left."""
+        """By thread: true until it has left."""
         self.block_of: Threads = all_threads // self.padded_threads
         if self.padded_threads != self.block_threads:
             self.alive = all_threads % self.padded_threads < self.block_threads

@@ -25,7 +25,8 @@ from warploom.scan.operators.expression import variables
 from warploom.scan.operators.operator import Operator
 
 Bodies = Literal["inlined", "opaque"]
-"""Whether the operator's functions are inlined, or calls of what is elsewhere (truth values are whole numbers then)."""
+"""The operator's functions are inlined, or they are calls of functions that stand elsewhere (truth values are whole numbers
+then)."""
 SIZES: dict[Scalar, int] = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, "bool": 1}
 _HERE = Path(__file__).parent
 _TILE_BYTES = 128

@@ -27,7 +27,7 @@ IntType = Literal["int32", "int64"]
 RealType = Literal["float32", "float64"]
 Scalar = Literal["int32", "int64", "float32", "float64", "bool"]
 Infinities = Literal["numbers", "sentinels"]
-"""Whether whole numbers of the language have infinities, or its least and greatest number stand for them."""
+"""Whole numbers of the language have infinities, or its least and greatest number stand for them."""
 
 TERNARY, OR, AND, NOT, COMPARE, BITWISE, SUM, PRODUCT, ATOM = range(9)
 """Precedence in Python and what is built on it; `&`, `^` and `|` are never mixed without parentheses."""

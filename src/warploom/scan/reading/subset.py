@@ -97,7 +97,7 @@ class Reader(Protocol):
     """What the meaning of a function needs of the interpreter that reads its call."""
 
     rounds: bool
-    """Whether integers became floats."""
+    """True if integers became floats."""
 
     @property
     def module(self) -> Module: ...

@@ -26,20 +26,23 @@ class Compilation:
     folders: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
 
-    @property
-    def flags(self) -> tuple[str, ...]:
-        return ("-lineinfo", *(f"-I{f}" for f in self.folders), *(f"-D{d}" for d in self.defines))
-
 
 class Source:
     """A file's PTX and its places."""
 
-    def __init__(self, path: str, compilation: Compilation) -> None:
-        """UserError where the file cannot be read or compiled, or its PTX is not right."""
+    def __init__(self, path: str, compilation: Compilation, ptx: str | None = None) -> None:
+        """`ptx`: what a compiler has made of the file. UserError where the file cannot be read or compiled, or its PTX is not
+        right."""
         self.path = path
-        self.is_compiled = Path(path).suffix in _CUDA
-        self.ptx = compile_file(path, compilation.arch, options=compilation.flags) if self.is_compiled else read_ptx(path)
-        self.program: Program = good_program(self.ptx, path if not self.is_compiled else f"{path}.ptx")
+        self.is_compiled = ptx is None and Path(path).suffix in _CUDA
+        if ptx is None:
+            ptx = (
+                compile_file(path, compilation.arch, folders=compilation.folders, defines=compilation.defines)
+                if self.is_compiled
+                else read_ptx(path)
+            )
+        self.ptx = ptx
+        self.program: Program = good_program(self.ptx, path if Path(path).suffix == ".ptx" else f"{path}.ptx")
         self._places = Places(self.program.module)
 
     def places(self, line: int, column: int = 1) -> tuple[Place, ...]:
@@ -90,12 +93,14 @@ def line_text(place: Place) -> str:
 def kernel_named(source: Source, asked: str | None) -> str:
     """The linker's name of a kernel, which may be asked for by its C++ name. UserError (NO_KERNEL, SEVERAL_KERNELS)."""
     names = [r.name for r in source.program.kernels]
-    if asked is None and len(names) < 2:
-        return source.program.kernel().name
+    if asked is None and len(names) == 1:
+        return names[0]
     same = [name for name in names if asked == name] or [name for name in names if asked in (plain_name(name), demangled(name))]
     if len(same) == 1:
         return same[0]
     where = Span(source.path, 1, 1, 1, 2)
+    if not names:
+        raise UserError(Diagnostic("NO_KERNEL", "expected a kernel (__global__, .entry), found none", where))
     listed = ", ".join(map(demangled, same or names))
     code = "NO_KERNEL" if asked is not None and not same else "SEVERAL_KERNELS"
     got = f", got {asked!r}" if asked is not None else ""

@@ -42,7 +42,7 @@ class Replay:
     reason: str = ""
     """Why it shows nothing."""
     is_bug: bool = False
-    """Whether the judges contradict each other on exact numbers."""
+    """True if the judges contradict each other on exact numbers."""
     expected: object = None
     """By the spec. A vector is a list."""
     found: object = None

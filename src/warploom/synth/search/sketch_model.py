@@ -1,4 +1,4 @@
-"""The driver's view of a sketch: holes are choices among functions, constraints propagate, accumulates and operations cost."""
+"""A sketch as a `solve.Model`: holes are choices among functions, constraints propagate, accumulates and operations cost."""
 
 from __future__ import annotations
 

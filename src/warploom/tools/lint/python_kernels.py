@@ -37,14 +37,15 @@ class TritonPtx:
 class TritonKernel:
     """A function under `@triton.jit`."""
 
-    def __init__(self, at: str) -> None:
-        """`FILE.py:NAME`. Runs the file. UserError: SPEC_NOT_FOUND, SPEC_FAILED, TOOL_MISSING, NO_KERNEL."""
+    def __init__(self, at: str, function: object = None) -> None:
+        """`at`: `FILE.py:NAME`; the file is run where the function is not given. UserError: SPEC_NOT_FOUND, SPEC_FAILED,
+        TOOL_MISSING, NO_KERNEL."""
         try:
             self._triton: Any = importlib.import_module("triton")
         except ImportError as error:
             message = f"expected the package triton for a kernel of a Python file, got: {error}"
             raise UserError(Diagnostic("TOOL_MISSING", message, fix="Install triton, or give the PTX of the kernel.")) from None
-        found: Any = load_spec(at)
+        found: Any = load_spec(at) if function is None else function
         for _ in range(_WRAPPED):
             if isinstance(found, self._triton.runtime.JITFunction):
                 break

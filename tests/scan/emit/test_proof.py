@@ -16,7 +16,7 @@ from warploom.scan.variants import FORWARD, ScanForm
 from warploom.tools.cli import scan as scan_command
 from warploom.tools.scan import emit as emit_module
 from warploom.tools.scan import functions as functions_module
-from warploom.tools.scan.functions import prove_functions
+from warploom.tools.scan.functions import FunctionsProof, prove_functions
 from warploom.tools.scan.proof import MovementProof, Proof, prove_movement
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
@@ -42,9 +42,10 @@ def opaque(name: str, form: ScanForm = FORWARD, types: Types | None = None) -> C
     ],
 )
 def test_movement_is_proved_with_an_unknown_operator(name: str, form: ScanForm, types: Types | None) -> None:
-    found = prove_movement(opaque(name, form, types), threads=(32, 64))
+    found = prove_movement(opaque(name, form, types), threads=(64,))
     assert found.verdict == "proved", found.reason
-    assert found.sizes == {"threads": [32, 64], "elements": [1, 32, 33, 64, 97]}
+    launches = [[64, 1], [64, 64], [64, 97]]
+    assert found.sizes == {"launches": launches, "cells": launches}
     assert found.domain.startswith("every associative operator with an identity")
     assert ("truth values" in found.domain) == (form.is_segmented or name == "is_sorted")
 
@@ -81,7 +82,31 @@ def test_bugs_of_the_movement_are_never_proved(bug: str) -> None:
 
 @pytest.mark.parametrize("name", ["total", "atoi", "maximum", "third_min", "max_prefix_sum", "poly"])
 def test_functions_are_proved(name: str) -> None:
-    assert prove_functions(cuda_scan(operator(name))) == ""
+    found = prove_functions(cuda_scan(operator(name)))
+    assert not found.missing and found.domain
+
+
+@pytest.mark.parametrize("form", [ScanForm(True), ScanForm(False, True), ScanForm(True, True)], ids=str)
+def test_functions_of_forms_are_proved(form: ScanForm) -> None:
+    assert not prove_functions(cuda_scan(operator("atoi"), form=form)).missing
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("own.head ? identity() : before", "identity()", "outside"),
+        ("own.head ? identity() : before", "own.head ? own : before", "outside"),
+        ("b.head ? b.aux1 : a.aux1 * b.aux1", "a.aux1 * b.aux1", "combine"),
+        ("a.head || b.head", "b.head", "combine"),
+    ],
+)
+def test_bugs_of_the_functions_of_segments_are_never_proved(
+    right: str, wrong: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = functions_module.calling_source
+    assert right in original(cuda_scan(operator("atoi"), form=ScanForm(False, True)))
+    monkeypatch.setattr(functions_module, "calling_source", lambda made: original(made).replace(right, wrong))
+    assert said in prove_functions(cuda_scan(operator("atoi"), form=ScanForm(False, True))).missing
 
 
 @pytest.mark.parametrize(
@@ -105,12 +130,12 @@ def test_bugs_of_the_functions_are_never_proved(
         return text.replace(right, wrong) if right else text
 
     monkeypatch.setattr(functions_module, "calling_source", changed)
-    assert said in prove_functions(cuda_scan(operator(name)))
+    assert said in prove_functions(cuda_scan(operator(name))).missing
 
 
 def test_what_a_report_says(monkeypatch: pytest.MonkeyPatch) -> None:
     target = f"{loops_module().file}:total"
-    moved = MovementProof("proved", ("scan_block",), {"threads": [32], "elements": [1]}, "every operator")
+    moved = MovementProof("proved", ("scan_block",), {"launches": [[32, 1]]}, "every operator")
 
     def line(proof: Proof) -> dict[str, object]:
         monkeypatch.setattr(emit_module, "proof_of", lambda *_: proof)
@@ -120,11 +145,11 @@ def test_what_a_report_says(monkeypatch: pytest.MonkeyPatch) -> None:
 
     tested = Emitted("text", "tested", 3, movement=Movement(True, 3, "every operator"))
     monkeypatch.setattr(emit_module, "emit", lambda *_: tested)
-    found = line(Proof(moved))
-    assert (found["code"], found["verdict"], found["proved_at"]) == (0, "tested", {"threads": [32], "elements": [1]})
+    found = line(Proof(moved, FunctionsProof("", "int32 wrap")))
+    assert (found["code"], found["verdict"], found["proved_at"]) == (0, "tested", {"launches": [[32, 1]]})
     assert found["proof"]["verdict"] == "proved" and "proof_reason" not in found  # type: ignore[index]
-    found = line(Proof(moved, "combine as compiled is not followed"))
+    found = line(Proof(moved, FunctionsProof("combine as compiled is not followed")))
     assert found["proof"]["verdict"] == "unchecked" and "combine" in str(found["proof_reason"])  # type: ignore[index]
     assert "proved_at" not in found
-    found = line(Proof(replace(moved, verdict="refuted", reason="result 3 combines nothing")))
+    found = line(Proof(replace(moved, verdict="refuted", reason="result 3 combines nothing"), FunctionsProof("")))
     assert (found["code"], found["status"]) == (1, "error") and "judges disagree" in str(found["reason"])

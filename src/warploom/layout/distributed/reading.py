@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from operator import index, mul
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.layout import cute
 from warploom.layout.distributed.fragments import FORMS, fragment
-from warploom.layout.distributed.held import MOST, WORD_BITS, Distributed, Ints, distributed, from_items, wrong
+from warploom.layout.distributed.held import MOST, WORD_BITS, Distributed, Ints, distributed, from_items, numbered, wrong
+from warploom.layout.linear import applied
 from warploom.layout.tiles import Tile
 
-_NAMES = f"striped, blocked, row, aos:STRIDE, soa:STRIDE, {FORMS}, CuTe's (lanes,items):(..) or FILE.py:function"
+_NAMES = f"striped, blocked, row, aos:STRIDE, soa:STRIDE, {FORMS}, CuTe's (lanes,items):(..), Triton's bases or FILE.py:function"
 _LANES = 32
 
 
@@ -34,6 +36,8 @@ def distributed_of_text(text: str, lanes: int, registers: int, bits: int) -> Dis
     _checked(lanes, registers, bits)
     items = registers * max(1, WORD_BITS // bits)
     lane, item = np.arange(lanes)[:, None], np.arange(items)[None, :]
+    if text.lstrip().startswith("{"):
+        return _of_bases(text, lanes, items, bits)
     match = re.fullmatch(r"(striped|blocked|row|aos|soa)(?::(\d{1,5}))?", text.strip())
     if match is None:
         if cute.is_cute(text):
@@ -56,6 +60,32 @@ def distributed_of_text(text: str, lanes: int, registers: int, bits: int) -> Dis
     if step < least:
         raise wrong(f"expected a stride of at least {least}, so that elements differ", repr(text), fix=f"Write {name}:{least}.")
     return from_items(text, elements[None], bits)
+
+
+def _of_bases(text: str, lanes: int, items: int, bits: int) -> Distributed:
+    """Of `{"register": [[row, column], ...], "lane": [...]}`, Triton's linear layout: where each bit moves the element."""
+    form = '{"register": [[row, column], ...], "lane": [...]} of one warp'
+    try:
+        given = json.loads(text.replace("'", '"').replace("(", "[").replace(")", "]"))
+        parts = [
+            [tuple(index(n) for n in basis) for basis in given.pop(name, [])] for name in ("register", "lane", "warp", "block")
+        ]
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise wrong(f"expected {form}", repr(text[:80])) from error
+    bases = [*parts[0], *parts[1]]
+    if given or parts[2] or parts[3] or len({len(basis) for basis in bases}) != 1 or not bases[0]:
+        raise wrong(f"expected {form}, all of as many coordinates", repr(text[:80]))
+    if (1 << len(parts[0]), 1 << len(parts[1])) != (items, lanes):
+        raise wrong(f"expected bases of {items} items and {lanes} lanes", f"2^{len(parts[0])} and 2^{len(parts[1])}")
+    if not all(0 <= n < MOST for basis in bases for n in basis):
+        raise wrong(f"expected coordinates from 0 to {MOST - 1}", repr(text[:80]))
+    places = [applied(enumerate(along), numbered(lanes, items)) for along in zip(*bases, strict=True)]
+    shape = tuple(int(place.max()) + 1 for place in places)
+    if int(np.prod([float(extent) for extent in shape])) > MOST:
+        raise wrong(f"expected at most {MOST} elements of the bases", " x ".join(map(str, shape)))
+    elements: Ints = np.ravel_multi_index(tuple(places), shape).astype(np.int64)
+    axes = tuple(map(str, range(len(shape)))) if len(shape) > 1 else ()
+    return from_items(text, elements[None], bits, shape if axes else (), axes)
 
 
 def distributed_of_function(

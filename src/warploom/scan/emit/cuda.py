@@ -360,6 +360,9 @@ def calling_source(made: CudaScan) -> str:
         ("project", read("a", fields) + constants, value, ["a", *packed], ready.outputs),
     ]
     lines = [*_structs(ready), *helpers(ready), *_functions(ready)]
+    if made.form.is_segmented:
+        lines += _outside(ready, "inlined")
+        calls.append(("outside", *calls[2][1:]))
     for name, parameters, statements, arguments, slots in calls:
         results = [f"{c[s.scalar]}* r_{n}" for n, s in enumerate(slots)]
         lines += [f'extern "C" __global__ void call_{name}({", ".join(parameters + results)}) {{', *statements]

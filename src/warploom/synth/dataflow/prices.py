@@ -57,7 +57,7 @@ def read_objective(text: str) -> Objective:
     known: tuple[Part, ...] = tuple(name for part in parts for name in PARTS if name == part)
     if len(known) < len(parts) or len(set(known)) < len(known) or known[-1] != "cost":
         message = f"expected some of {', '.join(PARTS[:-1])}, each once, then cost, got {text!r}"
-        raise UserError(Diagnostic("OBJECTIVE", message))
+        raise UserError(Diagnostic("OBJECTIVE", message, fix="Write for example: shuffles, selects, cost"))
     return Objective(known)
 
 

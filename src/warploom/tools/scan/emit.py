@@ -236,7 +236,8 @@ def _summary(line: Line) -> list[str]:
         found.append(f"movement {moved['verdict']}: {moved.get('domain') or moved.get('reason')}")
     proof = cast("dict[str, str] | None", line.get("proof"))
     if proof is not None:
-        sizes = cast("dict[str, list[int]]", line.get("proved_at", {}))
-        at = f" with {', '.join(map(str, sizes['threads']))} threads" if sizes else ""
+        sizes = cast("dict[str, list[list[int]]]", line.get("proved_at", {}))
+        blocks = dict.fromkeys(threads for launches in sizes.values() for threads, _ in launches)
+        at = f" with {', '.join(map(str, blocks))} threads" if sizes else ""
         found.append(f"kernels of warps and blocks {proof['verdict']}{at}: {proof.get('domain') or proof['reason']}")
     return found + [f"note: {n}" for n in cast("list[str]", line["notes"])]

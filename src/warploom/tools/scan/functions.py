@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from warploom.gpu import compile_to_ptx
 from warploom.ptx import lower, parse
 from warploom.scan import Expr, polynomial
 from warploom.scan.emit import ARCH, CudaScan, Scalar, Slot, calling_source
-from warploom.synth.compiled import Argument, ArrayArgument, ScalarArgument, Wanted, prove_launch
+from warploom.synth.compiled import Argument, ArrayArgument, ScalarArgument, Wanted, joined_domain, prove_launch
 from warploom.terms import Term, algebra_for, apply, atom, constant, iterate_post
 from warploom.tools.command.messages import one_line
 
@@ -29,8 +30,16 @@ class _UnreadError(Exception):
     """An expression has no reading as words here."""
 
 
-def prove_functions(made: CudaScan) -> str:
-    """Why they are not proved; empty: they are. made: with its operator inlined. UserError: TOOL_MISSING, CUDA_ERROR."""
+@dataclass(frozen=True, slots=True)
+class FunctionsProof:
+    """`missing` says why they are not proved; empty: they are, over `domain`."""
+
+    missing: str
+    domain: str = ""
+
+
+def prove_functions(made: CudaScan) -> FunctionsProof:
+    """made: with its operator inlined. UserError: TOOL_MISSING, CUDA_ERROR."""
     program = lower(parse(compile_to_ptx(calling_source(made), ARCH), "functions.ptx"))
     ready, operator = made.body, made.body.operator
     sides = _inputs("a", ready.fields), _inputs("b", ready.fields)
@@ -47,17 +56,29 @@ def prove_functions(made: CudaScan) -> str:
         ("combine", (*sides[0], *sides[1]), operator.combine, ready.fields, left | right),
         ("project", (*sides[0], *constants), operator.projection, ready.outputs, left | of_constants),
     ]
+    if made.form.is_segmented:
+        asked.append(("outside", (*sides[0], *sides[1]), operator.fields, ready.fields, left | right))
+    domains: list[str] = []
     for name, inputs, exprs, slots, names in asked:
+        flag = operator.right[-1] if name == "outside" else None
         outputs = [ArrayArgument(f"r_{n}", dtype_of(s), (1,), "undefined") for n, s in enumerate(slots)]
-        try:
-            wanted = {o.name: _wanted(_Words(made, names), e, s) for o, e, s in zip(outputs, exprs, slots, strict=True)}
-            found = prove_launch(program, f"call_{name}", (*inputs, *outputs), (1, 1, 1), (1, 1, 1), wanted)
-        except (UnsupportedError, _UnreadError) as error:
-            told = one_line(error.diagnostics[0]) if isinstance(error, UnsupportedError) else str(error)
-            return f"{name} as compiled is not followed: {told}"
-        if found.verdict != "proved":
-            return f"{name} as compiled is not seen to be what was lifted: {found.reason}"
-    return ""
+        for output, expr, slot, neutral in zip(outputs, exprs, slots, _neutral(operator.identity, len(slots)), strict=True):
+            if flag is not None and slot is slots[-1]:
+                continue  # no projection reads it
+            try:
+                for is_factored in (False, True):
+                    words = _Words(made, names, is_factored)
+                    wanted = {output.name: _wanted(words, expr, slot, None if flag is None else (flag, neutral))}
+                    found = prove_launch(program, f"call_{name}", (*inputs, *outputs), (1, 1, 1), (1, 1, 1), wanted)
+                    if found.verdict == "proved":
+                        domains.append(found.domain)
+                        break
+                else:
+                    return FunctionsProof(f"{name} as compiled is not seen to be what was lifted: {found.reason}")
+            except (UnsupportedError, _UnreadError) as error:
+                told = one_line(error.diagnostics[0]) if isinstance(error, UnsupportedError) else str(error)
+                return FunctionsProof(f"{name} as compiled is not followed: {told}")
+    return FunctionsProof("", joined_domain(domains))
 
 
 def dtype_of(slot: Slot) -> DType:
@@ -69,9 +90,21 @@ def _inputs(name: str, slots: Sequence[Slot]) -> list[ArrayArgument]:
     return [ArrayArgument(f"{name}_{n}", dtype_of(s), (1,)) for n, s in enumerate(slots)]
 
 
-def _wanted(words: _Words, expr: Expr, slot: Slot) -> Wanted:
+def _neutral(identity: Sequence[Expr], count: int) -> Sequence[Expr | None]:
+    """The identity's numbers, where there is one for each of a structure."""
+    return identity if len(identity) == count else [None] * count
+
+
+def _wanted(words: _Words, expr: Expr, slot: Slot, cut: tuple[Expr, Expr | None] | None) -> Wanted:
+    """cut: the flag with which the second number stands in place of the expression."""
     dtype = dtype_of(slot)
-    term = words.truth(expr, constant(1), constant(0)) if slot.scalar == "bool" else words.number(expr, dtype)
+
+    def read(e: Expr) -> Term:
+        return words.truth(e, constant(1), constant(0)) if slot.scalar == "bool" else words.number(e, dtype)
+
+    term = read(expr)
+    if cut is not None and cut[1] is not None:
+        term = words.truth(cut[0], read(cut[1]), term)
     terms = np.empty(1, object)
     terms[0] = term
     kinds = None if dtype.is_float else {t: words.kinds.get(t, dtype) for t in iterate_post(term)}
@@ -81,10 +114,11 @@ def _wanted(words: _Words, expr: Expr, slot: Slot) -> Wanted:
 class _Words:
     """Expressions as terms over machine words; all numbers of one are of one type."""
 
-    def __init__(self, made: CudaScan, names: Mapping[Expr, Term]) -> None:
+    def __init__(self, made: CudaScan, names: Mapping[Expr, Term], is_factored: bool) -> None:
         self.names = names
         self.infinite = made.body.infinite
         self.types = made.body.types
+        self.is_factored = is_factored
         self.kinds: dict[Term, DType] = {}
 
     def number(self, expr: Expr, dtype: DType) -> Term:
@@ -102,11 +136,29 @@ class _Words:
                 return found
             case "ite":
                 condition, then, otherwise = expr.args
+                if self.is_factored and (found := self.factored(condition, then, otherwise, dtype)) is not None:
+                    return found
                 return self.truth(condition, self.number(then, dtype), self.number(otherwise, dtype), dtype)
             case _ if expr.sort.base == "bool":
                 return self.truth(expr, constant(1), constant(0), dtype)
             case _:
                 raise _UnreadError(f"{expr.op} has no reading in words")
+
+    def factored(self, condition: Expr, then: Expr, otherwise: Expr, dtype: DType) -> Term | None:
+        """`b + (c ? 0 : a)` in place of `c ? b : a + b`, and `b * (c ? 1 : a)`: the same words, as compilers write them."""
+        if otherwise.op != "poly" or then.op != "var" or dtype.is_float or any(any(e) for e in self.infinite.values()):
+            return None
+        terms = polynomial(otherwise)
+        own = self.number(then, dtype)
+        if terms.get((then,)) == 1:
+            rest = self.sum({m: c for m, c in terms.items() if m != (then,)}, dtype)
+            return apply("+", own, self.truth(condition, constant(0), rest, dtype))
+        ((monomial, coefficient),) = terms.items() if len(terms) == 1 else (((), 0),)
+        if coefficient != 1 or then not in monomial:
+            return None
+        at = monomial.index(then)
+        rest = self.sum({(*monomial[:at], *monomial[at + 1 :]): 1}, dtype)
+        return apply("*", own, self.truth(condition, constant(1), rest, dtype))
 
     def sum(self, terms: Mapping[tuple[Expr, ...], int | Fraction], dtype: DType) -> Term:
         total: Term | None = None

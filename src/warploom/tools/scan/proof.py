@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from warploom.core import DType, UnsupportedError, i64
 from warploom.gpu import compile_to_ptx
@@ -48,7 +49,7 @@ from warploom.synth.compiled import (
 from warploom.terms import Term, atom
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
-from warploom.tools.scan.functions import dtype_of, prove_functions
+from warploom.tools.scan.functions import FunctionsProof, dtype_of, prove_functions
 
 IN_WORDS = "functions on words of the machine as lifted, associative there in the range of the notes"
 THREADS = (32, 64, 128, 1024)
@@ -59,13 +60,17 @@ Interval = tuple[int, int]
 NONE: Interval = (0, -1)
 
 
+Sizes: TypeAlias = Mapping[str, list[list[int]]]
+
+
 @dataclass(frozen=True, slots=True)
 class MovementProof:
     """`verdict` is proved, refuted or unchecked; `kernels` are those that it is about."""
 
     verdict: str
     kernels: tuple[Kernel, ...] = ()
-    sizes: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
+    sizes: Sizes = field(default_factory=dict[str, list[list[int]]])
+    """`launches` of all kernels, as threads of a block and elements; of those on cells: `cells`."""
     domain: str = ""
     reason: str = ""
 
@@ -87,11 +92,12 @@ def prove_movement(made: CudaScan, text: str | None = None, threads: Sequence[in
     program = lower(parse(ptx, "scan.ptx"))
     kernels: tuple[Kernel, ...] = tuple([k for k in made.kernels if "device" not in k])
     domains: list[str] = []
-    sizes: set[int] = set()
+    sizes: dict[str, list[list[int]]] = {}
     for kernel in kernels:
         for block in (made.columns or 0,) if kernel in SHARED_KERNELS else threads:
             for count in _counts(block):
-                sizes.add(count)
+                done = sizes.setdefault("cells" if kernel in SHARED_KERNELS else "launches", [])
+                done += [] if [block, count] in done else [[block, count]]
                 launch = f"{kernel} with {block} threads and {count} elements"
                 try:
                     domains += _Launch(made, program, kernel, block, count).proved()
@@ -106,9 +112,7 @@ def prove_movement(made: CudaScan, text: str | None = None, threads: Sequence[in
     operator = made.body.operator
     if any(e.sort.base == "bool" for e in (*operator.fields, *operator.loop.fields, *operator.projection)):
         said += ", truth values as whole numbers"
-    blocks = [*threads, *([made.columns] if made.columns else [])]
-    found = {"threads": sorted({*blocks}), "elements": sorted(sizes)}
-    return MovementProof("proved", kernels, found, joined_domain([said, *domains]))
+    return MovementProof("proved", kernels, sizes, joined_domain([said, *domains]))
 
 
 def _counts(block: int) -> list[int]:
@@ -290,20 +294,18 @@ class Proof:
     """Of the kernels for warps and blocks as printed: their movement with an unknown operator, and the operator's functions."""
 
     movement: MovementProof
-    missing: str = ""
-    """Why the functions, as compiled, are not proved to be what was lifted."""
-    has_floats: bool = False
+    functions: FunctionsProof
 
     @property
     def verdict(self) -> str:
-        return "unchecked" if self.movement.verdict == "proved" and self.missing else self.movement.verdict
+        return "unchecked" if self.movement.verdict == "proved" and self.functions.missing else self.movement.verdict
 
     @property
     def reason(self) -> str:
         """Why nothing is proved of the kernels as printed."""
         if self.movement.verdict != "proved":
             return self.movement.reason
-        return f"the movement is proved with an unknown operator, but {self.missing}" if self.missing else ""
+        return f"the movement is proved with an unknown operator, but {missing}" if (missing := self.functions.missing) else ""
 
     @property
     def fields(self) -> Line:
@@ -311,7 +313,7 @@ class Proof:
         found = self.movement
         proof: Line = {"verdict": self.verdict, "kernels": list(found.kernels)}
         if self.verdict == "proved":
-            proof["domain"] = f"{found.domain}, {IN_WORDS}{', floats as real numbers' if self.has_floats else ''}"
+            proof["domain"] = joined_domain([found.domain, IN_WORDS, self.functions.domain])
         if found.verdict == "proved":
             proof["movement"] = {"verdict": "proved", "domain": found.domain, "sizes": dict(found.sizes)}
         if self.verdict == "proved":
@@ -323,7 +325,5 @@ def proof_of(operator: Operator, types: Types, choices: Choices, asked: Asked) -
     """UserError: TOOL_MISSING, CUDA_ERROR."""
     moved = prove_movement(opaque_scan(operator, types, choices, asked.form, asked.cells))
     if moved.verdict != "proved":
-        return Proof(moved)
-    made = cuda_scan(operator, types, choices, form=asked.form)
-    numbers = (*made.body.fields, *made.body.elements, *made.body.constants, *made.body.outputs)
-    return Proof(moved, prove_functions(made), any(s.scalar in ("float32", "float64") for s in numbers))
+        return Proof(moved, FunctionsProof("not looked at"))
+    return Proof(moved, prove_functions(cuda_scan(operator, types, choices, form=asked.form)))

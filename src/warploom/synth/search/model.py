@@ -31,7 +31,10 @@ from warploom.synth.search.propagation import (
     narrow_slots,
     slot_options,
 )
+from warploom.synth.search.sums import sum_constraints
 
+FREE_FOLDS = 1 << 22
+"""Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
 DEAR_TO_LIST = 1 << 16
 """Listing what fits of a larger set takes longer than to run the constraints."""
 FIRST_BLOCK = 64
@@ -156,6 +159,13 @@ class SketchModel:
         if self.prices is not None and not is_fixed:
             found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
             functions, priced = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
+        if self.probe is not None and all(
+            h == choice or (f is not None and len(f) == 1) for h, f in enumerate(candidate.functions)
+        ):
+            # The last open hole: all its functions are evaluated at once.
+            decided = [f.tables[0] if f is not None and len(f) == 1 else None for f in candidate.functions]
+            keeps = self.probe.surviving(decided, choice, functions.tables)
+            functions, priced = functions.select(keeps), [p for p, kept in zip(priced, keeps.tolist(), strict=True) if kept]
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
@@ -437,4 +447,8 @@ def build_constraints(network: Network, required: Requirements) -> tuple[list[Co
     folds = FoldConstraint(required, group_of)
     if required.folds:
         constraints.append(folds)
+    if required.is_loose:
+        parts = [FoldConstraint(part, group_of) for part in required.apart]
+        constraints += [part for part in parts if part.rows * part.real.shape[1] <= FREE_FOLDS]
+        constraints += sum_constraints(network, required, group_of)
     return constraints, folds

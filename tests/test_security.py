@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from warploom.core import UserError
 from warploom.solve import Journal, ResultCache, read_events
 from warploom.tools.cli import cli
-from warploom.tools.explore.replay import read_decisions
+from warploom.tools.explore.recorded import read_decisions
 
 SOURCE = Path("src/warploom")
 TEXT = Path("SECURITY.md").read_text(encoding="utf-8")

@@ -141,6 +141,27 @@ def test_blocks_of_one_warp_are_emitted() -> None:
     assert wl.lift(loops.total).emit("cuda", threads=32, items=1, check=False).status == "solved"
 
 
+def test_a_sketch_is_explored_in_any_order_and_again() -> None:
+    small: dict[str, object] = {"outputs": 1, "warps": 1}
+    found = wl.explore("conv1d-3", target="sm_80", search="best-first", order=["weight", "lane"], fixed=small)
+    assert (found.status, found.verdict) == ("solved", "proved")
+    again = wl.explore("conv1d-3", target="sm_80", order="reverse", fixed=found.decisions)
+    assert again.decisions == found.decisions and again.line["nodes"] < found.line["nodes"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"order": ["lana"]}, "got 'lana'"),
+        ({"fixed": {"outputs": 2.5}}, "got 2.5"),
+        ({"search": "depth"}, "as search, got 'depth'"),
+    ],
+)
+def test_a_wrong_request_for_a_sketch_is_named(asked: dict[str, object], words: str) -> None:
+    with pytest.raises(wl.UserError, match=words):
+        wl.explore("conv1d-3", **asked)  # pyright: ignore[reportArgumentType]
+
+
 @pytest.mark.parametrize("name", ["budget_s", "nodes", "threads"])
 def test_a_wrong_number_is_named(name: str) -> None:
     with pytest.raises(wl.UserError, match=f"as {name}, got -1"):

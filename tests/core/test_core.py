@@ -6,24 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warploom.core import BY_NAME, SCALARS, Diagnostic, Span, UserError, bf16, scalar_of
-from warploom.core.dtypes import (
-    common_type,
-    f16,
-    f32,
-    f64,
-    i8,
-    i16,
-    i32,
-    i64,
-    integer_range,
-    promoted,
-    to_numpy,
-    u8,
-    u16,
-    u32,
-    u64,
-)
+from warploom.core import BY_NAME, SCALARS, Diagnostic, Span, UserError, bf16, integer_range, scalar_of, to_numpy
 from warploom.core.inputs import require_file
 from warploom.core.starting import ROOT, without_current_folder
 
@@ -51,16 +34,6 @@ def test_scalars_are_numpy_types_of_the_same_name() -> None:
 def test_vectors_have_cudas_sizes() -> None:
     sizes = {"char2": 2, "uchar4": 4, "short4": 8, "int2": 8, "uint4": 16, "longlong2": 16, "float4": 16, "double4": 32}
     assert {name: BY_NAME[name].size_bytes for name in sizes} == sizes
-
-
-def test_types_of_sums_are_those_of_c() -> None:
-    assert [promoted(t) for t in (i8, u8, i16, u16, i32, u32, i64, f16)] == [i32, i32, i32, i32, i32, u32, i64, f16]
-    assert promoted(BY_NAME["char2"]) is BY_NAME["char2"]
-    for a, b, expected in [
-        (i8, u8, i32), (i32, u32, u32), (u32, i64, i64), (u64, i64, u64), (i64, i32, i64), (u16, i8, i32), (i32, i32, i32),
-        (f16, i64, f16), (u32, f32, f32), (f16, f32, f32), (f64, f32, f64), (f16, bf16, f32), (bf16, bf16, bf16),
-    ]:  # fmt: skip
-        assert common_type(a, b) is common_type(b, a) is expected
 
 
 @pytest.mark.parametrize(

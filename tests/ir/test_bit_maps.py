@@ -96,3 +96,10 @@ def test_more_bits_than_a_row_of_equations_has_are_refused_with_their_place() ->
     points = np.array([tuple((p >> n) & 1 for n in range(62)) for p in [0, *(1 << n for n in range(62))]])
     with pytest.raises(UnsupportedError, match="at most 60 independent bits, got 63"):
         function_set(Hole("h", "bits", tuple(f"a{n}" for n in range(62)), 2), points, 3)
+
+
+def test_points_with_more_bits_than_a_word_have_a_basis() -> None:
+    """The first column of each set of points that no earlier ones add up to; bit 40 of i is bit 0, and k is 0 throughout."""
+    inputs = BitInputs(np.array([(0, 0), (1 | 1 << 40, 0), (2, 0), (1 << 45, 1 << 50)]))
+    assert len(inputs.columns) > 64
+    assert [inputs.columns[n] for n in inputs.basis[:-1]] == [(0, 0), (0, 1), (0, 45)]

@@ -1,10 +1,15 @@
 """Users of the table take what it has, without a list of their own."""
 
+import math
+
+import numpy as np
 import pytest
 
 import warploom as wl
 from warploom.core import UserError
 from warploom.operations import BY_NAME, C_FUNCTIONS
+from warploom.scan.emit.dialect import NUMBA, NUMPY
+from warploom.scan.reading import subset
 from warploom.schedule import frontend
 from warploom.schedule.backbone import FUNCTIONS
 from warploom.schedule.cpu.registers import free_names, fresh
@@ -33,3 +38,17 @@ def test_an_assignment_by_another_sign_is_named():
 
     with pytest.raises(UserError, match=r"expected \+= for a sum, got //="):
         wl.tensor(halves).program({"n": 4})
+
+
+@pytest.mark.parametrize("name", ["max", "min", "exp"])
+def test_scans_read_and_print_functions_by_their_rows(name):
+    row, operands = BY_NAME[name], (0.5, 2.0)[: BY_NAME[name].arity]
+    known = subset.function(row.exact)
+    assert known is not None and known.name == name
+    for dialect in (NUMBA, NUMPY):
+        printed = dialect.spellings[name].text.format(*operands)
+        assert eval(printed, {"math": math, "np": np}) == pytest.approx(row.exact(*operands))
+
+
+def test_scans_read_signs_of_integers_by_their_rows():
+    assert {o.sign for o in subset.OPERATIONS.values() if o.is_whole} == {"//", "%", "&", "|", "^", "<<", ">>"}

@@ -267,6 +267,52 @@ def test_a_guard_over_a_run_time_size_is_completed_for_every_size(n: int) -> Non
     assert index_text(report.completions[0].holes["guard"], ("g", "n")) == "g < n"
 
 
+PAIRS = """
+out = accumulator(i32, op='+', init=0, finalize=__state)
+for k in range(2):
+    out.add(x[{read}])
+{store}
+"""
+
+
+def pairs(x, y):
+    for i in range(8):
+        for k in range(2):
+            y[i] += x[(i + 3 * k) % 8]
+
+
+def pairs_backwards(x, y):
+    for i in range(8):
+        for k in range(2):
+            y[7 - i] += x[(i + 3 * k) % 8]
+
+
+def pairs_in_front(x, y):
+    for i in range(8):
+        if i < 4:
+            y[i] = 0
+            for k in range(2):
+                y[i] += x[(i + 3 * k) % 8]
+        else:
+            y[i] = y[i]
+
+
+@pytest.mark.parametrize(
+    ("store", "spec", "start", "hole"),
+    [
+        ("if hole('h', thread_id, 0):\n    y[thread_id] = out.value()", pairs, "out", "kind='cond', args=('t', 'z')"),
+        ("y[hole('h', thread_id, 0)] = out.value()", pairs_backwards, "out", "kind='xform', args=('t', 'k'), n=8"),
+        ("if hole('h', thread_id, 4):\n    y[thread_id] = out.value()", pairs_in_front, "inout", "kind='cond', args=('t', 'z')"),
+    ],
+)
+def test_a_sum_that_an_open_store_places(store: str, spec, start: str, hole: str) -> None:
+    """Sums are counted where only one row can supply an element; where two can, or what was there may do, nothing is lost."""
+    read, holes = ("hole('from', thread_id, k)", XFORM) if spec is not pairs_backwards else ("(thread_id + 3 * k) % 8", "")
+    sketch = _sketch(PAIRS.format(read=read, store=store), spec, holes + f"@hole('h', {hole})\n", start=start)
+    report = complete(sketch, budget_nodes=20 if spec is pairs else None)
+    assert (report.status, report.verdict) == ("solved", "proved"), report.reason
+
+
 def test_no_guard_is_right_at_every_size() -> None:
     """The sizes that are added leave nothing, and what is said is the first answer's fault."""
     kernel = parse_kernel(GUARDED.replace("y[g] = x[g]", "y[g] = x[g] if g < 40 else x[0]"))

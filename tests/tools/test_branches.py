@@ -10,7 +10,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.tools.command import files
-from warploom.tools.explore.command import _order
+from warploom.tools.explore.command import order_of
 from warploom.tools.ptx.run import symbols
 from warploom.tools.scan.lift import split_target
 from warploom.tools.solve import cached
@@ -29,7 +29,7 @@ def test_a_place_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_no_order_is_none() -> None:
-    assert _order(None) is None and _order(" a,b,a") == ("a", "b")
+    assert order_of(None) is None and order_of(" a,b,a") == ("a", "b")
 
 
 @pytest.mark.parametrize("texts", [["x"], ["=f32:1"], [" =f32:1"], ["a=f32:1", "a =f32:2"]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -16,13 +16,13 @@ from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
 from warploom.synth import Report
 from warploom.tools.command.outcome import Outcome
-from warploom.tools.explore.command import STRATEGIES, arch_of_sketch
+from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
 from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
-from warploom.tools.explore.sketch import SketchOptions, explore_sketch
+from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 
 Kernel: TypeAlias = TensorFunction | TensorKernel | TunableSketch | Sketch | str
@@ -104,23 +104,36 @@ def explore(
     nodes: int | None = None,
     threads: int | None = None,
     seed: int = 0,
-    search: StrategyName = "refine",
-    fixed: Mapping[str, str] | None = None,
+    search: StrategyName | None = None,
+    order: str | Sequence[str] | None = None,
+    fixed: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Explored:
     """Searches the implementations of a kernel for the fastest. `warploom explore`.
 
     kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays. target: `cpu` (this
     machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search and check together, 60 if not said.
-    nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. fixed: choices decided by hand, with their
-    values. An interruption keeps the best so far. Raises UserError for a kernel or options that are wrong in themselves.
+    nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
+    for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
+    decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so
+    far. Raises UserError for a kernel or options that are wrong in themselves.
     """
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
     case = kernel if isinstance(kernel, str) else found.name
-    tell, decided = progress or nothing_said, dict(fixed or {})
+    tell, decided = progress or nothing_said, _texts(fixed or {})
+    first = order_of(order if order is None or isinstance(order, str) else ",".join(order))
     _check(sizes or {}, {"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
     if isinstance(found, TunableSketch):
-        asked = SketchOptions(arch_of_sketch(target), sizes, budget_s, tuple(decided.items()), nodes=nodes)
+        asked = SketchOptions(
+            arch_of_sketch(target),
+            sizes,
+            budget_s,
+            tuple(decided.items()),
+            order=first,
+            nodes=nodes,
+            strategy=search,
+            seed=seed,
+        )
         outcome = worked(case, lambda watch: explore_sketch(case, found, asked, watch, tell), None)
         return _result(outcome, None)
     on, used = machine_of(target, threads)
@@ -131,6 +144,7 @@ def explore(
         budget_s=budget_s,
         seed=seed,
         strategy=search,
+        order=first,
         fixed=decided,
         nodes=nodes,
     )
@@ -142,12 +156,20 @@ def _result(outcome: Outcome, options: KernelOptions | None) -> Explored:
     return Explored(line=outcome.line, options=options, implementations=found, report=outcome.report)
 
 
-def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str) -> None:
+def _texts(fixed: Mapping[str, object]) -> dict[str, str]:
+    found = {name: written(value) for name, value in fixed.items()}
+    for name, text in found.items():
+        if text is None:
+            raise UserError(Diagnostic("OPTION", f"expected a text or whole numbers as the value of {name}, got {fixed[name]!r}"))
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str | None) -> None:
     for name, size in sizes.items():
         if type(size) is not int or not 1 <= size <= LARGEST:
             raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
-    if search not in STRATEGIES:
+    if search is not None and search not in STRATEGIES:
         raise UserError(Diagnostic("OPTION", f"expected one of {', '.join(STRATEGIES)} as search, got {search!r}"))

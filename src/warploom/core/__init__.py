@@ -5,15 +5,14 @@ and the helpers around them. Open `diagnostics.py` first.
 """
 
 import warploom.core.starting  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from warploom.core.c_types import INT, common_type, promoted
 from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError, placed
 from warploom.core.dtypes import (
     BY_NAME,
-    INT,
     SCALARS,
     VECTORS,
     DType,
     bf16,
-    common_type,
     f16,
     f32,
     f64,
@@ -22,7 +21,6 @@ from warploom.core.dtypes import (
     i32,
     i64,
     integer_range,
-    promoted,
     scalar_of,
     to_numpy,
     u8,

@@ -88,27 +88,6 @@ def to_numpy(dtype: DType) -> np.dtype[Any]:
     return np.dtype(f"{letter}{dtype.bits // 8}")
 
 
-INT = i32
-"""C's `int`."""
-
-
-def promoted(dtype: DType) -> DType:
-    """The scalar type that C computes `dtype` in: integers narrower than `int` become `int`."""
-    return INT if not dtype.is_float and dtype.lanes == 1 and dtype.bits < INT.bits else dtype
-
-
-def common_type(a: DType, b: DType) -> DType:
-    """The scalar type of `a + b` in C: floats win over integers, wider over narrower, unsigned over signed of one width."""
-    if a.is_float or b.is_float:
-        if a.is_float and b.is_float:
-            return f32 if a != b and a.bits == b.bits else max(a, b, key=lambda t: t.bits)
-        return a if a.is_float else b
-    left, right = promoted(a), promoted(b)
-    if left.bits != right.bits:
-        return max(left, right, key=lambda t: t.bits)
-    return left if left.kind == "uint" else right
-
-
 def integer_range(dtype: DType) -> tuple[int, int]:
     """Smallest and largest value of an integer type."""
     if dtype.kind == "uint":

@@ -13,11 +13,11 @@ from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.merged import merged_accesses
 from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.sizes import SizeLimits
-from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, toolchain_available
+from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_file, compile_to_ptx, toolchain_available
 
 __all__ = [
     "Compiled", "CudaSource", "Executed", "Lowered", "ReadBack", "SizeLimits", "Timing",
-    "assemble", "compile_cuda", "compile_to_ptx", "count_executed", "counted_work", "cuda_source", "device_arch",
-    "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower",
+    "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work", "cuda_source",
+    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower",
     "merged_accesses", "read_back", "run_kernel", "safe_sizes", "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -56,7 +56,7 @@ class Facts:
     values: dict[str, DType]
     """Type of each value variable."""
     truths: dict[str, bool]
-    """Whether an index variable holds a truth value."""
+    """By index variable: true if it holds a truth value."""
     ranges: dict[IndexExpr, Interval]
     bindings: dict[str, int]
     """Number of statements that set each index or value variable."""

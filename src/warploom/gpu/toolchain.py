@@ -7,15 +7,18 @@ only the fallback. Nothing here needs a GPU or a driver.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.core import Diagnostic, Span, UserError, find_tool
+from warploom.core import Diagnostic, Span, UserError, find_program, find_tool, read_text_file
 from warploom.core.programs import INSTALL, cuda_folders
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 _ERROR_LINE = re.compile(
     r"^(?P<file>[^\s(:]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<message>.*)$", re.M
 )
+
+_FILE_LINE = re.compile(r'^(\s*\.file\s+\d+ )"([^"\n]*)"', re.M)
+_MACRO = re.compile(r"[A-Za-z_]\w*(=[\w.+-]*)?", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +82,11 @@ def _checked(nvrtc: Any, result: Any) -> Any:
     return values[0] if values else None
 
 
-def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> str:
-    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line."""
+def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> str:
+    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line.
+
+    `name`: what errors and line information call the text.
+    """
     nvrtc = _nvrtc()
     flags = [
         f"--gpu-architecture={arch.replace('sm_', 'compute_')}",
@@ -85,13 +94,13 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
         *(f"-I{f}" for f in include_folders()),
         *options,
     ]
-    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
+    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, [], []))
     try:
         (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
         if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
             _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, buffer))
-            raise UserError(*_compile_errors(source, buffer.decode(errors="replace")))
+            raise UserError(*_compile_errors(source, buffer.decode(errors="replace"), name))
         buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetPTXSize(program))
         _checked(nvrtc, nvrtc.nvrtcGetPTX(program, buffer))
     finally:
@@ -99,15 +108,75 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
     return buffer.decode().rstrip("\0")
 
 
-def _compile_errors(source: str, log: str) -> list[Diagnostic]:
+def compile_file(
+    path: str, arch: str = "sm_90", *, folders: Sequence[str] = (), defines: Sequence[str] = (), limit_s: float = 300
+) -> str:
+    """PTX with line information of a file in CUDA C++: by nvcc, which takes host code, too; by NVRTC, device code alone, where
+    nvcc or gcc is missing. folders: of headers. defines: `NAME` or `NAME=TEXT`.
+
+    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, MACRO, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
+    """
+    text, whole = read_text_file(path, "a file in CUDA C++"), os.path.abspath(path)
+    for macro in defines:
+        if not _MACRO.fullmatch(macro):
+            message = f"expected NAME or NAME=TEXT, of letters, digits and . + -, for a macro, got {macro!r}"
+            raise UserError(Diagnostic("MACRO", message, fix="Write other macros into the file."))
+    flags = ("-lineinfo", *(f"-D{macro}" for macro in defines))
+    nvcc = None
+    if find_program("gcc") is not None:
+        with suppress(UserError):
+            nvcc = find_tool("nvcc")
+    if nvcc is None:
+        places = [os.path.dirname(whole), *map(os.path.abspath, folders)]
+        return compile_to_ptx(text, arch, name=whole, options=(*flags, *(f"-I{f}" for f in places)))
+    # nvcc hands the names that it gets to a shell, so it gets names of this program's own only.
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.cu"
+        source.symlink_to(whole)
+        for number, place in enumerate((os.path.dirname(whole), *folders)):
+            (Path(folder) / f"h{number}").symlink_to(os.path.abspath(place))
+        includes = [f"-Ih{number}" for number in range(len(folders) + 1)]
+        architecture = f"-arch={arch.replace('sm_', 'compute_')}"
+        command = [str(nvcc), "-ptx", architecture, *flags, *includes, "kernel.cu", "-o", "kernel.ptx"]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=limit_s
+            )
+        except subprocess.TimeoutExpired:
+            message = f"expected nvcc to end within {limit_s:.0f} seconds, it still runs"
+            raise UserError(Diagnostic("CUDA_LIMIT", message, fix="Give the PTX that your build writes.")) from None
+        target = Path(folder) / "kernel.ptx"
+        if done.returncode != 0 or not target.is_file():
+            raise UserError(*_compile_errors(text, done.stderr + done.stdout, "kernel.cu", path))
+        return _with_own_names(target.read_text(encoding="utf-8", errors="surrogateescape"), Path(folder), whole, folders)
+
+
+def _with_own_names(ptx: str, folder: Path, file: str, folders: Sequence[str]) -> str:
+    """PTX whose `.file` directives name the user's files."""
+    own = {f"{folder}/kernel.cu": file}
+    for number, place in enumerate((os.path.dirname(file), *folders)):
+        own[f"{folder}/h{number}/"] = os.path.join(os.path.abspath(place), "")
+
+    def named(match: re.Match[str]) -> str:
+        name = match[2]
+        for before, after in own.items():
+            if name.startswith(before) and not set('"\\\n') & set(after):
+                name = after + name.removeprefix(before)
+        return f'{match[1]}"{name}"'
+
+    return _FILE_LINE.sub(named, ptx)
+
+
+def _compile_errors(source: str, log: str, name: str, told: str | None = None) -> list[Diagnostic]:
+    """The errors in a log of NVRTC or nvcc; lines of the file `name` are those of the text. `told`: what it is called here."""
     lines = source.splitlines()
     found: list[Diagnostic] = []
     for match in _ERROR_LINE.finditer(log):
         number = int(match["line"])
-        text = lines[number - 1] if match["file"] == "kernel.cu" and 0 < number <= len(lines) else ""
-        span = Span(match["file"], number, 1, number, len(text) + 1, text)
+        text = lines[number - 1] if match["file"] == name and 0 < number <= len(lines) else ""
+        span = Span((told or name) if match["file"] == name else match["file"], number, 1, number, len(text) + 1, text)
         found.append(Diagnostic("CUDA_ERROR", match["message"], span))
-    return found or [Diagnostic("CUDA_ERROR", f"NVRTC refused the source: {log.strip() or 'no log'}")]
+    return found or [Diagnostic("CUDA_ERROR", f"the compiler refused the source: {log.strip() or 'no log'}")]
 
 
 def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> Compiled:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warploom.core.bit_vectors import echelon
 from warploom.layout.accesses import Access, Ints
 from warploom.layout.banks import BANK_BITS, BANKS, phases
 from warploom.layout.tiles import Tile
@@ -165,7 +166,7 @@ def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape
     for access in accesses:
         for group in phases(tile, access):
             chunks = np.unique(address[group].ravel() >> form.chunk)
-            basis = _basis((chunks ^ chunks[0]).tolist())
+            basis = echelon(chunks ^ chunks[0]).values()
             key = tuple(sorted(basis))
             if len(basis) == form.group and key not in tried:
                 tried.add(key)
@@ -174,19 +175,7 @@ def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape
     return None
 
 
-def _basis(vectors: Iterable[int]) -> list[int]:
-    """Reduced: no basis vector has the leading bit of another."""
-    basis: list[int] = []
-    for vector in vectors:
-        for b in basis:
-            vector = min(vector, vector ^ b)
-        if vector:
-            basis = [min(b, b ^ vector) if b >> (vector.bit_length() - 1) & 1 else b for b in basis]
-            basis.append(vector)
-    return basis
-
-
-def _sums(basis: Sequence[int]) -> list[int]:
+def _sums(basis: Iterable[int]) -> list[int]:
     sums = [0]
     for b in basis:
         sums += [s ^ b for s in sums]

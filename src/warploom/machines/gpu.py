@@ -104,9 +104,9 @@ class Architecture:
     issue_per_partition: Annotated[int, Quantity("instructions per cycle that a scheduler can send off", 1, 2)]
     """2: pairs of independent ones of a warp. Source: white."""
     l1_by_default: bool
-    """Whether plain global loads are cached at the first level without `-dlcm=ca`. Source: NVIDIA's tuning guide."""
+    """True if plain global loads are cached at the first level without `-dlcm=ca`. Source: NVIDIA's tuning guide."""
     nc_is_texture: bool
-    """Whether `ld.global.nc` goes through the texture path. Source: NVIDIA's tuning guide."""
+    """True if `ld.global.nc` goes through the texture path. Source: NVIDIA's tuning guide."""
     has_async_copy: bool
     """`cp.async` copies from global to shared memory without registers. Source: PTX ISA, sm_80 and later."""
     example: Board

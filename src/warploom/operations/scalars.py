@@ -47,7 +47,7 @@ class Operation:
     identity: int | Literal["least", "greatest"] | None = None
     """Where folds of it start; None: it folds nothing. -1 stands for a word of ones."""
     keeps_zero: bool = False
-    """Whether a function of one number is 0 at 0."""
+    """True if a function of one number is 0 at 0."""
 
     @property
     def is_function(self) -> bool:

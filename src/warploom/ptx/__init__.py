@@ -6,13 +6,14 @@ conditions as terms, and a rewritten module. Open `syntax/nodes.py` first, then 
 
 from warploom.ptx.flow import branch_targets, flow_graph
 from warploom.ptx.liveness import liveness, pressure
+from warploom.ptx.places import Place, Places
 from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable, lower
 from warploom.ptx.simt import SUPPORTED, Counts, Finding, Launch, is_supported, launch
 from warploom.ptx.syntax import Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 
 __all__ = [
-    "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Program", "Routine", "Variable",
-    "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse", "pressure",
-    "verify",
+    "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Place", "Places", "Program", "Routine",
+    "Variable", "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse",
+    "pressure", "verify",
 ]  # fmt: skip

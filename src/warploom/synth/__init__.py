@@ -9,11 +9,14 @@ from warploom.synth.filling import START, Filled, Filling, read_holes
 from warploom.synth.movement import Movement, Step, movement_sketch
 from warploom.synth.problem import EngineName, kernel_algebra
 from warploom.synth.proof.judge import Judged, judge
+from warploom.synth.proof.lanes import Mask
+from warploom.synth.proof.listening import Listener, Writing
+from warploom.synth.proof.symbolic import watch
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.ablation import WITHOUT, Missing, complete_without
 
 __all__ = [
-    "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Missing", "Movement", "Report",
-    "SpaceSummary", "Step", "complete", "complete_without", "judge", "kernel_algebra", "movement_sketch", "read_holes",
-    "without_collection",
+    "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Listener", "Mask", "Missing", "Movement",
+    "Report", "SpaceSummary", "Step", "Writing", "complete", "complete_without", "judge", "kernel_algebra", "movement_sketch",
+    "read_holes", "watch", "without_collection",
 ]  # fmt: skip

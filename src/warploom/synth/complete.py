@@ -20,8 +20,8 @@ from warploom.synth.problem import DisagreementError, EngineName, Problem, compl
 from warploom.synth.proof.judge import Judged
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.engine import Engine, SpaceResult
-from warploom.synth.search.model import Chosen
 from warploom.synth.search.prices import Limit
+from warploom.synth.search.sketch_model import Chosen
 
 MOST_NODES = 200
 """Of a search that only looks for an answer that costs less."""

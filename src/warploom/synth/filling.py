@@ -23,8 +23,8 @@ from warploom.synth.problem import DisagreementError, Problem, completion_of, si
 from warploom.synth.proof.judge import Judged
 from warploom.synth.report import Completion, Report
 from warploom.synth.search.engine import Engine
-from warploom.synth.search.model import SketchModel
 from warploom.synth.search.propagation import Candidate
+from warploom.synth.search.sketch_model import SketchModel
 
 START = -1
 """The choice of statements and space."""

@@ -26,7 +26,7 @@ from warploom.synth.proof.specs import check_launch
 from warploom.synth.proof.symbolic import SpecResult, run_spec
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.engine import Engine
-from warploom.synth.search.model import Chosen
+from warploom.synth.search.sketch_model import Chosen
 from warploom.synth.smt.engine import SmtEngine
 from warploom.terms import Algebra, algebra_for
 

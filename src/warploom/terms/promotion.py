@@ -12,17 +12,13 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from warploom.core import BY_NAME, DType, common_type, f64, i32, i64, integer_range, promoted, scalar_of
+from warploom.core.c_types import FLOORED, QUOTIENTS, SHIFTS, result_type
 from warploom.terms.casts import cast_types, convert
 from warploom.terms.term import Term, TermError, apply, constant, pack
 
 LOW_BITS = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """The low bits of the result depend on those of the operands only."""
-_WITHIN = frozenset({"min", "max", "&", "|", "^"})
-"""The result of two values of a type is a value of that type."""
-_SHIFTS = frozenset({"<<", ">>"})
-_QUOTIENTS = frozenset({"/", "//", "%"})
-_FLOORED = frozenset({"//", "%"})
-_ORDERED = _QUOTIENTS | {"min", "max", ">>"}
+_ORDERED = QUOTIENTS | {"min", "max", ">>"}
 """The result depends on more than the operands' low bits."""
 _HELD = "held"
 """`held.<dtype>`: what a cell of an array of that type holds after a store."""
@@ -60,7 +56,7 @@ class Stored:
     _built: dict[tuple[int, DType], Term] = field(default_factory=dict[tuple[int, DType], Term])
     _checked: set[int] = field(default_factory=set[int])
     _is_plain: bool = field(init=False)
-    """Whether every value has one type, in which it is also computed: then the terms stay as they are."""
+    """True if every value has one type, in which it is also computed: then the terms stay as they are."""
 
     _are_floats: bool = field(init=False)
 
@@ -119,7 +115,7 @@ class Stored:
                 self._is_plain = self._is_plain and self._is_of_type(term)  # no fraction among integers, no wider number
             elif term.op in LOW_BITS:
                 pass
-            elif term.op in _SHIFTS:
+            elif term.op in SHIFTS:
                 self._check_shift(term)
             elif term.op == "/" and not self._is_float(term):
                 raise TermError(
@@ -140,14 +136,14 @@ class Stored:
         """A number, or a sign, that the type which `term` is computed in does not have changes the result."""
         kind = self._computed_in(term)
         if kind.is_float:
-            if term.op in _FLOORED:
+            if term.op in FLOORED:
                 raise TermError(f"expected integers for `{term.op}`, got floats in {term}: write `/`, or cast to integers first")
             return
         operands = term.args[:1] if term.op == ">>" else term.args
         self._check_numbers(operands, kind, term)
         for operand in operands:
             natural = self._natural(operand)
-            if term.op in _FLOORED and kind.kind == "uint" and natural is not None and natural.kind == "int":
+            if term.op in FLOORED and kind.kind == "uint" and natural is not None and natural.kind == "int":
                 raise TermError(
                     f"expected operands of one sign for `{term.op}`, got {natural} in {term}, which C computes in {kind}: "
                     f"convert it with wl.cast({kind}, ...)"
@@ -222,18 +218,11 @@ class Stored:
         given = [p for p in parts if p is not None]
         if not given:
             return None
-        if term.op in _SHIFTS:
-            left = parts[0] or _literal_type(term.args[0])
-            return left if term.op == ">>" else promoted(left)
-        if term.op in _WITHIN and len(set(given)) == 1 and all(_fits(a, given[0]) for a in term.args if a.op == "constant"):
-            return given[0]
-        if term.op == "~" and given[0].kind == "int":
-            return given[0]
-        total = _common(given)
-        for argument in operands:
-            if argument.op == "constant" and not total.is_float:
-                total = common_type(total, _literal_type(argument))
-        return total
+        if term.op in SHIFTS:
+            parts[0] = parts[0] or _literal_type(term.args[0])
+        fits = all(_fits(a, given[0]) for a in term.args if a.op == "constant")
+        literals = [_literal_type(a) for a in operands if a.op == "constant"]
+        return result_type(term.op, parts, fits=fits, literals=literals)
 
     # ------------------------------------------------------------ terms
 
@@ -267,7 +256,7 @@ class Stored:
             return count.op == "constant" and 0 <= count.data[0] < target.bits
         # the one quotient that does not fit a narrow type wraps in it as it does when it is converted
         is_narrow = all(_fits(a, target) if a.op == "constant" else self._natural(a) == target for a in term.args)
-        return term.op in _QUOTIENTS and is_narrow
+        return term.op in QUOTIENTS and is_narrow
 
     def _parts(self, term: Term, target: DType) -> list[tuple[Term, DType]]:
         if not term.args or term.op == "component" or _is_held(term) or cast_types(term):

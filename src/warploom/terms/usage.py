@@ -47,7 +47,7 @@ class Usage:
     partial: dict[DType, list[Term]] = field(default_factory=dict["DType", "list[Term]"])
     """Operations without a value on some inputs, by the type that they are computed in."""
     has_limits: bool = False
-    """Whether an infinity or NaN was met."""
+    """True if an infinity or NaN was met."""
     _seen: dict[DType, set[Term]] = field(default_factory=dict["DType", "set[Term]"])
 
     def add(self, root: Term) -> None:

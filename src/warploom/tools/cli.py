@@ -131,6 +131,10 @@ _COMMANDS = {
         "warploom.tools.layout.command:layout_command",
         "Find the cheapest map of a tile in shared memory for all accesses at once, with a certificate.",
     ),
+    "lint": Later(
+        "warploom.tools.lint.command:lint_command",
+        "Look for races, faults and wasted accesses in one launch of a CUDA or PTX kernel, on the lines of its source.",
+    ),
     "list": Later(
         "warploom.tools.listing.command:list_examples",
         "List the library's cases: the names that `synth`, `solve` and `bench` take.",
@@ -140,6 +144,10 @@ _COMMANDS = {
         "List the tables and figures of the five papers, or run one and print its rows beside ours.",
     ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
+    "same": Later(
+        "warploom.tools.same.command:same_command",
+        "Prove that two CUDA or PTX kernels leave the same in memory in one launch, or find data on which they differ.",
+    ),
     "scan": Later(
         "warploom.tools.cli:scan", "Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."
     ),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from warploom.ptx import Counts, launch
+from warploom.ptx.simt import LineCounts
 
 from .written import kernel
 
@@ -116,6 +117,38 @@ class TestInstructions:
         line = next(n for n, row in enumerate(text.splitlines(), 1) if "ld.global" in row)
         found = ran.counts.by_line[line]
         assert (found.warps, found.threads, found.requests, found.sectors) == (2, 64, 2, 8)
+
+    @pytest.mark.parametrize(("stride", "sectors", "least"), [(0, 1, 1), (4, 4, 4), (8, 8, 4), (128, 32, 4)])
+    def test_sectors_that_would_do(self, stride: int, sectors: int, least: int) -> None:
+        line = self.line_of(strided(stride, "ld.global.u32 %r5, [%rd6];"), "ld.global")
+        assert (line.sectors, line.least_sectors, line.worst) == (sectors, least, None)
+
+    @pytest.mark.parametrize(
+        ("stride", "wavefronts", "least", "lanes"),
+        [
+            (0, 1, 1, None),
+            (4, 1, 1, None),
+            (8, 2, 1, (0, 16)),
+            (64, 16, 1, tuple(range(0, 32, 2))),
+            (128, 32, 1, tuple(range(32))),
+        ],
+    )
+    def test_wavefronts_that_would_do(self, stride: int, wavefronts: int, least: int, lanes: tuple[int, ...] | None) -> None:
+        shared = f".shared .align 16 .b8 tile[8192];\nmov.u64 %rd7, tile;\nmul.wide.u32 %rd5, %r1, {stride};\n"
+        line = self.line_of(f"{shared}add.s64 %rd6, %rd7, %rd5;\nst.shared.u32 [%rd6], %r1;", "st.shared")
+        assert (line.wavefronts, line.least_wavefronts) == (wavefronts, least)
+        if lanes is None:
+            assert line.worst is None
+            return
+        assert line.worst is not None
+        assert (line.worst.wavefronts, line.worst.bank, line.worst.lanes) == (wavefronts, 0, lanes)
+        assert (line.worst.block, line.worst.thread) == ((0, 0, 0), (0, 0, 0))
+
+    def line_of(self, body: str, instruction: str) -> LineCounts:
+        text = kernel(body)
+        found = launch(text, grid=1, block=32, args=[np.zeros(4096, np.uint32)], counts=True, checks=False).counts
+        assert found is not None
+        return found.by_line[next(n for n, row in enumerate(text.splitlines(), 1) if instruction in row)]
 
     def test_totals_are_numbers(self) -> None:
         counted = counts("add.u32 %r5, %r1, 1;")

@@ -126,6 +126,7 @@ def test_wrong_descriptions(text: str, place: str, message: str) -> None:
         ("kernel n: B = x end", "expected a set (A, D), got B"),
         ("kernel n: A(x) = x end", "expected A, got A"),
         ("kernel n: A = x z.q = 4 end", "expected code of the description (none), got 'z.q'"),
+        ("kernel n: A = x z.q($d) = 4 end", "expected code about objects of the kernel, got $d"),
         ("kernel n: A = x k(z) is X end", "expected an object of A, got 'z'"),
         ("kernel n: A = x k(x) is Q end", "expected a value of choice k (X, Y), got Q"),
         ("kernel n: A = x j(x) is Q end", "expected an enum choice to decide in kernel n, got j"),

@@ -9,7 +9,7 @@ from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels import kernelgen
 from warploom.ptx import lower, parse
 from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
-from warploom.synth.compiled import ArrayArgument, ScalarArgument, prove_equivalent
+from warploom.synth.compiled import ArrayArgument, CompiledProof, ScalarArgument, prove_equivalent
 
 
 def without_shuffles() -> str:
@@ -60,3 +60,36 @@ def test_sums_that_are_compared_in_fewer_bits() -> None:
         [prove_equivalent(a, b, None, arguments, (1, 1, 1), (64, 1, 1)).verdict for b in (narrow, wide)] for a in (narrow, wide)
     ]
     assert verdicts == [["proved", "refuted"], ["refuted", "proved"]]
+
+
+ONE = "st.global.f32 [%rd1], 0f3F800000;"
+
+
+def of_one_element(first: str, second: str) -> CompiledProof:
+    start = (
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
+        ".reg .pred %p<4>; .reg .b64 %rd<9>; .reg .f32 %f<9>;\n"
+        "ld.param.u64 %rd1, [out];\nld.param.u64 %rd2, [in];\nld.global.f32 %f1, [%rd2];\n"
+    )
+    arguments = (ArrayArgument("out", f32, (1,)), ArrayArgument("in", f32, (1,)))
+    programs = (lower(parse(f"{start}{body}\nret;\n}}\n")) for body in (first, second))
+    return prove_equivalent(*programs, "k", arguments, (1, 1, 1), (1, 1, 1))
+
+
+def test_an_original_that_looks_at_the_order_of_arrays_is_open() -> None:
+    ordered = "setp.lt.u64 %p1, %rd1, %rd2;\nselp.f32 %f2, 0f3F800000, %f1, %p1;\nst.global.f32 [%rd1], %f2;"
+    proof = of_one_element(ordered, ONE)
+    assert (proof.verdict, proof.reason) == ("unchecked", "the original depends on where in, out lie in memory")
+
+
+def test_what_the_original_takes_as_exact_stands_in_the_domain() -> None:
+    proof = of_one_element(
+        "rcp.approx.ftz.f32 %f2, %f1;\nst.global.f32 [%rd1], %f2;", "rcp.rn.f32 %f2, %f1;\nst.global.f32 [%rd1], %f2;"
+    )
+    assert proof.verdict == "proved" and "rcp.approx.ftz taken as exact" in proof.domain
+
+
+def test_an_original_that_has_a_value_for_no_data_is_open() -> None:
+    nothing = "sub.f32 %f3, %f1, %f1;\ndiv.rn.f32 %f2, %f1, %f3;\nsetp.lt.f32 %p1, %f2, 0f00000000;\n"
+    proof = of_one_element(f"{nothing}{ONE}", ONE)
+    assert proof.verdict == "unchecked" and proof.reason.startswith("the original: expected operations that have a value")

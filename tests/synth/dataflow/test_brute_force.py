@@ -9,12 +9,17 @@ from tests.ir.dataflow.random_programs import random_program
 from tests.synth.dataflow.every_choice import difference, every_choice
 
 from warploom.ir.dataflow import parse_program, program_text
-from warploom.synth.dataflow import ahead, composed, fold_rows, model, readers, solve_program
+from warploom.synth.dataflow import ahead, composed, fold_rows, program_model, readers, solve_program
 
 LIMITS = (
-    {(model, "LIST_AT_MOST"): 4, (model, "FEW"): 1, (ahead, "MAX_FAMILIES"): 1, (ahead, "MAX_LISTED"): 30},
-    {(model, "LIST_AT_MOST"): 16, (composed, "MAX_PAIRS"): 5, (ahead, "MAX_LISTED"): 300, (readers, "CHUNK"): 64},
-    {(model, "LIST_AT_MOST"): 64, (model, "FEW_UNDER_FOLDS"): 8, (ahead, "MAX_LISTED"): 10, (fold_rows, "MATCHED"): 1},
+    {(program_model, "LIST_AT_MOST"): 4, (program_model, "FEW"): 1, (ahead, "MAX_FAMILIES"): 1, (ahead, "MAX_LISTED"): 30},
+    {(program_model, "LIST_AT_MOST"): 16, (composed, "MAX_PAIRS"): 5, (ahead, "MAX_LISTED"): 300, (readers, "CHUNK"): 64},
+    {
+        (program_model, "LIST_AT_MOST"): 64,
+        (program_model, "FEW_UNDER_FOLDS"): 8,
+        (ahead, "MAX_LISTED"): 10,
+        (fold_rows, "MATCHED"): 1,
+    },
 )
 """Small ones take small programs where otherwise only large ones go."""
 

@@ -11,7 +11,7 @@ import pytest
 from warploom.solve import ClauseSession
 from warploom.synth.dataflow import ahead, composed
 from warploom.synth.dataflow.composed import ComposedSet, same_rows
-from warploom.synth.dataflow.model import ProgramModel
+from warploom.synth.dataflow.program_model import ProgramModel
 from warploom.synth.dataflow.readers import Reader
 from warploom.synth.dataflow.smt import _HoleFlags  # pyright: ignore[reportPrivateUsage]
 

@@ -12,7 +12,7 @@ from warploom.ir.dataflow import parse_program
 from warploom.solve import Unknown
 from warploom.synth.dataflow import EngineOptions, ahead, parallel, smt, solve, solve_program
 from warploom.synth.dataflow.composed import ComposedSet
-from warploom.synth.dataflow.model import ProgramModel
+from warploom.synth.dataflow.program_model import ProgramModel
 from warploom.synth.dataflow.readers import Reader
 from warploom.synth.search.propagation import ConflictError
 

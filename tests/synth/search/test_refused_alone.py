@@ -19,11 +19,11 @@ from warploom.synth.network.open_index import IndexLowering, Open
 from warploom.synth.network.probe import make_probe
 from warploom.synth.network.requirements import _FoldRequirements  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.problem import Problem
-from warploom.synth.search import model
+from warploom.synth.search import sketch_model
 from warploom.synth.search.engine import Engine
 from warploom.synth.search.lookahead import Lookahead
-from warploom.synth.search.model import SketchModel
 from warploom.synth.search.propagation import ConflictError
+from warploom.synth.search.sketch_model import SketchModel
 from warploom.synth.smt.engine import Question
 from warploom.synth.transposes import solve
 from warploom.terms import Normaliser, Term, algebra_for, atom, constant
@@ -199,9 +199,9 @@ def test_statements_that_cannot_be_off(monkeypatch: pytest.MonkeyPatch, fault: s
         start=start, required=SimpleNamespace(entries=[entry]), start_changes=set(),
         network=SimpleNamespace(statements=[SimpleNamespace(is_certain=False)]),
     )  # fmt: skip
-    monkeypatch.setattr(model, "slot_options", lambda *_: np.full((1, 1), fault != "cannot be off"))
-    monkeypatch.setattr(model, "narrow_slots", narrow)
-    assert model.disable(at, 0) is not bool(fault)
+    monkeypatch.setattr(sketch_model, "slot_options", lambda *_: np.full((1, 1), fault != "cannot be off"))
+    monkeypatch.setattr(sketch_model, "narrow_slots", narrow)
+    assert sketch_model.disable(at, 0) is not bool(fault)
     assert at.start == (start if fault else "child")
 
 

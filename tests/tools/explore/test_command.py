@@ -68,6 +68,8 @@ def file(tmp_path: Path) -> str:
         (("no_such_file.py",), "FILE_NOT_FOUND"),
         (("conv2d-3", "--estimate-size"), "OPTION"),
         (("conv2d-3", "--space", "paper"), "OPTION"),
+        (("conv2d-3", "--journal", "folder"), "OPTION"),
+        (("conv2d-3", "--cluster", "tcp://nowhere:1"), "OPTION"),
         (("axpy", "--target", "cpu", "--space", "paper"), "OPTION"),
         (("conv1d-3", "--set", "lana=k"), "UNKNOWN_CHOICE"),
         (("conv1d-3", "--set", "lane=j"), "UNKNOWN_VALUE"),
@@ -226,6 +228,57 @@ def test_holes_of_a_sketch_are_choices() -> None:
 
 def test_decisions_on_holes_that_leave_nothing() -> None:
     result, line = explored(*SMALL, "--set", "weight=2 - k", "--set", "lane=(lane + k) % 32")
+    assert (result.exit_code, line["status"]) == (1, "unsat")
+    assert "no completion holds what was decided" in str(line["reason"])
+
+
+def test_a_sketch_is_replayed(tmp_path: Path) -> None:
+    _, line = explored(*SMALL, "--set", "weight=2 - k")
+    kept, code, page = tmp_path / "line.json", tmp_path / "k.cu", tmp_path / "k.html"
+    kept.write_text(json.dumps(line))
+    files = ("--code", str(code), "--html", str(page))
+    result, again = explored("conv1d-3", "--target", "sm_80", "--replay", str(kept), *files)
+    assert (result.exit_code, again["verdict"]) == (0, "proved") and "nodes" not in again
+    assert all(again[name] == line[name] for name in ("kernel", "decisions", "time_ms", "bound_ms", "sizes", "arch"))
+    assert "__global__" in code.read_text() and "<svg" in page.read_text()
+    result, moved = explored("conv1d-3", "--target", "sm_90", "--size", "n=1000", "--replay", str(kept))
+    assert result.exit_code == 0 and moved["decisions"] == line["decisions"]
+    assert moved["note"] == "the decisions are of sm_80, judged on sm_90; the decisions are of n=16777216, judged at n=1000"
+
+
+DECIDED: dict[str, object] = {"outputs": 1, "warps": 1, "row": "0 if lane >= k else 1", "lane": "(lane + k) % 32", "weight": "k"}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "changed", "fields", "words"),
+    [
+        ("conv1d-5", {}, {"kernel": "conv1d-3"}, "expected decisions of conv1d-5, got those of conv1d-3"),
+        ("conv1d-3", {}, {"arch": "sm_80"}, "expected decisions for sm_90, got those for sm_80"),
+        ("conv1d-3", {}, {"sizes": {"n": 40}}, "expected decisions at n=16777216, got those at n=40"),
+        ("conv1d-3", {"lane": None}, {}, "texts"),
+        ("conv1d-3", {"outputs": True}, {}, "texts"),
+        ("conv1d-3", {"outputs": [1, "x"]}, {}, "texts"),
+        ("conv1d-3", {"outputs": 3}, {}, "hold here, got: expected one of 1, 2, 4, 8 for outputs, got '3'"),
+        ("conv1d-3", {"other": 3}, {}, "hold here, got: expected a parameter or a hole of conv1d-3"),
+        ("conv1d-3", {"lane": "j"}, {}, "hold here, got: "),
+    ],
+)
+def test_a_sketch_is_not_replayed(
+    kernel: str, changed: dict[str, object], fields: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    kept = tmp_path / "line.json"
+    kept.write_text(json.dumps({"v": 1, **fields, "decisions": DECIDED | changed}))
+    result, line = explored(kernel, "--replay", str(kept))
+    assert result.exit_code == 2 and "REPLAY: " in str(line["reason"]) and words in str(line["reason"])
+
+
+def test_a_replayed_sketch_has_all_decisions_and_a_kernel(tmp_path: Path) -> None:
+    kept = tmp_path / "decisions.json"
+    kept.write_text(json.dumps({name: value for name, value in DECIDED.items() if name != "row"}))
+    result, line = explored("conv1d-3", "--replay", str(kept))
+    assert result.exit_code == 2 and "got none for 'row'" in str(line["reason"])
+    kept.write_text(json.dumps(DECIDED | {"weight": "2 - k"}))
+    result, line = explored("conv1d-3", "--replay", str(kept))
     assert (result.exit_code, line["status"]) == (1, "unsat")
     assert "no completion holds what was decided" in str(line["reason"])
 

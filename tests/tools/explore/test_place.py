@@ -11,7 +11,7 @@ from warploom.core import UserError
 from warploom.schedule.search import Record
 from warploom.tools.cli import cli
 from warploom.tools.explore.place import check_place
-from warploom.tools.explore.replay import read_decisions
+from warploom.tools.explore.recorded import read_decisions
 
 
 def test_a_file_in_a_folder_that_exists_is_fine(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.kernels.solved import completions
 from tests.tools.small import COMPLETIONS, KERNEL, SIZES
 
 from warploom.core import UserError
-from warploom.ir import parse_kernel
+from warploom.ir import HoleArg, parse_kernel
 from warploom.kernels import find
 from warploom.tools.pages.movement import OTHER_WARP, MemoryCell, RegisterCell, Value, Write, combined, joined, short
 from warploom.tools.pages.trace import trace
@@ -57,6 +57,39 @@ def broken(y: Global[f32, 4] | out):
 """
     with pytest.raises(UserError, match="TRACE_UNDEFINED"):
         trace(parse_kernel(text), {}, {})
+
+
+def test_lanes_that_do_not_ask_have_no_value_of_a_hole() -> None:
+    text = """
+@hole("from", kind="xform", args=("lane",), n=4)
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4, file="")
+def guarded(x: Global[f32, 4], y: Global[f32, 4] | out):
+    lane = thread_id
+    y[lane] = x[hole("from", lane)] if lane < 2 else f32(5)
+"""
+    (store,) = trace(parse_kernel(text), {"from": HoleArg(0)}, {}).steps
+    assert [(found.hole, found.values) for found in store.holes] == [("from", (0, 1, None, None))]
+    assert [write.value.text for write in store.writes] == ["x[0]", "x[1]", "5", "5"]
+    assert [len(write.origins) for write in store.writes] == [1, 1, 0, 0]
+
+
+def test_values_come_through_shuffles_of_expressions_and_results_of_accumulators() -> None:
+    text = """
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4, file="")
+def mixed(x: Global[f32, 4], y: Global[f32, 4] | out):
+    lane = thread_id
+    total = accumulator(f32, op="+", init=1, finalize=f32(2) * __state)
+    got: f32 = shfl(x[lane] + x[3 - lane], (lane + 1) % 4, 4)
+    total.add(got, when=lane < 2)
+    y[lane] = total.value()
+"""
+    moved, first, last = trace(parse_kernel(text), {}, {}).steps
+    assert (moved.kind, moved.writes[0].value.text) == ("shuffle", "x[1] + x[2]")
+    assert moved.writes[0].origins == (MemoryCell("x", (1,)), MemoryCell("x", (2,)))
+    assert (first.kind, [write.lane for write in first.writes]) == ("accumulate", [0, 1])
+    assert first.writes[0].value.text == "1 + x[1] + x[2]"
+    assert [write.value.text for write in last.writes] == ["2*(1 + x[1] + x[2])", "2*(1 + x[2] + x[1])", "2*1", "2*1"]
+    assert last.writes[2].origins == (RegisterCell(2, "total"),)
 
 
 @pytest.mark.parametrize(

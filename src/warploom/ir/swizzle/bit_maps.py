@@ -16,6 +16,7 @@ from itertools import product
 
 import numpy as np
 
+from warploom.core.bit_vectors import echelon
 from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexConst, IndexExpr
 from warploom.ir.swizzle.functions import BoolArray, Functions, IntArray, ListedSet, Tables, distinct
 
@@ -50,16 +51,10 @@ class BitInputs:
     @cached_property
     def basis(self) -> list[int]:
         """Columns that no earlier ones add up to; all functions on the points are sums of these."""
-        pivots: dict[int, int] = {}
-        kept: list[int] = []
-        for number, column in enumerate(self.table.T):
-            rest = int("".join(map(str, column.tolist())), 2)
-            while rest and rest.bit_length() in pivots:
-                rest ^= pivots[rest.bit_length()]
-            if rest:
-                pivots[rest.bit_length()] = rest
-                kept.append(number)
-        return kept
+        last = self.table.shape[1] - 1
+        rows = np.unique(self.table, axis=0)
+        words = np.array([int("".join(map(str, row)), 2) for row in rows.tolist()])
+        return [last - bit for bit in echelon(words)]
 
     def tables(self, coefficients: IntArray) -> Tables:
         """[functions, points] values for [functions, columns], the bits of the result that each column flips."""
@@ -146,22 +141,25 @@ def _functions(inputs: BitInputs, coefficients: IntArray, tables: IntArray | Non
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Solutions:
-    """The sums of basis columns that meet the equations for one bit of the result."""
+    """The sums of basis columns that meet the equations for one bit of the result.
+
+    An equation is a word: the right side is bit 0, unknown number u is bit `rank` - u.
+    """
 
     reduced: dict[int, int]
-    """Leading unknown -> its equation, in which no other leading unknown stands; bit `rank` is the right side."""
+    """Bit of the leading unknown -> its equation, in which no other leading unknown stands."""
     rank: int
 
     def fixed(self, rows: IntArray) -> tuple[BoolArray, IntArray]:
         """Per row: whether the equations decide its sum, and the sum."""
         rest = rows.copy()
-        for unknown, equation in self.reduced.items():
-            rest ^= ((rest >> unknown) & 1) * equation
-        return (rest & ((1 << self.rank) - 1)) == 0, rest >> self.rank
+        for bit, equation in self.reduced.items():
+            rest ^= ((rest >> bit) & 1) * equation
+        return rest <= 1, rest & 1
 
     @property
     def free(self) -> list[int]:
-        return [unknown for unknown in range(self.rank) if unknown not in self.reduced]
+        return [unknown for unknown in range(self.rank) if self.rank - unknown not in self.reduced]
 
     def members(self) -> IntArray:
         """[solutions, rank], 0 or 1."""
@@ -169,9 +167,9 @@ class _Solutions:
         chosen = (np.arange(1 << len(free))[:, None] >> np.arange(len(free))) & 1
         found = np.zeros((len(chosen), self.rank), np.int64)
         found[:, free] = chosen
-        for unknown, equation in self.reduced.items():
-            shares = np.array([(equation >> f) & 1 for f in free], np.int64)
-            found[:, unknown] = (chosen @ shares + (equation >> self.rank)) & 1
+        for bit, equation in self.reduced.items():
+            shares = np.array([(equation >> (self.rank - f)) & 1 for f in free], np.int64)
+            found[:, self.rank - bit] = (chosen @ shares + (equation & 1)) & 1
         return found
 
 
@@ -200,8 +198,8 @@ class BitMapSet:
 
     @cached_property
     def _rows(self) -> IntArray:
-        """[points] the basis columns that are 1 there."""
-        return self._columns @ (1 << np.arange(self.rank, dtype=np.int64))
+        """[points] equations without their right side: the basis columns that are 1 there."""
+        return self._columns @ (2 << np.arange(self.rank, dtype=np.int64)[::-1])
 
     @cached_property
     def _columns(self) -> IntArray:
@@ -259,23 +257,8 @@ class BitMapSet:
             may_be_one: BoolArray = np.logical_or.reduce(allowed & is_one, axis=1)
             may_be_zero: BoolArray = np.logical_or.reduce(allowed & ~is_one, axis=1)
             at = may_be_one != may_be_zero
-            equations: IntArray = self._rows[at] | (may_be_one[at].astype(np.int64) << self.rank)
-            reduced = _reduced(np.unique(equations), self.rank)
-            if reduced is None:
+            reduced = echelon(np.unique(self._rows[at] | may_be_one[at]))
+            if 0 in reduced:  # 0 == 1
                 return None
             found.append(_Solutions(reduced, self.rank))
         return found
-
-
-def _reduced(equations: IntArray, rank: int) -> dict[int, int] | None:
-    """Gauss and Jordan over GF(2); None if there is no solution."""
-    found: dict[int, int] = {}
-    for unknown in range(rank):
-        using = np.flatnonzero(equations >> unknown & 1)
-        if not len(using):
-            continue
-        pivot = int(equations[using[0]])
-        equations[using] ^= pivot
-        found = {u: e ^ pivot if e >> unknown & 1 else e for u, e in found.items()}
-        found[unknown] = pivot
-    return None if equations.any() else found

@@ -54,7 +54,7 @@ class Row:
     reads_memory: bool
     writes_memory: bool
     orders_memory: bool
-    """Whether other threads' memory accesses may become visible at it."""
+    """True if other threads' accesses to memory may become visible at this instruction."""
     collective: Collective
     title: str
     """The name as the table in the documentation gives it; the types tell rows of one name apart."""

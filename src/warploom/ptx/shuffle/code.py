@@ -44,9 +44,10 @@ class _Run:
 
     mask: str
     incomplete: str
-    """Whether the mask lacks a lane; '' where nobody asks."""
+    """The register that says if the mask lacks a lane; '' where nobody asks."""
     alone: str = ""
-    """Whether so, or the lane has an index that might wrap, among those tested when the run starts."""
+    """The register that says if the mask lacks a lane, or this lane has an index that might wrap among those tested when the
+    run starts."""
     tested: frozenset[_Value] = frozenset()
     """The values of those indices that are tested."""
     corners: dict[_Corner, str] = field(default_factory=dict["_Corner", str])

@@ -48,7 +48,7 @@ class HaloRegisters:
     """Registers that hold a halo at run time."""
 
     alone: str
-    """Whether the warp does without; the same in all its lanes."""
+    """The register that says if the warp does without; it is the same in all its lanes."""
     values: dict[str, str]
     """Register of the halo by register of the source."""
 

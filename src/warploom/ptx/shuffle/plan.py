@@ -59,7 +59,7 @@ class Element:
     bits: int
     """Bits of both registers: 16, 32 or 64."""
     must_copy: bool
-    """Whether the source register may have changed by the time of the target."""
+    """True if the source register may have changed by the time of the target."""
 
 
 @dataclass(frozen=True, slots=True)

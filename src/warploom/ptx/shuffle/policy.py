@@ -51,7 +51,7 @@ class KernelFacts:
     target: str
     """Target of the module: `sm_80`."""
     whole_rows: bool
-    """Whether the block's shape is known to put every warp into one row."""
+    """True if the block's shape is known to put every warp into one row."""
 
 
 @dataclass(frozen=True, slots=True)

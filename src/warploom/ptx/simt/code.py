@@ -122,7 +122,7 @@ class Group:
         self._warps = -1
         self._layout: WarpLayout | None = None
         self.has_passed = False
-        """Whether the gate before the next segment let it through already."""
+        """True if the gate before the next segment let it through already."""
 
     @property
     def warps(self) -> int:

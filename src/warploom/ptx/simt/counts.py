@@ -12,12 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.code import Access, Code, Group, Piece, RunningBlocks, Segment
-from warploom.ptx.simt.threads import Value, WarpLayout
+from warploom.ptx.simt.findings import Coordinates
+from warploom.ptx.simt.threads import Threads, Value, WarpLayout
 from warploom.ptx.syntax import Instruction
 
 SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A warp's request of shared memory in which lanes meet in a bank."""
+
+    wavefronts: int
+    bank: int
+    lanes: tuple[int, ...]
+    """Lanes that ask this bank for different words, one for each."""
+    block: Coordinates
+    thread: Coordinates
+    """The first of these lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,12 @@ class LineCounts:
     """Shared memory."""
     divergent: int = 0
     """Branches at which a warp parted."""
+    least_sectors: int = 0
+    """Sectors that would do if the elements that each request asks for lay side by side."""
+    least_wavefronts: int = 0
+    """Wavefronts that would do if these elements lay side by side."""
+    worst: Conflict | None = None
+    """The request with the most wavefronts beyond that; none of atomics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +157,8 @@ class _Site:
 
     requests: dict[str, int] = field(default_factory=dict[str, int])
     units: dict[str, int] = field(default_factory=dict[str, int])
+    least: dict[str, int] = field(default_factory=dict[str, int])
+    worst: Conflict | None = None
     divergent: int = 0
 
 
@@ -182,18 +204,27 @@ class Counter:
                 if size == 0:
                     continue
                 offset = np.broadcast_to(index, len(layout.positions)) * access.width
-                units = _wavefronts(layout, offset // size * size if size > access.bytes else offset, size)
+                places = offset // size * size if size > access.bytes else offset
+                each = _wavefronts(layout, places, size)
+                units = int(each.sum())
+                least = _side_by_side(layout, places, size, BANKS * BANK_BYTES) if units > layout.count else units
+                if units > least and not access.is_atomic and each.max() > (site.worst.wavefronts if site.worst else 0):
+                    site.worst = _conflict(
+                        layout, places, size, each, group.threads if chosen is None else group.threads[chosen], running
+                    )
             elif region is running.local and "param" in access.code.routine.instructions[access.instruction].modifiers:
                 continue
             elif region is running.local:
-                name, units = "local", 0
+                name, units, least = "local", 0, 0
             elif region.is_const or region is running.launch.parameters:
                 continue
             else:
                 name = f"global_{kind}"
                 units = _sectors(layout, index, access.width)
+                least = _side_by_side(layout, index, access.bytes, SECTOR_BYTES) if units > layout.count else units
             site.requests[name] = site.requests.get(name, 0) + layout.count
             site.units[name] = site.units.get(name, 0) + units
+            site.least[name] = site.least.get(name, 0) + least
 
     def result(self) -> Counts:
         warps: dict[str, int] = {}
@@ -245,6 +276,9 @@ class Counter:
             known.sectors + sum(n for name, n in site.units.items() if name.startswith("global")),
             known.wavefronts + sum(n for name, n in site.units.items() if name.startswith("shared")),
             known.divergent + site.divergent,
+            known.least_sectors + sum(n for name, n in site.least.items() if name.startswith("global")),
+            known.least_wavefronts + sum(n for name, n in site.least.items() if name.startswith("shared")),
+            max((w for w in (known.worst, site.worst) if w), key=lambda w: w.wavefronts, default=None),
         )
 
 
@@ -261,12 +295,25 @@ def _sectors(layout: WarpLayout, index: NDArray[np.int64], width: int) -> int:
     return len(np.unique((layout.positions >> 5 << 40) | sector))
 
 
-def _wavefronts(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> int:
-    """Passes through the banks: 8- and 16-byte accesses go by half and quarter warps; each word of a bank takes its turn.
+def _side_by_side(layout: WarpLayout, place: NDArray[np.int64], size: int, unit: int) -> int:
+    """Units of memory, of `unit` bytes, that the distinct elements of each warp would fill, summed; `size` bytes each."""
+    if place.ndim == 0:
+        return layout.count * -(-size // unit)
+    distinct = np.unique((layout.positions >> 5 << 40) | place) >> 40
+    return int((-(-np.bincount(distinct, minlength=layout.count) * size // unit)).sum())
+
+
+def _wavefronts(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Passes through the banks, by warp: 8- and 16-byte accesses go by half and quarter warps; each word of a bank has its turn.
 
     Twice as many lanes go together in a warp all of whose pairs (n, n ^ 1), or all of whose pairs (n, n ^ 2), ask for one place;
     a lane that is off agrees with any. Source: NVIDIA's developer forum, thread 77228, on compute capability 7.
     """
+    return _passes(layout, offset, size)[0].max(axis=2).sum(axis=1)
+
+
+def _passes(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct words as [warp, group of lanes that go together, bank], and the group of each thread."""
     lanes = 32 if size <= 4 else 16 if size <= 8 else 8
     words_each = max(1, size // BANK_BYTES)
     warp, lane = layout.positions // 32, layout.positions % 32
@@ -277,10 +324,30 @@ def _wavefronts(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> int
         pairs = [(asked, asked[:, np.arange(32) ^ step]) for step in (1, 2)]
         agreed = [((one == two) | (one < 0) | (two < 0)).all(axis=1) for one, two in pairs]
         together[agreed[0] | agreed[1]] = 2 * lanes
-    phase = warp * (32 // lanes) + lane // together[warp]
+    groups = 32 // lanes
+    phase = warp * groups + lane // together[warp]
     first = offset // BANK_BYTES
     words = (first[:, None] + np.arange(words_each)).reshape(-1)
     pairs = np.unique((np.repeat(phase, words_each) << 40) | words)
     where = (pairs >> 40) * BANKS + pairs % BANKS
-    counts = np.bincount(where, minlength=(layout.count * 32 // lanes) * BANKS).reshape(-1, BANKS)
-    return int(counts.max(axis=1).sum())
+    counts = np.bincount(where, minlength=layout.count * groups * BANKS)
+    return counts.reshape(layout.count, groups, BANKS), phase
+
+
+def _conflict(
+    layout: WarpLayout, offset: NDArray[np.int64], size: int, each: NDArray[np.int64], threads: Threads, running: RunningBlocks
+) -> Conflict:
+    """The dearest warp's request, in the bank that holds it up most."""
+    passes, phases = _passes(layout, offset, size)
+    warp = int(each.argmax())
+    group, bank = divmod(int(passes[warp].argmax()), BANKS)
+    met: dict[int, int] = {}
+    together: list[int] = np.flatnonzero(phases == warp * passes.shape[1] + group).tolist()
+    for at in together:
+        first = int(offset[at]) // BANK_BYTES
+        for word in range(first, first + max(1, size // BANK_BYTES)):
+            if word % BANKS == bank:
+                met.setdefault(word, at)
+    places = list(met.values())
+    block, thread = running.coordinates(int(threads[places[0]]))
+    return Conflict(int(each[warp]), bank, tuple(int(layout.positions[p]) % 32 for p in places), block, thread)

@@ -15,6 +15,8 @@ Coordinates: TypeAlias = tuple[int, int, int]
 
 FATAL: frozenset[str] = frozenset(("out_of_bounds", "misaligned", "read_only", "deadlock", "trap", "stack_overflow", "bad_call"))
 """Kinds that stop the launch, as on hardware."""
+SHARED: frozenset[str] = frozenset(("shared_race", "uninitialised_shared", "early_copy_read"))
+"""Kinds whose address counts from the beginning of the block's shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Finding:
     thread: Coordinates | None = None
     """Thread within its block."""
     address: int | None = None
+    array: str = ""
+    """What lies at the address or nearest to it: `argument 0`, `shared memory`, a variable."""
+    byte: int | None = None
+    """The address, counted from the beginning of that."""
     count: int = 1
     """Threads (occurrences) in all, as far as the launch ran."""
     others: tuple[tuple[str, Span], ...] = ()

@@ -91,7 +91,9 @@ def launch(
     _check_block(routine, state)
     for name, content in (symbols or {}).items():
         state.set_variable(name, content)
-    initial = tuple(name for name in state.variables if name in state.shared.mentioned and name not in (symbols or {}))
+    initial = tuple(
+        name for name in state.variables if name in state.shared.mentioned and _is_the_hosts(name) and name not in (symbols or {})
+    )
     bound = bind_arguments(state, routine, args)
     if in_place:
         _check_writable(bound, routine)
@@ -102,6 +104,11 @@ def launch(
             b.array[...] = arrays[b.index]
     counted = None if state.counter is None else state.counter.result()
     return Launch(status, arrays, state.findings.all(), counted, state.executed, tuple(state.printed), initial)
+
+
+def _is_the_hosts(name: str) -> bool:
+    """Texts of printf and tables that the compiler made have names with a dollar sign, which nobody else can set."""
+    return not name.startswith("$")
 
 
 def _check_writable(bound: Sequence[Bound], kernel: Routine) -> None:

@@ -45,7 +45,7 @@ class Region:
     is_writable: bool = True
     is_const: bool = False
     is_watched: bool = True
-    """Whether races are looked for."""
+    """True if races are looked for."""
     granule: int = 4
     """Bytes per mark."""
     marks: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])

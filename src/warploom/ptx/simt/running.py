@@ -18,7 +18,7 @@ from warploom.core import Span
 from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
 from warploom.ptx.simt.code import Code, Context, Group, merged
 from warploom.ptx.simt.copies import Copies
-from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Kind
+from warploom.ptx.simt.findings import SHARED, Coordinates, FaultError, Finding, Kind
 from warploom.ptx.simt.order_of_threads import Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
@@ -51,7 +51,7 @@ class Execution:
         self.total = count * self.padded_threads
         all_threads = np.arange(self.total, dtype=np.int64)
         self.alive: NDArray[np.bool_] = np.ones(self.total, np.bool_)
-        """Whether each thread is alive; False once it has left."""
+        """By thread: true until it has left."""
         self.block_of: Threads = all_threads // self.padded_threads
         if self.padded_threads != self.block_threads:
             self.alive = all_threads % self.padded_threads < self.block_threads
@@ -275,7 +275,20 @@ class Execution:
 
     def finding(self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None) -> Finding:
         block, inside = self.coordinates(thread)
-        return Finding(kind, message, code.routine.span(instruction), block, inside, address)
+        array, byte = self._place(kind, address)
+        return Finding(kind, message, code.routine.span(instruction), block, inside, address, array, byte)
+
+    def _place(self, kind: Kind, address: int | None) -> tuple[str, int | None]:
+        """The array at or nearest to an address, and the byte in it."""
+        if address is None:
+            return "", None
+        if kind in SHARED:
+            return self.shared.name, address
+        found = self.launch.regions.at(address)
+        if found is None:
+            nearest = self.launch.regions.nearest(address)
+            found = None if nearest is None else nearest[0]
+        return ("", None) if found is None else (found.name, address - found.base)
 
     def report(
         self, kind: Kind, message: str, code: Code, instruction: int, thread: int, *, address: int | None = None, count: int = 1,

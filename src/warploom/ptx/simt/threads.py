@@ -22,7 +22,7 @@ class WarpLayout:
     def __init__(self, threads: Threads) -> None:
         warp = threads >> 5
         self.is_dense: bool = len(threads) % 32 == 0 and bool((warp[::32] == warp[31::32]).all()) if len(threads) else False
-        """Whether all 32 lanes of every warp are here."""
+        """True if all 32 lanes of every warp are here."""
         if self.is_dense:
             self.warps: Threads = warp[::32]
             """Index of each row's warp in the batch."""

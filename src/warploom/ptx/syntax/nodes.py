@@ -216,7 +216,7 @@ class Directive:
     label: str = ""
     """`NAME:` before `.branchtargets`, `.calltargets` or `.callprototype`."""
     terminated: bool = False
-    """Whether a semicolon closes it."""
+    """True if a semicolon closes the statement."""
     extent: Extent = field(default=NEW, compare=False)
 
 

@@ -16,6 +16,7 @@ from warploom.ctext import SHUFFLES, integer
 from warploom.gpu import index_c
 from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, map_index
 from warploom.machines import WARP_LANES as WARP
+from warploom.operations import BY_NAME
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types
 from warploom.scan.emit.printer import unserved
@@ -24,7 +25,8 @@ from warploom.scan.operators.expression import variables
 from warploom.scan.operators.operator import Operator
 
 Bodies = Literal["inlined", "opaque"]
-"""Whether the operator's functions are inlined, or calls of what is elsewhere (truth values are whole numbers then)."""
+"""The operator's functions are inlined, or they are calls of functions that stand elsewhere (truth values are whole numbers
+then)."""
 SIZES: dict[Scalar, int] = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, "bool": 1}
 _HERE = Path(__file__).parent
 _TILE_BYTES = 128
@@ -317,8 +319,8 @@ _HELPERS = {
         "}"
     ),
     "exponential(": (
-        "__device__ __forceinline__ float exponential(float power) { return expf(power); }\n"
-        "__device__ __forceinline__ double exponential(double power) { return exp(power); }"
+        f"__device__ __forceinline__ float exponential(float power) {{ return {BY_NAME['exp'].c}f(power); }}\n"
+        f"__device__ __forceinline__ double exponential(double power) {{ return {BY_NAME['exp'].c}(power); }}"
     ),
 }
 

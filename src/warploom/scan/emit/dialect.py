@@ -21,12 +21,13 @@ from warploom.ctext import (
     integer,
     literal,
 )
+from warploom.operations import BY_NAME
 
 IntType = Literal["int32", "int64"]
 RealType = Literal["float32", "float64"]
 Scalar = Literal["int32", "int64", "float32", "float64", "bool"]
 Infinities = Literal["numbers", "sentinels"]
-"""Whether whole numbers of the language have infinities, or its least and greatest number stand for them."""
+"""Whole numbers of the language have infinities, or its least and greatest number stand for them."""
 
 TERNARY, OR, AND, NOT, COMPARE, BITWISE, SUM, PRODUCT, ATOM = range(9)
 """Precedence in Python and what is built on it; `&`, `^` and `|` are never mixed without parentheses."""
@@ -109,7 +110,13 @@ def _c_join(sign: str, inner: int | None = None) -> Join:
     return Join(f" {sign} ", LEVELS[sign], LEVELS[sign] + 1 if inner is None else inner)
 
 
+def _call(function: str, operands: int) -> Spelling:
+    """A call in Python and what is built on it."""
+    return Spelling(f"{function}({', '.join(f'{{{n}}}' for n in range(operands))})", ATOM, TERNARY)
+
+
 _SIGNS = (">=", ">", "<", "<=", "==", "!=")
+_MAX, _MIN, _EXP = (BY_NAME[name] for name in ("max", "min", "exp"))
 
 C = Dialect(
     "cuda",
@@ -151,13 +158,13 @@ NUMBA = Dialect(
         **{sign: Spelling(f"{{0}} {sign} {{1}}", COMPARE, BITWISE) for sign in _SIGNS},
         "not": Spelling("not {0}", NOT, NOT),
         "select": Spelling("{1} if {0} else {2}", TERNARY, OR),
-        "max": Spelling("max({0}, {1})", ATOM, TERNARY),
-        "min": Spelling("min({0}, {1})", ATOM, TERNARY),
+        "max": _call(_MAX.name, 2),
+        "min": _call(_MIN.name, 2),
         "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
         "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Spelling("greatest_common_divisor({0}, {1})", ATOM, TERNARY),
-        "exp": Spelling("math.exp({0})", ATOM, TERNARY),
+        "gcd": _call("greatest_common_divisor", 2),
+        "exp": _call(f"math.{_EXP.name}", 1),
         "cast": Spelling("{T}({0})", ATOM, TERNARY),
     },
     {
@@ -178,13 +185,13 @@ TRITON = Dialect(
     {
         **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
         "not": Spelling("(~{0})", ATOM, ATOM),
-        "select": Spelling("tl.where({0}, {1}, {2})", ATOM, TERNARY),
-        "max": Spelling("tl.maximum({0}, {1})", ATOM, TERNARY),
-        "min": Spelling("tl.minimum({0}, {1})", ATOM, TERNARY),
-        "floordiv": Spelling("floor_quotient({0}, {1})", ATOM, TERNARY),
-        "mod": Spelling("floor_remainder({0}, {1})", ATOM, TERNARY),
+        "select": _call("tl.where", 3),
+        "max": _call("tl.maximum", 2),
+        "min": _call("tl.minimum", 2),
+        "floordiv": _call("floor_quotient", 2),
+        "mod": _call("floor_remainder", 2),
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
-        "exp": Spelling("tl.exp({0})", ATOM, TERNARY),
+        "exp": _call("tl.exp", 1),
         "cast": Spelling("({0}).to({T})", ATOM, TERNARY),
     },
     {
@@ -205,14 +212,14 @@ NUMPY = Dialect(
     {
         **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
         "not": Spelling("~{0}", ATOM, ATOM),
-        "select": Spelling("np.where({0}, {1}, {2})", ATOM, TERNARY),
-        "max": Spelling("np.maximum({0}, {1})", ATOM, TERNARY),
-        "min": Spelling("np.minimum({0}, {1})", ATOM, TERNARY),
+        "select": _call("np.where", 3),
+        "max": _call(f"np.{_MAX.numpy}", 2),
+        "min": _call(f"np.{_MIN.numpy}", 2),
         "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
         "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Spelling("np.gcd({0}, {1})", ATOM, TERNARY),
-        "exp": Spelling("np.exp({0})", ATOM, TERNARY),
+        "gcd": _call("np.gcd", 2),
+        "exp": _call(f"np.{_EXP.numpy}", 1),
         "cast": Spelling("np.asarray({0}, {T})", ATOM, TERNARY),
     },
     {

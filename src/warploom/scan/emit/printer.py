@@ -20,7 +20,7 @@ from warploom.scan.emit.dialect import Dialect, Scalar, Spelling, Types
 from warploom.scan.operators.expression import Expr, Monomial, Sort, Value, polynomial, subexpressions
 
 Ends: TypeAlias = tuple[bool, bool]
-"""Whether a number may be minus infinity, and whether it may be infinity."""
+"""The first is true if a number may be minus infinity, the second if it may be infinity."""
 _FINITE: Ends = (False, False)
 _WIDE = 3
 """Operations from which a repeated expression gets a name."""

@@ -25,7 +25,7 @@ class Packed:
     destination: str
     source: str
     overlaps: bool
-    """Whether some cell is read by one lane and written by another."""
+    """True if some cell is read by one lane and written by another."""
 
 
 def shared_scan(operator: Operator, net: Network, name: str, remap: Remap, types: Types | None = None) -> CudaScan:

@@ -67,7 +67,7 @@ class _Placing:
         self.tried = 0
         """Banks looked at, those that are cut included; the search ends at the limit."""
         self._is_free = False
-        """Whether a table without conflicts was found."""
+        """True if a table without conflicts was found."""
         self._whole = [len(range(bank, slots, banks)) for bank in range(banks)]
         self._room = list(self._whole)
         groups = Counter(frozenset(access.addresses.tolist()) for access in trace.accesses)

@@ -84,7 +84,7 @@ class Cells:
     def __init__(self, columns: int, adjacency: Adjacency) -> None:
         self.low: Ints = np.arange(columns)
         self.fault = False
-        """Whether some dot did not combine."""
+        """True if some dot did not combine."""
         self._strict = adjacency == "strict"
 
     def combine(self, destinations: Ints, sources: Ints) -> None:

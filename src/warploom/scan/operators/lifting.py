@@ -50,7 +50,7 @@ class Lifting:
     cases: int = 0
     """Random lists, each cut at random, on which operator and function agreed."""
     adjoined: bool = False
-    """Whether the identity is a value of its own, told from others by a flag."""
+    """True if the identity is a value of its own, told from others by a flag."""
 
 
 def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STYLES) -> Lifting:

@@ -44,7 +44,7 @@ class Completed:
     solutions: int = 0
     """Number of completions that were asked for and found."""
     is_only: bool = False
-    """Whether there is no other one, with constants up to `LARGEST`."""
+    """True if no other choice of constants up to `LARGEST` serves."""
     source: str = ""
     """The template, completed, after the helper functions that have holes; of an assertion only functions that have some."""
     domain: str = ""

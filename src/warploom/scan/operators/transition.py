@@ -44,7 +44,7 @@ class Loop:
     outputs: tuple[Expr, ...]
     """Outputs over the final states."""
     is_tuple: bool
-    """Whether it returns a tuple."""
+    """True if the function returns a tuple."""
     is_scan: bool
     assumed: tuple[Expr, ...]
     """Asserted of every element."""
@@ -55,10 +55,10 @@ class Loop:
     unannotated: tuple[Expr, ...] = ()
     """Fields and constants that are taken for integers because nothing says otherwise."""
     rounds: bool = False
-    """Whether integers become floats, which are exact up to 2**53 only."""
+    """True if integers become floats, which are exact up to 2**53 only."""
     may_divide_by_zero: bool = False
     needs_element: bool = False
-    """Whether the function takes no empty list."""
+    """True if the function takes no empty list."""
 
 
 def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:

@@ -35,7 +35,7 @@ class Arrays:
     contents: dict[str, ast.expr] = field(default_factory=dict[str, ast.expr])
     """Lists of results: what every position holds at first."""
     sets_first: bool = False
-    """Whether a position is set before the loop."""
+    """True if a position is set before the loop."""
 
     def is_builtin(self, node: ast.expr, builtin: object) -> bool:
         """Whether a name means this object when the function runs."""

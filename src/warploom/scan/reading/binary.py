@@ -36,7 +36,7 @@ class Binary:
     assumed: tuple[Expr, ...]
     """True of one operand, over `fields`: first that texts are listed ones, then what is asserted."""
     rounds: bool = False
-    """Whether integers become floats, which are exact up to 2**53 only."""
+    """True if integers become floats, which are exact up to 2**53 only."""
     may_divide_by_zero: bool = False
     listed: int = 0
     """Number of fields of text whose annotation lists the texts."""

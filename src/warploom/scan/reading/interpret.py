@@ -59,7 +59,7 @@ class Interpreter:
     """Conditions of the `assert` statements met, each under the condition that it is reached."""
     divisions: list[Division] = field(default_factory=list[Division])
     rounds: bool = False
-    """Whether integers became floats."""
+    """True if integers became floats."""
     _path: list[Expr] = field(default_factory=list[Expr])
     _depth: int = 0
 

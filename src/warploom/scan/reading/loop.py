@@ -69,7 +69,7 @@ class _Header:
     start: Expr = ex.ZERO
     """What the index is at the first element."""
     is_indexed: bool = False
-    """Whether elements are read by position."""
+    """True if elements are read by position."""
     begins: int = 0
     """The element with which the loop begins."""
 
@@ -109,7 +109,7 @@ class _Reader:
         self._renamed: dict[str, str] = {}
         """Parameters that the loop assigns: the states."""
         self._reads_first = False
-        """Whether an element is read before the loop."""
+        """True if an element is read before the loop."""
 
     def loop(self) -> Loop:
         begin, loop, after = self._split()

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Literal, Protocol
 
+from warploom.operations import BY_NAME, OF_INTEGERS, PYTHON_SIGNS
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading.source import Module
@@ -24,17 +25,24 @@ MAX_SHIFT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`left sign right`."""
+    """What an operation of two operands means here; its sign and types are those of its row in `operations`."""
 
-    sign: str
+    node: type[ast.operator]
     meaning: Callable[[Expr, Expr], Expr]
-    is_whole: bool = False
-    """Whether it is for whole numbers only."""
     is_bitwise: bool = False
     counts: Callable[[int], bool] | None = None
     """Says which constants the right side may be, where it has to be a constant."""
     wanted: str = ""
     """The same in words."""
+
+    @property
+    def sign(self) -> str:
+        return PYTHON_SIGNS[self.node]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is for whole numbers only."""
+        return self.sign in OF_INTEGERS
 
 
 def _bits(op: Literal["bitand", "bitor", "bitxor"]) -> Callable[[Expr, Expr], Expr]:
@@ -58,29 +66,30 @@ def _remainder(a: Expr, b: Expr) -> Expr:
 
 
 _NOT_ZERO = "a constant that is not 0"
-OPERATIONS: dict[type[ast.operator], Operation] = {
-    ast.Add: Operation("+", ex.add),
-    ast.Sub: Operation("-", ex.subtract),
-    ast.Mult: Operation("*", ex.multiply),
-    ast.Div: Operation("/", ex.quotient),
-    ast.FloorDiv: Operation("//", _floor_quotient, is_whole=True, counts=bool, wanted=_NOT_ZERO),
-    ast.Mod: Operation("%", _remainder, is_whole=True, counts=bool, wanted=_NOT_ZERO),
-    ast.Pow: Operation(
-        "**", lambda a, b: reduce(ex.multiply, [a] * _integer(b), ex.ONE), counts=lambda n: 0 <= n <= MAX_EXPONENT,
+_OPERATIONS = (
+    Operation(ast.Add, ex.add),
+    Operation(ast.Sub, ex.subtract),
+    Operation(ast.Mult, ex.multiply),
+    Operation(ast.Div, ex.quotient),
+    Operation(ast.FloorDiv, _floor_quotient, counts=bool, wanted=_NOT_ZERO),
+    Operation(ast.Mod, _remainder, counts=bool, wanted=_NOT_ZERO),
+    Operation(
+        ast.Pow, lambda a, b: reduce(ex.multiply, [a] * _integer(b), ex.ONE), counts=lambda n: 0 <= n <= MAX_EXPONENT,
         wanted=f"a constant from 0 to {MAX_EXPONENT}",
     ),
-    ast.LShift: Operation(
-        "<<", lambda a, b: ex.multiply(a, ex.constant(2 ** _integer(b))), is_whole=True,
-        counts=lambda n: 0 <= n <= MAX_SHIFT, wanted=f"a constant from 0 to {MAX_SHIFT}",
+    Operation(
+        ast.LShift, lambda a, b: ex.multiply(a, ex.constant(2 ** _integer(b))), counts=lambda n: 0 <= n <= MAX_SHIFT,
+        wanted=f"a constant from 0 to {MAX_SHIFT}",
     ),
-    ast.RShift: Operation(
-        ">>", lambda a, b: ex.floor_quotient(a, 2 ** _integer(b)), is_whole=True,
-        counts=lambda n: 0 <= n <= MAX_SHIFT, wanted=f"a constant from 0 to {MAX_SHIFT}",
+    Operation(
+        ast.RShift, lambda a, b: ex.floor_quotient(a, 2 ** _integer(b)), counts=lambda n: 0 <= n <= MAX_SHIFT,
+        wanted=f"a constant from 0 to {MAX_SHIFT}",
     ),
-    ast.BitAnd: Operation("&", _bits("bitand"), is_whole=True, is_bitwise=True),
-    ast.BitOr: Operation("|", _bits("bitor"), is_whole=True, is_bitwise=True),
-    ast.BitXor: Operation("^", _bits("bitxor"), is_whole=True, is_bitwise=True),
-}  # fmt: skip
+    Operation(ast.BitAnd, _bits("bitand"), is_bitwise=True),
+    Operation(ast.BitOr, _bits("bitor"), is_bitwise=True),
+    Operation(ast.BitXor, _bits("bitxor"), is_bitwise=True),
+)  # fmt: skip
+OPERATIONS = {operation.node: operation for operation in _OPERATIONS}
 SIGNS = ", ".join(o.sign for o in OPERATIONS.values())
 
 
@@ -88,7 +97,7 @@ class Reader(Protocol):
     """What the meaning of a function needs of the interpreter that reads its call."""
 
     rounds: bool
-    """Whether integers became floats."""
+    """True if integers became floats."""
 
     @property
     def module(self) -> Module: ...
@@ -199,16 +208,17 @@ def _fraction(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Val
     return reader.quotient(node, left, right, exact=True)
 
 
+_MAX, _MIN, _ABS, _EXP = (BY_NAME[name] for name in ("max", "min", "abs", "exp"))
 _FUNCTIONS: dict[object, Known] = {
-    max: _several("max", ex.maximum),
-    min: _several("min", ex.minimum),
-    abs: Known("abs", _abs),
+    _MAX.exact: _several(_MAX.name, ex.maximum),
+    _MIN.exact: _several(_MIN.name, ex.minimum),
+    _ABS.exact: Known(_ABS.name, _abs),
     sum: Known("sum", _sum),
     bool: Known("bool", _bool),
     int: Known("int", _int),
     float: Known("float", _float),
     math.gcd: Known("gcd", _gcd),
-    math.exp: Known("exp", _exp),
+    _EXP.exact: Known(_EXP.name, _exp),
     Fraction: Known("Fraction", _fraction),
 }
 NAMES = ", ".join(k.name for k in _FUNCTIONS.values())
@@ -229,8 +239,9 @@ def instead_of(called: str) -> str:
     if name in ("argmax", "argmin", "nanargmax", "nanargmin", "index"):
         sign = "<" if "min" in name else ">"
         return f"Keep the best element and its index in two variables: if x {sign} best: best, at = x, i."
-    if name in ("maximum", "fmax", "minimum", "fmin"):
-        return f"Write {'max' if 'max' in name else 'min'}(a, b)."
+    for row in (_MAX, _MIN):
+        if name in (row.numpy, f"f{row.name}"):
+            return f"Write {row.name}(a, b)."
     if name in ("sorted", "sort", "set", "dict", "list"):
         return "Keep what is needed of earlier elements in a fixed number of variables."
     if name == "len":

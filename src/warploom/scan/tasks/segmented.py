@@ -36,7 +36,7 @@ class SegmentedResult:
     solutions: tuple[str, ...]
     """Completions that give the serial result for every bracketing, as Python."""
     is_proved: bool
-    """Whether the only one is associative for all values and extends a list as the serial loop does."""
+    """True if the only operator found is associative for all values and extends a list as the serial loop does."""
 
 
 def segmented_sum_operator() -> SegmentedResult:

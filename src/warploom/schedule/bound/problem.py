@@ -154,7 +154,7 @@ class Problem(NamedTuple):
     """Distinct bytes of inputs that every implementation reads."""
     compulsory_written: float
     is_temporary: Masks
-    """Whether each region is a temporary."""
+    """By region: 1 for a temporary."""
 
 
 class View(NamedTuple):

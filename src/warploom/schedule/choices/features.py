@@ -21,7 +21,7 @@ class Features:
     orders_equal_loops: bool = False
     """Loops of one kind over levels of one axis may be nested in any order."""
     orders_siblings: bool = False
-    """Whether the order of two loops that do not depend on each other is a decision."""
+    """True if the order of two loops that do not depend on each other is a decision."""
     stages_results: bool = True
     """Results of arithmetic may travel through a temporary to other arithmetic, not only what was loaded."""
     stages_unshared: bool = True

@@ -1,7 +1,7 @@
 """Search for the fastest implementation of a kernel.
 
 Takes a kernel space, a target, and options such as the strategy and the budget. Gives an `Exploration`: the best candidate, its
-times, the bound, statistics; progress and a journal on the way. Open `explore.py` first, then `model.py`.
+times, the bound, statistics; progress and a journal on the way. Open `explore.py` first, then `kernel_model.py`.
 """
 
 from warploom.schedule.search.arrays import difference, program_arrays
@@ -17,7 +17,7 @@ from warploom.schedule.search.explore import (
     replay,
     strategy_named,
 )
-from warploom.schedule.search.model import Bounds, Choices, Implementation, KernelModel, Step, features
+from warploom.schedule.search.kernel_model import Bounds, Choices, Implementation, KernelModel, Step, features
 from warploom.schedule.search.modelled import ModelEvaluator
 from warploom.schedule.search.program import ProgramExploration, Recipe, explore, recipes
 from warploom.schedule.search.together import Programs

@@ -12,8 +12,8 @@ from typing import Generic, Literal, TypeAlias, assert_never
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
+from warploom.schedule.search.kernel_model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
 from warploom.schedule.search.memory import most_bytes, resident_bytes
-from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
 from warploom.solve import (
     BUDGET_SPENT,
     Budget,

@@ -9,7 +9,7 @@ from itertools import islice
 
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.explore import Exploration
-from warploom.schedule.search.model import C, Implementation, KernelModel, Step
+from warploom.schedule.search.kernel_model import C, Implementation, KernelModel, Step
 from warploom.solve import BUDGET_SPENT, TEMPERATURES, drawn
 
 DESCENTS = 64

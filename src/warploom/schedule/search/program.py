@@ -16,7 +16,7 @@ from warploom.schedule.choices import Features, KernelSpace, default_order, kern
 from warploom.schedule.search.evaluate import Evaluator, Memory, Timed
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.first import with_first
-from warploom.schedule.search.model import Bounds, KernelModel
+from warploom.schedule.search.kernel_model import Bounds, KernelModel
 from warploom.schedule.search.together import TOGETHER_SHARE, Programs, together
 from warploom.schedule.targets import Target
 from warploom.solve import EventSink, Journal, problem_key

@@ -11,7 +11,7 @@ from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Measurement, Timed
 from warploom.schedule.search.explore import Exploration
 from warploom.schedule.search.explore import replay as replayed
-from warploom.schedule.search.model import Implementation, KernelModel
+from warploom.schedule.search.kernel_model import Implementation, KernelModel
 from warploom.solve.space import Candidate
 
 MOST_VARIANTS = 8

@@ -5,7 +5,7 @@ whose choices are the parameters and the holes, and the cheapest completed sketc
 """
 
 from warploom.schedule.sketches.cost import Modelled, modelled
-from warploom.schedule.sketches.model import FamilyModel, Tuned, text_of
+from warploom.schedule.sketches.family_model import FamilyModel, Tuned, text_of
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning, tunable
 
 __all__ = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import cast
 
-from warploom.core import INT, DType, common_type, promoted
+from warploom.core import INT, DType, promoted
+from warploom.core.c_types import FLOORED, QUOTIENTS, SHIFTS, result_type
 from warploom.ir import Arith, Cast, FromIndex, IndexConst, IndexExpr, IndexOp, Logical, ValueConst, ValueExpr, ValueSelect
 from warploom.sketch import fold
 from warploom.sketch.literals import as_constant, number_of
@@ -67,11 +68,11 @@ def arithmetic(state: State, op: str, operands: tuple[Operand, ...], node: ast.A
     types = [o.dtype for o in operands if isinstance(o, Data)]
     dtype = types[0] if state.mode == "sketch" else _computed_in(op, types, operands)
     check_operator(state, op, dtype, node)
-    if op in _SHIFTS:
+    if op in SHIFTS:
         _check_shift(state, operands, dtype, node)
-    if op in _QUOTIENTS and not dtype.is_float:
+    if op in QUOTIENTS and not dtype.is_float:
         _check_quotient(state, op, operands, dtype, node)
-    elif op in _FLOORED:
+    elif op in FLOORED:
         raise state.problem(
             "DTYPE_MISMATCH",
             f"expected integers for `{op}`, got {dtype}: no law of the reals says how a quotient rounds down",
@@ -81,32 +82,14 @@ def arithmetic(state: State, op: str, operands: tuple[Operand, ...], node: ast.A
     return Data(Arith(op, tuple(adapt(state, o, dtype, node) for o in operands)), dtype)
 
 
-_SHIFTS = frozenset({"<<", ">>"})
-_QUOTIENTS = frozenset({"/", "//", "%"})
-_FLOORED = frozenset({"//", "%"})
-_WITHIN = frozenset({"min", "max", "&", "|", "^"})
-"""The result of two values of a narrow type is one, too: it is not computed in `int`."""
-
-
 def _computed_in(op: str, types: list[DType], operands: tuple[Operand, ...]) -> DType:
     """C's type of `op`; a number takes the type of what it meets, if it fits."""
-    first = types[0]
-    if first.lanes > 1:
-        return first
-    fits = all(isinstance(o, Data) or as_constant(o, first) is not None for o in operands)
-    if op == "~" and first.kind == "int":
-        return first
-    if op in _WITHIN and all(t == first for t in types) and fits:
-        return first
-    if op in _SHIFTS and not isinstance(operands[0], Data):
-        return INT
-    if op in _SHIFTS:
+    fits = all(isinstance(o, Data) or as_constant(o, types[0]) is not None for o in operands)
+    found = result_type(op, [o.dtype if isinstance(o, Data) else None for o in operands], fits=fits)
+    if op == ">>":  # a value of the narrow type, but shifted as an `int` by counts that the narrow type does not have
         count = number_of(operands[1])
-        return first if op == ">>" and count is not None and 0 <= count < first.bits else promoted(first)
-    total = promoted(first)
-    for other in types[1:]:
-        total = common_type(total, other)
-    return total
+        return found if count is not None and 0 <= count < found.bits else promoted(found)
+    return found
 
 
 def _check_shift(state: State, operands: tuple[Operand, ...], dtype: DType, node: ast.AST) -> None:
@@ -124,7 +107,7 @@ def _check_quotient(state: State, op: str, operands: tuple[Operand, ...], dtype:
     """Nothing is divided by 0; a spec stores `/` at once, where Python's fraction is cut as C's is; `//` and `%` keep signs."""
     if number_of(operands[1]) == 0:
         raise state.problem("DIVISION_BY_ZERO", "division by zero", node, "Divide by another number.")
-    if op in _FLOORED:
+    if op in FLOORED:
         for operand in operands:
             is_index = isinstance(operand, Index) and number_of(operand) is None
             if dtype.kind == "uint" and (is_index or (isinstance(operand, Data) and operand.dtype.kind == "int")):
@@ -161,7 +144,7 @@ def binary(state: State, op: str, left: Operand, right: Operand, node: ast.AST) 
     lhs, rhs = as_index(state, left, node, "an integer operand"), as_index(state, right, node, "an integer operand")
     if rhs == IndexConst(0) and op in ("//", "%"):
         raise state.problem("DIVISION_BY_ZERO", "division by zero", node, "Divide by a positive number.")
-    if op in _SHIFTS and isinstance(rhs, IndexConst) and not 0 <= rhs.value < INT.bits:
+    if op in SHIFTS and isinstance(rhs, IndexConst) and not 0 <= rhs.value < INT.bits:
         message = f"expected a shift of an index by 0 to {INT.bits - 1} bits, got {rhs.value}"
         raise state.problem("SHIFT_COUNT", message, node, "Indices have 32 bits.")
     return Index(fold.binary(cast(IndexOp, op), lhs, rhs))

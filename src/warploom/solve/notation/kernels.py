@@ -132,6 +132,8 @@ class _Kernel:
         codes = [*self._described.facts.values(), *self._described.constants.values()]
         codes += [c.values for c in self._described.integers.values()]
         for given in self._kernel.given:
+            if open_objects := given.code.objects:
+                raise _error(f"expected code about objects of the kernel, got {open_objects[0]}", given.code.span, "Name one.")
             text = given.code.of({})
             if not any(_is_of(code, text) for code in codes):
                 known = ", ".join(dict.fromkeys(f'"{c.text}"' for c in codes)) or "none"

@@ -45,7 +45,7 @@ class _BestFirst(Generic[S, A]):
         self._in_hand: Cost | None = None
         """Bound of the candidate that was taken from the queue and is not covered yet."""
         self._unknown = True
-        """Whether the bound is unknown: true until the root is there."""
+        """The bound is unknown until the root is there."""
 
     def cover(self) -> Cost | None:
         root = self._incumbent.root()

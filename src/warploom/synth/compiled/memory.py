@@ -51,7 +51,7 @@ class Owner:
     execution: int = 0
     """Number of the step that made the access: lanes of one warp with one number executed one instruction together."""
     is_wide: bool = False
-    """Whether the scope of an atomic operation holds other blocks."""
+    """True if the scope of an atomic operation holds other blocks."""
 
 
 @dataclass(slots=True)
@@ -82,16 +82,17 @@ class Region:
     """Byte offset -> the cell that holds it: offset, size, content at the start."""
     granule_bytes: int = 4
     is_tracked: bool = True
-    """Whether several threads can reach it."""
+    """True if several threads can reach the array."""
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
     history: dict[int, History] = field(default_factory=dict[int, History])
     is_written: bool = False
     is_read_only: bool = False
-    """Whether ld.global.nc read it: nobody may write it in this launch."""
+    """True if ld.global.nc read the array: nobody may write it in this launch."""
     is_gathered: bool = False
-    """Whether it was read at an index from data: nobody may write it in this launch, since any element may have been meant."""
+    """True if the array was read at an index from data: nobody may write it in this launch, since any element may have been
+    meant."""
     is_constant: bool = False
-    """Whether it lies in constant memory."""
+    """True if the array lies in constant memory."""
     element_bytes: int = 0
     """Of an array's elements."""
     align: int = 0

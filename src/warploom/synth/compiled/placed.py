@@ -42,9 +42,9 @@ class Variable:
     align: int
     """Bytes to a multiple of which it begins, whoever allocates it."""
     is_small: bool
-    """Whether its addresses fit 31 bits: shared and local ones in their own space."""
+    """True if the addresses fit 31 bits, as shared and local ones do in their own space."""
     is_allocated: bool
-    """Whether the host allocates it."""
+    """True if the host allocates the memory."""
     base: int
 
 

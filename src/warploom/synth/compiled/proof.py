@@ -149,12 +149,21 @@ def judged(
             return _sure(replace(worst, verdict="refuted", reason=told, difference=outcome.difference), run.notes)
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
+    undefined, notes = without_value(run, types)
+    if undefined:
+        worst = replace(worst, verdict="unchecked", reason=undefined)
+    domains += notes
+    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
+
+
+def without_value(run: SymbolicRun, types: Mapping[str, DType]) -> tuple[str, list[str]]:
+    """Why operations of a run have a value for no data (empty: they have one), and for which data they have."""
+    reason, domains = "", list[str]()
     for kind, operations in run.data.partial.items():
         comparison = Comparison(algebra_for(kind), types, ())
-        if undefined := comparison.without_value(operations):
-            worst = replace(worst, verdict="unchecked", reason=undefined)
+        reason = comparison.without_value(operations) or reason
         domains += sorted(comparison.notes)
-    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
+    return reason, domains
 
 
 def _gathers(wanted: Mapping[str, Wanted]) -> Gathers | None:

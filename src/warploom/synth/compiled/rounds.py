@@ -69,13 +69,13 @@ class _Watch:
     """A loop header and the states that came to it."""
 
     is_inner: bool
-    """Whether another loop goes around it."""
+    """True if another loop goes around this one."""
     states: list[_State] = field(default_factory=list[_State])
     failures: int = 0
     rounds: int = 0
     """Rounds since it was entered."""
     is_done: bool = False
-    """Whether its rounds were left out since it was entered."""
+    """True if rounds were left out since the loop was entered."""
 
     def enter(self) -> None:
         self.states.clear()
@@ -276,7 +276,7 @@ class _Guess:
         self._general: dict[tuple[Term, Term], Term | None] = {}
         self._sums: dict[tuple[Term, Term], Term] = {}
         self._is_lost = False
-        """Whether data in a live register change in a way that has no general form, as sums of integers do."""
+        """True if data in a live register change in a way that has no general form, as sums of integers do."""
 
     def state(self, now: _State, before: _State, live: frozenset[str]) -> _State | None:
         """None: data that are neither a float sum nor dead do not grow evenly."""

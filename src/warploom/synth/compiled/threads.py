@@ -64,9 +64,9 @@ class Launch:
     steps_left: int = 0
     """Instructions times threads that may still be executed."""
     meets_anywhere: bool = False
-    """Whether lanes of a warp may meet at different instructions of one kind: from sm_70 on."""
+    """True from sm_70 on: lanes of a warp may meet at different instructions of one kind."""
     is_alone: bool = False
-    """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
+    """True if activemask names each thread alone, as hardware may; otherwise it names all that stand at the instruction."""
     first_block: Triple | None = None
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
     lone_thread: Triple | None = None

@@ -1,7 +1,7 @@
 """Solves dataflow programs.
 
 Takes a program of `ir.dataflow`. Gives all members of the holes that meet the goal, one, the cheapest, or the proof that there
-are none. Open `solve.py` first, then `model.py`.
+are none. Open `solve.py` first, then `program_model.py`.
 """
 
 from warploom.synth.dataflow.code import program_movement

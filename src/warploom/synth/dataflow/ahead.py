@@ -46,7 +46,7 @@ class Ahead:
         elements = [c for c in constraints if isinstance(c, ElementConstraint)]
         mine = [e for e in elements if e.holes == (hole,)]
         self.is_known = len(mine) == 1 and bool((value[mine[0].source] >= 0).all())
-        """Whether everything the hole may read is known."""
+        """True if everything the hole may read is known."""
         if not self.is_known:
             return
         self.hole = hole

@@ -41,7 +41,7 @@ from warploom.solve import (
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.factors import factors
 from warploom.synth.dataflow.lower import Lowering
-from warploom.synth.dataflow.model import Found, ProgramModel
+from warploom.synth.dataflow.program_model import Found, ProgramModel
 from warploom.synth.dataflow.solve import ProgramResult, model_of, solve_program
 from warploom.synth.search.propagation import Candidate
 

@@ -18,8 +18,8 @@ from warploom.ir.swizzle import Functions, FunctionSet, IntArray
 from warploom.solve import Budget, ClauseSession, Cost, Goal, Sat, Statistics, Unknown
 from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.lower import UNDEFINED_CELL, FoldRows, Lowered, LoweredHole
-from warploom.synth.dataflow.model import Found
 from warploom.synth.dataflow.numbers import ZERO_NUMBER
+from warploom.synth.dataflow.program_model import Found
 from warploom.synth.network.network import BoolArray, Elements, Slots
 
 MOST_MEMBERS = 1 << 16

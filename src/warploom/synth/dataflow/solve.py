@@ -22,8 +22,8 @@ from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.factors import Factor, factors
 from warploom.synth.dataflow.flat import FlatStatement
 from warploom.synth.dataflow.lower import Lowered, Lowering
-from warploom.synth.dataflow.model import Found, ProgramModel, requirements_of, start_of
 from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
+from warploom.synth.dataflow.program_model import Found, ProgramModel, requirements_of, start_of
 from warploom.synth.dataflow.smt import SmtRun
 from warploom.synth.network.requirements import Universe
 from warploom.synth.search.propagation import Candidate, ConflictError

@@ -116,7 +116,8 @@ class HoleUses:
 class AccumulateStatement:
     span: Span
     is_certain: bool
-    """Whether its guard holds somewhere whatever the holes become. Without that and without `GuardRows` it never fires."""
+    """True if the guard holds somewhere whatever the holes become. Without that and without `GuardRows` the statement never
+    fires."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

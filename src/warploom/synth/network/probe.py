@@ -35,6 +35,8 @@ _MAGNITUDE = 100
 
 TOGETHER = 1 << 22
 """Cells times functions that are evaluated at once."""
+LONG_KEY = 64
+"""Values by which functions are told apart; more take longer to sort than to evaluate."""
 
 
 class Probe:
@@ -54,16 +56,16 @@ class Probe:
                 _run(batch, values, tables)
         return bool((values[self.cells] == self.wanted).all())
 
-    def surviving(self, decided: Sequence[Tables | None], hole: int, functions: Tables) -> BoolArray:
+    def surviving(self, decided: Sequence[Tables], hole: int, functions: Tables) -> BoolArray:
         """[functions]: whether this function of `hole`, with what is `decided` of the others, gives the wanted numbers."""
         step = max(1, TOGETHER // max(1, len(self.inputs)))
         parts = [self._surviving(decided, hole, functions[n : n + step]) for n in range(0, len(functions), step)]
         return np.concatenate(parts) if parts else np.zeros(0, np.bool_)
 
-    def _surviving(self, decided: Sequence[Tables | None], hole: int, functions: Tables) -> BoolArray:
+    def _surviving(self, decided: Sequence[Tables], hole: int, functions: Tables) -> BoolArray:
         """Functions that agree at all points met so far are one column of numbers."""
         column: IntArray = np.zeros(len(functions), np.int64)
-        columns: list[Tables] = [functions[:1]]
+        kinds = functions[:1]
         met = np.zeros(functions.shape[1], np.bool_)
         values = self.inputs[:, None].copy()
         with np.errstate(all="ignore"):
@@ -75,14 +77,16 @@ class Probe:
                     keys: IntArray = np.column_stack([column, functions[:, fresh].astype(np.int64)])
                     first, column = _distinct(keys)
                     values = values[:, keys[first, 0]]
-                    columns = [functions[first]]
-                tables = [columns[0] if h == hole else t if t is None else t[None] for h, t in enumerate(decided)]
+                    kinds = functions[first]
+                tables = [kinds if h == hole else t[None] for h, t in enumerate(decided)]
                 _run_all(batch, values, tables)
         return np.logical_and.reduce(values[self.cells] == self.wanted[:, None], axis=0)[column]
 
 
 def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """(a row of each kind, the kind of each row)."""
+    """(a row of each kind, the kind of each row); where keys are long, each row is its own kind."""
+    if keys.shape[1] > LONG_KEY:
+        return np.arange(len(keys)), np.arange(len(keys))
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]
     starts = np.ones(len(keys), np.bool_)
@@ -171,16 +175,14 @@ def _points(batch: Batch) -> list[tuple[int, IntArray]]:
     return [pair for s in slots for pair in zip(s.holes, s.points, strict=True)]
 
 
-def _run_all(batch: Batch, values: Numbers, tables: Sequence[Tables | None]) -> None:
+def _run_all(batch: Batch, values: Numbers, tables: Sequence[Tables]) -> None:
     """`values`: [cells, functions]; `tables`: [functions or 1, points] of the holes that are decided."""
     every = np.arange(int(values.shape[1]))
 
     def chosen(slots: Slots, rows: int) -> tuple[IntArray, ...]:
         found: list[IntArray] = []
         for hole, points in zip(slots.holes, slots.points, strict=True):
-            table = tables[hole]
-            assert table is not None
-            found.append(table[:, points].T.astype(np.int64))
+            found.append(tables[hole][:, points].T.astype(np.int64))
         return (np.arange(rows)[:, None], *found)
 
     match batch:

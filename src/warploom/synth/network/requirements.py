@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -217,12 +218,31 @@ class _FoldRequirements:
             if cell in self.fold_of:
                 known = self.demands.setdefault(cell, term)
                 return (cell, term) if self.normaliser.normal(known) == self.normaliser.normal(term) else None
-            if cell not in self.arithmetic:
-                return (cell, term) if self.only_moves(cell) and self._is_told_by_form(term) else None
-            step = self._inverted(cell, term)
-            if step is None:
+            if cell in self.arithmetic:
+                step = self._inverted(cell, term)
+                if step is None:
+                    return None
+                cell, term = step
+            elif self.only_moves(cell):
+                return (cell, term) if self._is_told_by_form(term) else None
+            elif cell in self.only_source:
+                cell = self.only_source[cell]
+            else:
                 return None
-            cell, term = step
+
+    @cached_property
+    def only_source(self) -> dict[int, int]:
+        """Cells of open stores that hold nothing unless one row's value is placed there -> that value's cell."""
+        blank = np.zeros(self.network.cells, np.bool_)
+        sources: dict[int, list[int]] = {}
+        for batch in self.network.batches:
+            if isinstance(batch, Retained):
+                blank[batch.out[batch.old == UNDEFINED]] = True
+            elif isinstance(batch, Placements):
+                for source, targets in zip(batch.source.tolist(), batch.target, strict=True):
+                    for cell in np.unique(targets).tolist():
+                        sources.setdefault(cell, []).append(source)
+        return {cell: found[0] for cell, found in sources.items() if blank[cell] and len(found) == 1}
 
     def only_moves(self, cell: int) -> bool:
         """Whether every value that the cell may hold is an element or a constant, moved there."""

@@ -43,10 +43,8 @@ from warploom.ir import (
 )
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.lanes import Findings, Lanes, Mask, source_lanes
+from warploom.synth.proof.listening import SILENT, Listener, Values
 from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, pack
-
-Values = list[Term | None]
-"""One value per thread of the block; None for threads that are not active."""
 
 
 @dataclass(slots=True)
@@ -107,14 +105,24 @@ _LAUNCH = Kernel(name="", params=(), sizes=(), block=(1, 1, 1), grid=(), warp_si
 class Block:
     """One thread block."""
 
-    def __init__(self, run: Run, position: tuple[int, int, int], grid: tuple[int, int, int]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        position: tuple[int, int, int],
+        grid: tuple[int, int, int],
+        *,
+        completions: Mapping[str, IndexExpr] | None = None,
+        listener: Listener = SILENT,
+    ) -> None:
+        """`completions`: of the kernel's holes, if it still has them."""
         kernel = run.kernel
+        self.listener = listener
         self.run_state = run
         self.kernel = kernel
         self.findings = run.findings
         self.threads = kernel.threads
         self.number = position[0] + grid[0] * (position[1] + grid[1] * position[2])
-        self.lanes = Lanes(kernel, position, grid, run.sizes, run.findings)
+        self.lanes = Lanes(kernel, position, grid, run.sizes, run.findings, completions, listener.hole)
         self.memory: dict[str, Memory] = dict(run.memory)
         self.private: dict[str, _Private] = {}
         self.accumulators: dict[str, Accumulator] = {}
@@ -137,6 +145,7 @@ class Block:
     def _body(self, body: tuple[Stmt, ...], mask: Mask, path: tuple[int, ...]) -> None:
         for number, statement in enumerate(body):
             self.span = self.lanes.span = statement.span
+            self.listener.statement(statement, mask)
             self._statement(statement, mask, (*path, number))
 
     def _statement(self, statement: Stmt, mask: Mask, path: tuple[int, ...]) -> None:
@@ -149,8 +158,9 @@ class Block:
                 new = self._converted(value, dtype, mask)
                 old = self.variables[name][0] if name in self.variables else [None] * self.threads
                 self.variables[name] = ([o if n is None else n for o, n in zip(old, new, strict=True)], dtype)
-            case Store(array, index, value):
-                self._store(array, index, value, mask)
+                self.listener.writes(statement, (), [0] * self.threads, new, mask)
+            case Store():
+                self._store(statement, mask)
             case Accumulator(name, dtype, shape):
                 cells: list[list[Term | None]] = [[constant(statement.init)] * prod(shape) for _ in range(self.threads)]
                 self.private[name] = _Private(cells, shape, dtype)
@@ -161,7 +171,9 @@ class Block:
                 first, last = self.lanes.uniform(start, mask), self.lanes.uniform(stop, mask)
                 for i in range(first, last, step):
                     self.lanes.assign(var, np.full(self.threads, i, dtype=np.int64), mask)
+                    self.listener.round_begins(var, i)
                     self._body(body, mask, path)
+                    self.listener.round_ends()
             case If(cond, then, other):
                 condition = self.lanes.evaluate(cond, mask)
                 inside, outside = mask.narrowed(condition), mask.narrowed(1 - (condition != 0))
@@ -189,11 +201,12 @@ class Block:
         else:
             self.private[name] = _Private([[None] * prod(shape) for _ in range(self.threads)], shape, dtype)
 
-    def _store(self, array: str, index: tuple[IndexExpr, ...], value: ValueExpr, mask: Mask) -> None:
+    def _store(self, statement: Store, mask: Mask) -> None:
+        array = statement.array
         private = self.private.get(array)
         target = private or self.memory[array]
-        values = self._converted(value, target.dtype, mask)
-        places = self._places(array, index, target.shape, mask)
+        values = self._converted(statement.value, target.dtype, mask)
+        places = self._places(array, statement.index, target.shape, mask)
         for lane in mask.lanes:
             place = places[lane]
             if place < 0:
@@ -206,6 +219,7 @@ class Block:
                 memory.written.add(place)
                 if memory.accesses is not None:
                     memory.accesses.write(place, lane, self.number, self.span)
+        self.listener.writes(statement, target.shape, places, values, mask)
 
     def _accumulate(self, statement: Accumulate, mask: Mask, path: tuple[int, ...]) -> None:
         mask = mask.narrowed(self.lanes.evaluate(statement.guard, mask))
@@ -217,12 +231,15 @@ class Block:
         op = self.accumulators[statement.accumulator].op
         values = self._converted(statement.value, private.dtype, mask)
         places = self._places(statement.accumulator, statement.index, private.shape, mask)
+        totals: Values = [None] * self.threads
         for lane in mask.lanes:
             state, value, place = private.cells[lane], values[lane], places[lane]
             if place >= 0:
                 old = state[place]
                 assert old is not None and value is not None
-                state[place] = apply(op, old, value)
+                state[place] = totals[lane] = total = apply(op, old, value)
+                self.listener.accumulates(old, value, total)
+        self.listener.writes(statement, private.shape, places, totals, mask)
 
     # ------------------------------------------------------------ places
 
@@ -266,6 +283,7 @@ class Block:
             case Read(array, index):
                 return self._read(array, index, mask, expr.span)
             case ValueVar(name):
+                self.listener.reads_variable(name, mask)
                 values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
                 return self._defined(values, mask, name)
             case Arith(op, operands):
@@ -324,6 +342,7 @@ class Block:
         private = self.private.get(array)
         shape = private.shape if private is not None else self.memory[array].shape
         places = self._places(array, index, shape, mask)
+        self.listener.reads(array, shape, places, mask)
         found: Values = [None] * self.threads
         for lane in mask.lanes:
             place = places[lane]
@@ -352,11 +371,13 @@ class Block:
         return self._each(mask, folded)
 
     def _shuffle(self, expr: Shuffle, mask: Mask) -> Values:
+        self.listener.inside()
         sent = self._value(expr.value, mask)
         operand, warp = self.lanes.evaluate(expr.operand, mask), self.kernel.warp_size
         threads = np.arange(self.threads)
         lane = threads % warp
         sources = (threads - lane + source_lanes(expr.kind, lane, operand, expr.width, warp)).tolist()
+        self.listener.shuffled(sources, mask)
         result: Values = [None] * self.threads
         if expr.span is not NOWHERE:
             self.span = expr.span
@@ -380,7 +401,9 @@ class Block:
             states[lane] = private.cells[lane][places[lane]] if places[lane] >= 0 else atom("outside", (name, self.number, lane))
         saved = self.variables.get("$state")
         self.variables["$state"] = (states, private.dtype)
+        self.listener.inside()
         result = self._value(self.accumulators[name].finalize, mask)
+        self.listener.reads_result(name, private.shape, places, mask)
         if saved is not None:
             self.variables["$state"] = saved
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, assert_never
 
 import numpy as np
@@ -22,6 +22,7 @@ from warploom.ir import (
     Kernel,
     Logical,
     SizeVar,
+    instantiate,
 )
 
 Ints = npt.NDArray[np.int64]
@@ -66,7 +67,12 @@ class Lanes:
         grid: tuple[int, int, int],
         sizes: Mapping[str, int],
         findings: Findings,
+        completions: Mapping[str, IndexExpr] | None = None,
+        asked: Callable[[str, Ints, Mask], None] | None = None,
     ) -> None:
+        """`completions`: of the holes, evaluated in place; `asked` is told what each gives. Without them no hole may be open."""
+        self._completions = completions or {}
+        self._asked = asked
         self.threads = kernel.threads
         self.sizes = sizes
         self.findings = findings
@@ -122,6 +128,11 @@ class Lanes:
                 first = self.evaluate(then, inside) if inside.lanes else zero
                 second = self.evaluate(other, outside) if outside.lanes else zero
                 return np.where(test, first, second)
+            case HoleUse(hole, args) if hole in self._completions:
+                values = self.evaluate(instantiate(self._completions[hole], args), mask)
+                if self._asked is not None:
+                    self._asked(hole, values, mask)
+                return values
             case HoleUse(hole, _):
                 raise UserError(
                     Diagnostic(

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError, i32, scalar_of
-from warploom.ir import Kernel
+from warploom.ir import IndexExpr, Kernel
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.proof.block import Block, Run
+from warploom.synth.proof.listening import Listener
 from warploom.synth.proof.specs import OutsideSketchError, array_shapes, call_spec, definition
 from warploom.terms import (
     Stored,
@@ -58,13 +59,9 @@ def execute(kernel: Kernel, sizes: Mapping[str, int], zeroed: Collection[str] = 
 
     Raises UserError for an open hole or a missing size; faults of the run itself are the execution's diagnostics.
     """
-    missing = [s for s in kernel.sizes if s not in sizes]
-    if missing:
-        raise UserError(Diagnostic("SIZE_MISSING", f"expected a value for size {missing[0]}, got none", kernel.span, "Give it."))
-    run = Run(kernel, sizes, zeroed)
-    grid = run.extents(kernel.grid)
+    run, grid = _begun(kernel, sizes, zeroed)
     for z, y, x in product(range(grid[2]), range(grid[1]), range(grid[0])):
-        Block(run, (x, y, z), (grid[0], grid[1], grid[2])).run()
+        Block(run, (x, y, z), grid).run()
     outputs: dict[str, npt.NDArray[np.object_]] = {}
     stored: dict[str, npt.NDArray[np.bool_]] = {}
     for param in kernel.params:
@@ -77,6 +74,29 @@ def execute(kernel: Kernel, sizes: Mapping[str, int], zeroed: Collection[str] = 
             written[list(memory.written)] = True
             stored[param.name] = written.reshape(memory.shape)
     return Execution(outputs, stored, tuple(run.findings.found.values()), len(run.taken), run.executed)
+
+
+def watch(
+    kernel: Kernel,
+    completions: Mapping[str, IndexExpr],
+    sizes: Mapping[str, int],
+    listener: Listener,
+    block: tuple[int, int, int] = (0, 0, 0),
+) -> tuple[Diagnostic, ...]:
+    """Tells the listener what one block of the completed kernel does, and what each hole gives; returns the run's faults."""
+    run, grid = _begun(kernel, sizes)
+    Block(run, block, grid, completions=completions, listener=listener).run()
+    return tuple(run.findings.found.values())
+
+
+def _begun(kernel: Kernel, sizes: Mapping[str, int], zeroed: Collection[str] = ()) -> tuple[Run, tuple[int, int, int]]:
+    """A run, and the extents of its grid. UserError for a missing size."""
+    missing = [s for s in kernel.sizes if s not in sizes]
+    if missing:
+        raise UserError(Diagnostic("SIZE_MISSING", f"expected a value for size {missing[0]}, got none", kernel.span, "Give it."))
+    run = Run(kernel, sizes, zeroed)
+    x, y, z = run.extents(kernel.grid)
+    return run, (x, y, z)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from warploom.synth.proof.judge import judge
 from warploom.synth.proof.prove import prove
 from warploom.synth.proof.symbolic import run_spec
 from warploom.synth.search.engine import Engine
-from warploom.synth.search.model import Chosen, SketchModel, build_constraints
 from warploom.synth.search.propagation import ConflictError, initial_candidate
+from warploom.synth.search.sketch_model import Chosen, SketchModel, build_constraints
 
 Missing = Literal["naive-1", "naive-2", "no-accumulators"]
 WITHOUT: tuple[Missing, ...] = ("naive-1", "naive-2", "no-accumulators")

@@ -28,9 +28,9 @@ from warploom.synth.network.requirements import requirements
 from warploom.synth.network.sample import Sample, sampled
 from warploom.synth.proof.symbolic import SpecResult
 from warploom.synth.search.enabled import enabled_sets
-from warploom.synth.search.model import FREE_FOLDS, Chosen, SketchModel, build_constraints, disable, injective_elements
 from warploom.synth.search.prices import Limit, Prices
 from warploom.synth.search.propagation import Candidate, ConflictError, initial_candidate
+from warploom.synth.search.sketch_model import FREE_FOLDS, Chosen, SketchModel, build_constraints, disable, injective_elements
 from warploom.synth.search.sums import SumConstraint
 from warploom.terms import Algebra, Term
 

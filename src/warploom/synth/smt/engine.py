@@ -18,8 +18,8 @@ from warploom.solve import UNLIMITED, Budget, ClauseSession, Cost, Sat, Statisti
 from warploom.synth.network.lower import lower
 from warploom.synth.network.requirements import requirements
 from warploom.synth.search.engine import SpaceResult
-from warploom.synth.search.model import Chosen
 from warploom.synth.search.prices import Limit
+from warploom.synth.search.sketch_model import Chosen
 from warploom.synth.smt.holes import HoleFlags, Model, encode_hole
 from warploom.synth.smt.network import NetworkClauses, strange_constants
 from warploom.terms import Algebra

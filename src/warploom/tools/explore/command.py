@@ -132,18 +132,23 @@ def explore(
         for path in (code, html):
             check_place(path)
         if isinstance(found, TunableSketch):
-            _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
+            _refuse(only_size, "tensor functions", "--estimate-size")
             _refuse(space == "paper", "tensor functions", "--space paper")
+            _refuse(journal is not None or cluster is not None, "tensor functions", "--journal and --cluster")
             asked = SketchOptions(
                 arch_of_sketch(machine),
                 named,
                 budget,
                 decided,
                 only_choices,
-                _order(order),
+                order_of(order),
                 nodes,
                 cast("StrategyName | None", strategy),
                 seed,
+                is_target_given,
+                file,
+                code,
+                html,
             )
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
@@ -165,7 +170,7 @@ def explore(
             nodes=nodes,
             seed=seed,
             strategy=cast("StrategyName | None", strategy),
-            order=_order(order),
+            order=order_of(order),
             fixed=dict(decided),
             features=Features.paper() if space == "paper" else None,
             journal=journal,
@@ -246,7 +251,8 @@ def _pair(text: str, option: str, example: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _order(text: str | None) -> tuple[str, ...] | None:
+def order_of(text: str | None) -> tuple[str, ...] | None:
+    """Choices, in the order in which they are decided."""
     if text is None:
         return None
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))

@@ -32,7 +32,7 @@ _UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STOR
 class KernelOptions:
     target: Target
     is_target_given: bool = True
-    """Whether the user gave the target."""
+    """True if the user gave the target."""
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     """Sizes that the user gave."""
     threads: int = 1

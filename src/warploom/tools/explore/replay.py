@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
-from warploom.core import Diagnostic, Span, UserError, read_text
+from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, Role
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
@@ -19,21 +17,8 @@ from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
+from warploom.tools.explore.recorded import Asked, Recorded, differences, read_decisions, refused
 from warploom.tools.explore.result import Explored, facts, judged_line, told
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """Decisions, and of what: as far as the file says."""
-
-    decisions: Mapping[str, str]
-    kernel: str | None = None
-    target: str | None = None
-    threads: int | None = None
-    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    span: Span | None = None
-    is_papers: bool = False
-    """Of the paper's space."""
 
 
 def replay_file(
@@ -58,7 +43,7 @@ def replay_file(
         if not notes:
             raise
         message = f"expected decisions that hold here ({'; '.join(notes)}), got: {error.diagnostics[0].message}"
-        raise _refused(recorded, message, "replay them where they were found") from error
+        raise refused(recorded, message, "replay them where they were found") from error
     data = reference_data(function, program, options, progress)
     times: list[Timed] = []
     is_cpu, has_failed = options.target.kind == "cpu", False
@@ -91,93 +76,16 @@ def replay_file(
     return told(line, explored, options)
 
 
-def read_decisions(file: Path) -> Recorded:
-    """UserError (NOT_READ, REPLAY) where the file is none."""
-    try:
-        content = read_text(file)
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"expected a file of decisions at {file}, got: {error}"
-        raise UserError(Diagnostic("NOT_READ", message, fix="name a file that `explore --json` wrote")) from error
-    lines = content.splitlines()
-    if (found := _recorded(_parsed(content), Span(str(file), 1, 1, 1, 1))) is not None:
-        return found
-    for number, line in reversed(list(enumerate(lines, 1))):
-        value = _parsed(line)
-        if value is None:
-            continue
-        span = Span(str(file), number, 1, number, len(line) + 1, line[:100])
-        if (found := _recorded(value, span)) is not None:
-            return found
-        raise UserError(Diagnostic("REPLAY", "expected an object of decisions, names and values as texts", span))
-    message = "expected a line of JSON with `decisions`, got none"
-    raise UserError(Diagnostic("REPLAY", message, Span(str(file), 1, 1, 1, 1), "name a file that `explore --json` wrote"))
-
-
-def _parsed(text: str) -> object:
-    try:
-        return cast(object, json.loads(text))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _recorded(value: object, span: Span) -> Recorded | None:
-    """The decisions in a line of `explore`, or in an object that holds nothing else."""
-    if not isinstance(value, dict):
-        return None
-    line = cast("dict[str, object]", value)
-    items = line.get("decisions", None if "v" in line else line)
-    if not isinstance(items, dict):
-        return None
-    decisions = cast("dict[str, object]", items)
-    if not all(isinstance(v, str) for v in decisions.values()):
-        return None
-    found = {name: str(v) for name, v in decisions.items()}
-    if "decisions" not in line:
-        return Recorded(found, span=span)
-    kernel, target, threads, sizes = (line.get(name) for name in ("kernel", "target", "threads", "sizes"))
-    known = cast("dict[str, object]", sizes) if isinstance(sizes, dict) else {}
-    return Recorded(
-        found,
-        kernel if isinstance(kernel, str) else None,
-        target if isinstance(target, str) else None,
-        threads if isinstance(threads, int) else None,
-        {name: n for name, n in known.items() if isinstance(n, int)},
-        span,
-        line.get("features") == "paper",
-    )
-
-
 def _differences(recorded: Recorded, program: Program, function: Function, options: KernelOptions) -> list[str]:
     """Differences between what is asked and what was recorded, on purpose. UserError (REPLAY) where it is not."""
-    if recorded.kernel not in (None, program.name):
-        message = f"expected decisions of {program.name}, got those of {recorded.kernel}"
-        raise _refused(recorded, message, f"explore {recorded.kernel}, or name another file")
-    notes: list[str] = []
-    if recorded.is_papers and options.features is None:
+    if recorded.kernel in (None, program.name) and recorded.is_papers and options.features is None:
         message = "expected decisions of the full space, got those of the paper's"
-        raise _refused(recorded, message, "write --space paper")
-    if recorded.target not in (None, options.target.name):
-        if not options.is_target_given:
-            message = f"expected decisions for {options.target.name}, got those for {recorded.target}"
-            raise _refused(
-                recorded, message, f"write --target {recorded.target}, or --target {options.target.name} to try them there"
-            )
-        notes.append(f"the decisions are of {recorded.target}, judged on {options.target.name}")
-    sizes = sizes_of(function, options)
-    if others := {name: n for name, n in recorded.sizes.items() if sizes.get(name) != n}:
-        was = ",".join(f"{name}={n}" for name, n in others.items())
-        now = ",".join(f"{name}={sizes[name]}" for name in others if name in sizes)
-        if not set(others) & set(sizes) <= set(options.sizes):
-            message = f"expected decisions at {now}, got those at {was}"
-            raise _refused(recorded, message, f"write --size {was}, or --size {now} to try them there")
-        notes.append(f"the decisions are of {was}, judged at {now}")
+        raise refused(recorded, message, "write --space paper")
+    sizes, target = sizes_of(function, options), options.target.name
+    notes = differences(recorded, Asked(program.name, target, options.is_target_given, sizes, options.sizes))
     if recorded.threads not in (None, options.threads):
         notes.append(f"the decisions were found with {recorded.threads} thread(s), judged with {options.threads}")
     return notes
-
-
-def _refused(recorded: Recorded, message: str, fix: str) -> UserError:
-    return UserError(Diagnostic("REPLAY", message, recorded.span or Span("", 1, 1, 1, 1), fix))
 
 
 def _of_stages(program: Program, decisions: Mapping[str, str]) -> dict[str, dict[str, str]]:

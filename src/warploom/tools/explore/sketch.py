@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from warploom.core import Diagnostic, UserError
@@ -12,12 +13,17 @@ from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tune
 from warploom.solve import Budget, Incumbent, OrderName, Outcome, Strategy, declared_order, order_named, ordered, run_order
 from warploom.solve import Progress as SearchProgress
 from warploom.synth import without_collection
-from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.command.files import write_text
+from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, Line, plain_line, turned_into_error
+from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome as CommandOutcome
 from warploom.tools.command.outcome import Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.synth.printed import compiled_fields
+from warploom.tools.explore.recorded import Asked, differences, read_decisions, refused
+from warploom.tools.synth.forms import Suffix, form_text
+from warploom.tools.synth.printed import compiled_fields, print_checked
 from warploom.tools.synth.report import hole_texts
+from warploom.tools.synth.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,12 @@ class SketchOptions:
     strategy: OrderName | None = None
     """None: depth first."""
     seed: int = 0
+    is_target_given: bool = True
+    """True if the user gave the target."""
+    replayed: Path | None = None
+    """Judge the kernel whose decisions this file holds and search nothing."""
+    code: Path | None = None
+    page: Path | None = None
 
 
 GAVE_UP = "a setting was given up"
@@ -44,12 +56,10 @@ GAVE_UP = "a setting was given up"
 def explore_sketch(
     case: str, family: TunableSketch, options: SketchOptions, stopwatch: Stopwatch, progress: Progress
 ) -> CommandOutcome:
-    """The fastest kernel of the family at these sizes: modelled, or measured where there is a device."""
-    parameters = tuple((name, value) for name, value in options.fixed if name in family.parameters)
-    holes = {name: value for name, value in options.fixed if name not in family.parameters}
-    family = _narrowed(family, parameters)
-    sizes = _sizes(family, options.sizes)
-    model = FamilyModel(family, sizes, compiled_architecture(options.arch), options.budget_s, fixed=holes, progress=progress)
+    """The fastest kernel of the family at these sizes, or the one replayed: modelled, or measured where there is a device."""
+    if options.replayed is not None:
+        return _replay(case, family, options, options.replayed, stopwatch, progress)
+    model = _model(family, options, options.fixed, progress)
     if options.only_choices:
         return _choices(case, model, stopwatch)
 
@@ -60,10 +70,79 @@ def explore_sketch(
     incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
     with without_collection():
         found = run_order(incumbent, order_named(options.strategy or "depth-first", options.seed))
-    line = _line(case, family, model, found, stopwatch)
-    tuned = found.answers[0][1] if found.answers else None
+    return _told(_line(case, model, found, stopwatch, _searched(model, found)), model, found, options)
+
+
+def _model(family: TunableSketch, options: SketchOptions, fixed: Sequence[tuple[str, str]], progress: Progress) -> FamilyModel:
+    """The vector of decisions in which the fixed ones are decided. UserError for one that is unknown or impossible."""
+    parameters = tuple((name, value) for name, value in fixed if name in family.parameters)
+    holes = {name: value for name, value in fixed if name not in family.parameters}
+    sizes, device = _sizes(family, options.sizes), compiled_architecture(options.arch)
+    return FamilyModel(_narrowed(family, parameters), sizes, device, options.budget_s, fixed=holes, progress=progress)
+
+
+def _replay(
+    case: str, family: TunableSketch, options: SketchOptions, file: Path, stopwatch: Stopwatch, progress: Progress
+) -> CommandOutcome:
+    """The kernel whose decisions the file holds: a line of `explore`, or an object of names and values.
+
+    UserError (REPLAY) for a line of another kernel, for one of other sizes or another target unless these are asked for by name,
+    and where a decision is missing or does not hold here.
+    """
+    recorded = read_decisions(file, written)
+    target, sizes = compiled_architecture(options.arch).name, _sizes(family, options.sizes)
+    notes = differences(recorded, Asked(family.name, target, options.is_target_given, sizes, options.sizes or {}))
+    try:
+        model = _model(family, options, tuple(recorded.decisions.items()), progress)
+    except UserError as error:
+        here = f"here ({'; '.join(notes)})" if notes else "here"
+        message = f"expected decisions that hold {here}, got: {error.diagnostics[0].message}"
+        raise refused(recorded, message, "replay them where they were found") from error
+    if missing := [name for name in model.names if name not in recorded.decisions]:
+        message = f"expected a decision for each parameter and hole ({', '.join(model.names)}), got none for {missing[0]!r}"
+        raise refused(recorded, message, "search for the rest: give the decisions by --set")
+    with without_collection():
+        found = run_order(Incumbent(model), order_named("depth-first"))
+    line = _line(case, model, found, stopwatch, {})
+    return _told(line | ({"note": "; ".join(notes)} if notes else {}), model, found, options)
+
+
+def written(value: object) -> str | None:
+    """A parameter's value or a hole's expression, as a report line has it, in the text that `--set` takes; None for none."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return None
+        case int():
+            return str(value)
+        case list() | tuple():
+            numbers = cast("Sequence[object]", value)
+            return "x".join(map(str, numbers)) if numbers and all(type(n) is int for n in numbers) else None
+        case _:
+            return None
+
+
+def _told(line: Line, model: FamilyModel, found: Outcome[Tuned], options: SketchOptions) -> CommandOutcome:
+    """The outcome, with the files that were asked for."""
     code = EXIT_BY_STATUS[str(line["status"])]
-    return CommandOutcome(line, code, tuned.report if tuned is not None else None)
+    if not found.answers:
+        return CommandOutcome(line, code)
+    tuned = found.answers[0][1]
+    asked: tuple[tuple[Path | None, Suffix], ...] = ((options.code, ".cu"), (options.page, ".html"))
+    files: dict[Path, Suffix] = {path: suffix for path, suffix in asked if path is not None}
+    made: list[Path] = []
+    try:
+        sketch = model.family.build(**tuned.setting)
+        printed = print_checked(sketch.kernel, tuned.report.completions[0].holes, compiles=False) if files else None
+        for path, suffix in files.items():
+            assert printed is not None
+            write_text(path, form_text(suffix, Target(str(line["case"]), sketch), tuned.report, line, printed))
+            made.append(path)
+    except UserError as error:
+        turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")
+        return CommandOutcome(line, BAD_INPUT, tuned.report, messages=rendered(error.diagnostics), written=tuple(made))
+    return CommandOutcome(line, code, tuned.report, written=tuple(made))
 
 
 def _choices(case: str, model: FamilyModel, stopwatch: Stopwatch) -> CommandOutcome:
@@ -72,7 +151,7 @@ def _choices(case: str, model: FamilyModel, stopwatch: Stopwatch) -> CommandOutc
     choices: dict[str, list[str]] = {}
     fields: Line = {}
     if root is not None:
-        choices |= {name: [_text(v) for v in values] for name, values in model.open_values(root).items()}
+        choices |= {name: [written(v) or "" for v in values] for name, values in model.open_values(root).items()}
         setting, holes = model.hole_values(root)
         choices |= {name: values or [] for name, values in holes.items() if values is None or len(values) > 1}
         if any(name in choices for name in holes) and len(root.settings) > 1:
@@ -94,22 +173,25 @@ def _strategy(model: FamilyModel, order: tuple[str, ...] | None) -> Strategy:
     return ordered([names.index(name) for name in order])
 
 
-def _line(case: str, family: TunableSketch, model: FamilyModel, found: Outcome[Tuned], stopwatch: Stopwatch) -> Line:
+def _searched(model: FamilyModel, found: Outcome[Tuned]) -> Line:
+    """What the search did."""
     statistics = found.statistics
-    searched: Line = {
+    return {
         "nodes": statistics.nodes,
         "pruned": statistics.bounded,
         "dead_ends": statistics.refuted + statistics.rejected,
         "completed": model.completed,
         "complete": found.complete and not model.given_up,
-        "sizes": dict(model.sizes),
-        "arch": model.device.name,
     }
+
+
+def _line(case: str, model: FamilyModel, found: Outcome[Tuned], stopwatch: Stopwatch, searched: Line) -> Line:
+    asked: Line = {"kernel": model.family.name, "sizes": dict(model.sizes), "arch": model.device.name}
     if not found.answers:
         is_empty = found.complete and not model.given_up
         why = model.why_none() if found.complete else ""
         reason = f"no setting of the parameters has a kernel{why and f': {why}'}" if is_empty else found.reason or GAVE_UP
-        return plain_line(case, "unsat" if is_empty else "unknown", stopwatch.read(), reason=reason) | searched
+        return plain_line(case, "unsat" if is_empty else "unknown", stopwatch.read(), reason=reason) | searched | asked
     tuned = found.answers[0][1]
     report = tuned.report
     line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked")
@@ -132,7 +214,7 @@ def _line(case: str, family: TunableSketch, model: FamilyModel, found: Outcome[T
         "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
         "lift": report.lift,
     }
-    return line | searched | (compiled_fields(tuned.compiled) if tuned.compiled is not None else {})
+    return line | searched | asked | (compiled_fields(tuned.compiled) if tuned.compiled is not None else {})
 
 
 def _decisions(setting: Setting) -> dict[str, object]:
@@ -159,15 +241,11 @@ def _value(name: str, text: str, values: tuple[Tuning, ...]) -> Tuning:
     """The value written as `4`, `4x8` or `(4, 8)`."""
     wanted = text.replace(" ", "").strip("()").replace("x", ",")
     for value in values:
-        written = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        if written == wanted or str(value) == text:
+        plain = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        if plain == wanted or str(value) == text:
             return value
-    known = ", ".join(map(_text, values))
+    known = ", ".join(written(v) or "" for v in values)
     raise UserError(Diagnostic("UNKNOWN_VALUE", f"expected one of {known} for {name}, got {text!r}"))
-
-
-def _text(value: Tuning) -> str:
-    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def table(choices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

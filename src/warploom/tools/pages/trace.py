@@ -1,54 +1,23 @@
-"""Executes a completed kernel for one warp on named elements and writes down every movement (`tools.pages.movement`).
+"""Writes down every movement (`tools.pages.movement`) of one warp, as the symbolic run of its block tells it.
 
-Indices are tables over the threads; data stay names such as `x[5]`. The kernel still has its holes: their completions are
-evaluated in place, so that a step can show what each hole gave in each lane.
+The kernel still has its holes: their completions are evaluated in place, so that a step can show what each hole gave in each
+lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
-from warploom.core import Diagnostic, Span, UserError
-from warploom.ir import (
-    Accumulate,
-    Accumulated,
-    Accumulator,
-    Arith,
-    Builtin,
-    Cast,
-    Component,
-    Declare,
-    For,
-    FromIndex,
-    HoleUse,
-    If,
-    IndexExpr,
-    IndexVar,
-    Kernel,
-    MakeVector,
-    Read,
-    SetIndex,
-    SetValue,
-    Shuffle,
-    SizeVar,
-    Stmt,
-    Store,
-    Sync,
-    ValueConst,
-    ValueExpr,
-    ValueSelect,
-    ValueVar,
-    instantiate,
-    leaves,
-    tabulate,
-)
+from warploom.core import Diagnostic, UserError
+from warploom.ir import Accumulate, Accumulator, Declare, IndexExpr, Kernel, SetValue, Stmt, Store, statements
 from warploom.ir.swizzle import kind_of
+from warploom.synth import Listener, Mask, Writing, watch
+from warploom.terms import Term, iterate_post
 from warploom.tools.pages.movement import (
     OTHER_WARP,
     Cell,
@@ -65,30 +34,10 @@ from warploom.tools.pages.movement import (
     joined,
 )
 
-Table: TypeAlias = NDArray[np.int64]
-
 MAX_STEPS = 240
-_STATE = "$state"
 _NEUTRAL = {"+": 0, "^": 0, "|": 0, "*": 1}
-
-
-@dataclass(slots=True)
-class _Thread:
-    number: int
-    """Position in the tables."""
-    lane: int
-    warp: int
-    registers: dict[str, Value] = field(default_factory=dict[str, Value])
-
-
-@dataclass(frozen=True, slots=True)
-class _Traced:
-    value: Value
-    origins: tuple[Cell, ...] = ()
-    is_shuffled: bool = False
-
-
-_Written = list[tuple[_Thread, Cell, _Traced]]
+_Origins: TypeAlias = dict[int, dict[Cell, None]]
+"""By thread the cells that it read, in order."""
 
 
 def trace(
@@ -100,272 +49,187 @@ def trace(
     warp: int = 0,
     max_steps: int = MAX_STEPS,
 ) -> Movement:
-    """The run of warp `warp` of thread block `block`; UserError (TRACE_UNDEFINED) where it reads what nothing wrote.
+    """The run of warp `warp` of thread block `block`; UserError (TRACE_UNDEFINED) where the block reads what nothing wrote.
 
-    When the kernel has shared arrays all warps of the block are executed; of the others only what they write there is kept.
+    Of the other warps only what they write to shared memory is kept.
     """
-    run = _Run(kernel, completions, sizes, block, warp, max_steps)
-    run.execute(kernel.body, run.threads)
-    return Movement(len(run.shown), tuple(run.rows), tuple(run.steps), run.omitted)
+    watcher = _Watcher(kernel, warp, max_steps)
+    for fault in watch(kernel, completions, sizes, watcher, block):
+        if fault.code.startswith("UNDEFINED"):
+            raise UserError(Diagnostic("TRACE_UNDEFINED", fault.message, fault.span, fault.fix))
+    return Movement(len(watcher.shown), tuple(watcher.rows), tuple(watcher.steps), watcher.omitted)
 
 
-class _Run:
-    def __init__(
-        self,
-        kernel: Kernel,
-        completions: Mapping[str, IndexExpr],
-        sizes: Mapping[str, int],
-        block: tuple[int, int, int],
-        warp: int,
-        max_steps: int,
-    ) -> None:
-        self.kernel, self.completions, self.warp, self.max_steps = kernel, completions, warp, max_steps
-        self.spaces: dict[str, str] = {param.name: param.space for param in kernel.params} | dict(_declared(kernel.body))
-        self.given = {param.name for param in kernel.params if param.is_input}
-        self.memory: dict[MemoryCell, Value] = {}
-        self.accumulators: dict[str, Accumulator] = {}
+class _Watcher(Listener):
+    def __init__(self, kernel: Kernel, warp: int, max_steps: int) -> None:
+        self.kernel, self.max_steps = kernel, max_steps
+        every = tuple(statements(kernel.body))
+        self.spaces: dict[str, str] = {p.name: p.space for p in kernel.params}
+        self.spaces |= {s.name: s.space for s in every if isinstance(s, Declare)}
+        self.operators = {s.name: (s.op, s.init) for s in every if isinstance(s, Accumulator)}
+        self.conditions = {hole.name for hole in kernel.holes if kind_of(hole).is_condition}
+        self.shown = range(warp * kernel.warp_size, min((warp + 1) * kernel.warp_size, kernel.threads))
         self.steps: list[Step] = []
         self.rows: dict[str, None] = {}
         self.omitted = 0
         self.loops: list[tuple[str, int]] = []
-        self.asked: dict[str, Table] = {}
-        self.tables: dict[int, tuple[IndexExpr, Table]] = {}
+        self.active: frozenset[int] = frozenset()
+        self.asked: dict[str, dict[int, int]] = {}
+        """What holes gave since the last step, by thread."""
+        self.words = _Words()
+        self.origins: list[_Origins] = [{}]
+        """Of the statement and, behind it, of the operands that it is inside of."""
+        self.is_shuffled = False
+        self.operator = ""
 
-        width, everyone = kernel.warp_size, "shared" in self.spaces.values()
-        numbers = [n for n in range(kernel.threads) if everyone or n // width == warp]
-        self.threads = tuple(_Thread(i, n % width, n // width) for i, n in enumerate(numbers))
-        self.shown = tuple(thread for thread in self.threads if thread.warp == warp)
-        self.values: dict[IndexExpr, Table] = {SizeVar(name): np.asarray(size) for name, size in sizes.items()}
-        places = np.asarray(numbers, dtype=np.int64)
-        for axis, (extent, position) in enumerate(zip(kernel.block, block, strict=True)):
-            self.values[Builtin("thread_id", axis)] = places % extent
-            places = places // extent
-            self.values[Builtin("block_id", axis)] = np.asarray(position)
-            self.values[Builtin("block_dim", axis)] = np.asarray(extent)
-        for axis, blocks in enumerate(kernel.grid):
-            self.values[Builtin("grid_dim", axis)] = tabulate(blocks, self.values)
+    # ------------------------------------------------------------ what the run tells
 
-    def execute(self, body: Sequence[Stmt], active: tuple[_Thread, ...]) -> None:
-        for stmt in body:
-            self._statement(stmt, active)
+    def round_begins(self, variable: str, number: int) -> None:
+        self.loops.append((variable, number))
 
-    def _statement(self, stmt: Stmt, active: tuple[_Thread, ...]) -> None:
-        self.tables = {}
-        match stmt:
-            case Declare() | Sync():
-                pass
-            case Accumulator(name, shape=shape, init=init):
-                self.accumulators[name] = stmt
-                for thread, index in product(active, product(*map(range, shape))):
-                    thread.registers[_row(name, index)] = Value(f"{init:g}", terms=0)
-            case SetIndex(name, expr):
-                fresh, old = self._table(expr), self.values.get(IndexVar(name))
-                places = [thread.number for thread in active]
-                changed = np.zeros(len(self.threads), dtype=np.int64) if old is None else old.copy()
-                changed[places] = fresh[places]
-                self.values[IndexVar(name)] = changed
-            case SetValue(name, value=value):
-                self._write(active, stmt.span, [(t, RegisterCell(t.lane, name), self._value(value, t)) for t in active])
-            case Store(array, index, value):
-                self._write(active, stmt.span, [(t, self._cell(array, index, t), self._value(value, t)) for t in active])
-            case Accumulate():
-                self._accumulate(stmt, active)
-            case For(var, start, stop, step, body):
-                for number in range(int(self._table(start)[0]), int(self._table(stop)[0]), step):
-                    self.loops.append((var, number))
-                    self.tables = {}
-                    self.values[IndexVar(var)] = np.full(len(self.threads), number)
-                    self.execute(body, active)
-                    self.loops.pop()
-            case If(cond, then, other):
-                taken = self._table(cond)
-                self.execute(then, tuple(t for t in active if taken[t.number]))
-                self.execute(other, tuple(t for t in active if not taken[t.number]))
-            case _:
-                assert_never(stmt)
+    def round_ends(self) -> None:
+        self.loops.pop()
 
-    def _accumulate(self, stmt: Accumulate, active: tuple[_Thread, ...]) -> None:
-        declared, guard = self.accumulators[stmt.accumulator], self._table(stmt.guard)
-        starts_empty = _NEUTRAL.get(declared.op) == declared.init
-        written: _Written = []
-        for thread in active:
-            if guard[thread.number]:
-                row = _row(stmt.accumulator, self._index(stmt.index, thread))
-                got, state = self._value(stmt.value, thread), thread.registers[row]
-                value = got.value if starts_empty and not state.terms else combined(declared.op, (state, got.value))
-                written.append(
-                    (thread, RegisterCell(thread.lane, row), replace(got, value=replace(value, terms=state.terms + 1)))
-                )
-        self._write(active, stmt.span, written, "accumulate")
+    def statement(self, statement: Stmt, mask: Mask) -> None:
+        self.active, self.origins, self.is_shuffled = frozenset(mask.lanes), [{}], False
+        if isinstance(statement, Accumulate):
+            self.operator = statement.accumulator
 
-    def _write(self, active: tuple[_Thread, ...], span: Span, written: _Written, kind: StepKind | None = None) -> None:
-        for thread, cell, traced in written:
-            match cell:
-                case RegisterCell(_, row):
-                    thread.registers[row] = traced.value
-                case MemoryCell():
-                    self.memory[cell] = traced.value
-                case _:
-                    assert_never(cell)
-        own = [(thread, cell, traced) for thread, cell, traced in written if thread.warp == self.warp]
-        writes = tuple(Write(cell, traced.value, traced.origins, thread.lane) for thread, cell, traced in own)
-        writes += tuple(
-            Write(cell, traced.value, (), OTHER_WARP)
-            for thread, cell, traced in written
-            if thread.warp != self.warp and isinstance(cell, MemoryCell) and self.spaces[cell.array] == "shared"
-        )
-        if not writes:
+    def hole(self, name: str, values: npt.NDArray[np.int64], mask: Mask) -> None:
+        self.asked.setdefault(name, {}).update((thread, int(values[thread])) for thread in mask.lanes)
+
+    def reads_variable(self, name: str, mask: Mask) -> None:
+        self._read(name, (), [0] * self.kernel.threads, mask)
+
+    def reads(self, array: str, shape: tuple[int, ...], places: Sequence[int], mask: Mask) -> None:
+        self._read(array, shape, places, mask)
+
+    def inside(self) -> None:
+        self.origins.append({})
+
+    def shuffled(self, sources: Sequence[int], mask: Mask) -> None:
+        sent = self.origins.pop()
+        for thread in mask.lanes:
+            self._of(thread).update(sent.get(sources[thread], {}))
+        self.is_shuffled |= any(thread in self.shown for thread in mask.lanes)
+
+    def reads_result(self, accumulator: str, shape: tuple[int, ...], places: Sequence[int], mask: Mask) -> None:
+        self.origins.pop()
+        self._read(accumulator, shape, places, mask)
+
+    def accumulates(self, before: Term, added: Term, total: Term) -> None:
+        self.words.accumulated(*self.operators[self.operator], before, added, total)
+
+    def writes(
+        self, statement: Writing, shape: tuple[int, ...], places: Sequence[int], values: list[Term | None], mask: Mask
+    ) -> None:
+        own = [thread for thread in mask.lanes if thread in self.shown]
+        name = _target(statement)
+        others = [thread for thread in mask.lanes if thread not in self.shown] if self.spaces.get(name) == "shared" else []
+        if not own and not others:
             return
         if len(self.steps) >= self.max_steps:
             self.omitted += 1
             return
-        for write in writes:
+        written: list[Write] = []
+        for thread in (*own, *others):
+            value = values[thread]
+            assert value is not None, "a thread that writes has a value"
+            cell, is_own = self._cell(name, shape, places[thread], thread), thread in self.shown
+            origins = tuple(self.origins[0].get(thread, {})) if is_own else ()
+            written.append(Write(cell, self.words.of(value), origins, thread - self.shown.start if is_own else OTHER_WARP))
+        for write in written:
             if isinstance(write.cell, RegisterCell):
                 self.rows.setdefault(write.cell.row)
-        shuffled = any(traced.is_shuffled for _, _, traced in own)
-        self.steps.append(Step(kind or _kind(writes, shuffled), tuple(self.loops), writes, self._hole_values(active), span))
+        kind = "accumulate" if isinstance(statement, Accumulate) else _kind(written, self.is_shuffled)
+        self.steps.append(Step(kind, tuple(self.loops), tuple(written), self._hole_values(), statement.span))
 
-    def _hole_values(self, active: tuple[_Thread, ...]) -> tuple[HoleValues, ...]:
+    # ------------------------------------------------------------ cells
+
+    def _of(self, thread: int) -> dict[Cell, None]:
+        return self.origins[-1].setdefault(thread, {})
+
+    def _read(self, name: str, shape: tuple[int, ...], places: Sequence[int], mask: Mask) -> None:
+        for thread in mask.lanes:
+            self._of(thread)[self._cell(name, shape, places[thread], thread)] = None
+
+    def _cell(self, name: str, shape: tuple[int, ...], place: int, thread: int) -> Cell:
+        index: list[int] = []
+        for extent in reversed(shape):
+            place, at = divmod(place, extent)
+            index.insert(0, at)
+        if self.spaces.get(name, "register") != "register":
+            return MemoryCell(name, tuple(index))
+        return RegisterCell(thread % self.kernel.warp_size, f"{name}[{','.join(map(str, index))}]" if index else name)
+
+    def _hole_values(self) -> tuple[HoleValues, ...]:
         """Values of the holes since the last step, for the lanes that take part; index variables set in between included."""
-        here = {thread.number for thread in active}
-        conditions = {hole.name for hole in self.kernel.holes if kind_of(hole).is_condition}
         found: list[HoleValues] = []
-        for name, table in self.asked.items():
-            cast = bool if name in conditions else int
-            found.append(HoleValues(name, tuple(cast(table[t.number]) if t.number in here else None for t in self.shown)))
+        for name, values in self.asked.items():
+            cast = bool if name in self.conditions else int
+            here = [values.get(thread) if thread in self.active else None for thread in self.shown]
+            found.append(HoleValues(name, tuple(None if value is None else cast(value) for value in here)))
         self.asked = {}
         return tuple(found)
 
-    # ------------------------------------------------------------ indices
 
-    def _table(self, expr: IndexExpr) -> Table:
-        """[threads]: values of `expr`; remembers what its holes gave. A statement computes each of its tables once."""
-        if id(expr) in self.tables:
-            return self.tables[id(expr)][1]
-        values = dict(self.values)
-        for leaf in leaves(expr):
-            if isinstance(leaf, HoleUse):
-                values[leaf] = self._table(instantiate(self.completions[leaf.hole], leaf.args))
-                self.asked[leaf.hole] = values[leaf]
-        table = np.broadcast_to(tabulate(expr, values), (len(self.threads),))
-        self.tables[id(expr)] = (expr, table)  # holding `expr` keeps its id from being given to another one
-        return table
+class _Words:
+    """Texts of values."""
 
-    def _at(self, expr: IndexExpr, thread: _Thread) -> int:
-        return int(self._table(expr)[thread.number])
+    def __init__(self) -> None:
+        self._values: dict[Term, Value] = {}
+        self._contributions: dict[Term, int] = {}
 
-    def _index(self, index: tuple[IndexExpr, ...], thread: _Thread) -> tuple[int, ...]:
-        return tuple(self._at(expr, thread) for expr in index)
+    def of(self, term: Term) -> Value:
+        for inner in iterate_post(term, self._values):
+            self._values[inner] = self._worded(inner)
+        return self._values[term]
 
-    def _cell(self, array: str, index: tuple[IndexExpr, ...], thread: _Thread) -> Cell:
-        place = self._index(index, thread)
-        return RegisterCell(thread.lane, _row(array, place)) if self.spaces[array] == "register" else MemoryCell(array, place)
+    def accumulated(self, op: str, init: float, before: Term, added: Term, total: Term) -> None:
+        """A state shows how many contributions it has, and not the neutral element that it began with."""
+        count, value = self._contributions.get(before, 0), self.of(added)
+        if count or _NEUTRAL.get(op) != init:
+            value = combined(op, (self.of(before), value))
+        self._contributions[total] = count + 1
+        self._values[total] = replace(value, terms=count + 1)
 
-    # ------------------------------------------------------------ values
-
-    def _value(self, expr: ValueExpr, thread: _Thread) -> _Traced:
-        match expr:
-            case ValueConst(value):
-                return _Traced(Value(f"{value:g}"))
-            case Read(array, index, span):
-                cell = self._cell(array, index, thread)
-                return _Traced(self._held(cell, thread, span), (cell,))
-            case ValueVar(name):
-                cell = RegisterCell(thread.lane, name)
-                return _Traced(self._held(cell, thread, self.kernel.span), () if name == _STATE else (cell,))
-            case Accumulated(accumulator, index):
-                row = _row(accumulator, self._index(index, thread))
-                thread.registers[_STATE] = thread.registers[row]
-                final = self._value(self.accumulators[accumulator].finalize, thread)
-                return replace(final, origins=(RegisterCell(thread.lane, row),))
-            case Arith(op, operands):
-                parts = [self._value(operand, thread) for operand in operands]
-                return _merged(combined(op, [part.value for part in parts]), parts)
-            case ValueSelect(cond, then, other):
-                return self._value(then if self._at(cond, thread) else other, thread)
-            case Shuffle(value=value):
-                return replace(self._value(value, self._partner(expr, thread)), is_shuffled=True)
-            case Cast(dtype, value):
-                part = self._value(value, thread)
-                return _merged(joined(f"{dtype.name}(", [part.value], ")"), [part])
-            case FromIndex(index):
-                return _Traced(Value(str(self._at(index, thread))))
-            case MakeVector(_, items):
-                parts = [self._value(item, thread) for item in items]
-                return _merged(joined("(", [part.value for part in parts], ")"), parts)
-            case Component(value, position):
-                part = self._value(value, thread)
-                return _merged(joined("", [part.value], "." + "xyzw"[position]), [part])
+    def _worded(self, term: Term) -> Value:
+        parts = [self._values[part] for part in term.args]
+        match term.op.partition(".")[0]:
+            case "constant":
+                number = term.data[0]
+                return Value(str(number) if isinstance(number, int) else f"{float(number):g}")
+            case "atom":
+                name = element_name(MemoryCell(term.data[0], term.data[1]))
+                return Value(name, (name,))
+            case "component":
+                return joined("", parts, "." + "xyzw"[term.data[0]])
+            case "pack":
+                return joined("(", parts, ")")
+            case "cast":
+                return joined(f"{term.op.rpartition('.')[2]}(", parts, ")")
             case _:
-                assert_never(expr)
-
-    def _partner(self, shuffle: Shuffle, thread: _Thread) -> _Thread:
-        """The thread whose value `thread` gets; itself where CUDA keeps the own value."""
-        operand, width, lane = self._at(shuffle.operand, thread), shuffle.width, thread.lane
-        first = lane // width * width
-        match shuffle.kind:
-            case "idx":
-                source = first + operand % width
-            case "up":
-                source = lane - operand
-            case "down":
-                source = lane + operand
-            case "xor":
-                source = lane ^ operand
-            case _:
-                assert_never(shuffle.kind)
-        return self.threads[thread.number - lane + source] if first <= source < first + width else thread
-
-    def _held(self, cell: Cell, thread: _Thread, span: Span) -> Value:
-        match cell:
-            case RegisterCell(_, row):
-                held = thread.registers.get(row)
-            case MemoryCell(array):
-                held = self.memory.get(cell)
-                if held is None and array in self.given:
-                    name = element_name(cell)
-                    return Value(name, (name,))
-            case _:
-                assert_never(cell)
-        if held is None:
-            raise UserError(
-                Diagnostic(
-                    "TRACE_UNDEFINED", f"expected a value in {cell}, got none: nothing wrote it before it is read here", span
-                )
-            )
-        return held
+                return combined(term.op, parts)
 
 
-def _kind(writes: Sequence[Write], shuffled: bool) -> StepKind:
+def _target(statement: Writing) -> str:
+    match statement:
+        case SetValue(name):
+            return name
+        case Store(array):
+            return array
+        case Accumulate(accumulator):
+            return accumulator
+        case _:
+            assert_never(statement)
+
+
+def _kind(writes: Sequence[Write], is_shuffled: bool) -> StepKind:
     if any(isinstance(write.cell, MemoryCell) for write in writes):
         return "store"
-    if shuffled:
+    if is_shuffled:
         return "shuffle"
     origins = [origin for write in writes for origin in write.origins]
     if any(isinstance(origin, MemoryCell) for origin in origins):
         return "load"
     return "choose" if origins and all(len(write.origins) <= 1 for write in writes) else "compute"
-
-
-def _merged(value: Value, parts: Sequence[_Traced]) -> _Traced:
-    origins = tuple(dict.fromkeys(origin for part in parts for origin in part.origins))
-    return _Traced(value, origins, any(part.is_shuffled for part in parts))
-
-
-def _row(name: str, index: Iterable[int]) -> str:
-    places = ",".join(map(str, index))
-    return f"{name}[{places}]" if places else name
-
-
-def _declared(body: Sequence[Stmt]) -> Iterable[tuple[str, str]]:
-    for stmt in body:
-        match stmt:
-            case Declare(name, space):
-                yield name, space
-            case For(body=inner):
-                yield from _declared(inner)
-            case If(then=then, other=other):
-                yield from _declared(then)
-                yield from _declared(other)
-            case _:
-                pass

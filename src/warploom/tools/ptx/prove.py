@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -39,6 +40,7 @@ from warploom.synth.compiled import (
     check_parameters,
     prove_compiled,
     prove_launch,
+    run_on_numbers,
     run_plain_spec,
 )
 from warploom.tools.command.guard import guarded
@@ -54,10 +56,10 @@ from warploom.tools.ptx.check import read_good_ptx
 from warploom.tools.ptx.replay import Replay, replay
 from warploom.tools.synth.targets import Target
 
-_STATUS: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
+STATUS_OF: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
 _ARRAY = re.compile(r"(?P<content>zeros:|empty:)?(?P<type>[a-z]+\d+|[a-z]+[24])(?:\[(?P<shape>[\d\s,]+)\]|:(?P<count>\d+))\Z")
 _SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
-_FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
+ARGUMENT_FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
 _SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
 _numbers = itertools.count(1)
 Triple: TypeAlias = tuple[int, int, int]
@@ -71,7 +73,7 @@ Triple: TypeAlias = tuple[int, int, int]
 )
 @click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks of the grid.")
 @click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads per block.")
-@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter at this index: {_FORMS}.")
+@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter at this index: {ARGUMENT_FORMS}.")
 @click.option(
     "--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"Content of a module variable: {_SYMBOL_FORMS}."
 )
@@ -183,30 +185,23 @@ def _proved(
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     wanted = run_plain_spec(spec, (*arguments, *variables), algebra)
     proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes, symbols=symbols)
-    status, shown, extra = _STATUS[proof.verdict], Line(), ()
+    status, shown, extra = STATUS_OF[proof.verdict], Line(), ()
     if proof.verdict == "refuted":
         gathers = next((w.gathers for w in wanted.values()), None)
         again = replay(
-            program,
-            routine.name,
-            spec,
-            arguments,
-            symbols,
-            launch,
-            shared_bytes,
-            proof,
-            gathers.ranges if gathers is not None else {},
-        )
+            program, routine.name, partial(run_on_numbers, spec, (*arguments, *variables)), arguments, symbols, launch,
+            shared_bytes, proof, gathers.ranges if gathers is not None else {},
+        )  # fmt: skip
         if again.is_shown and proof.difference is not None:
             shown, extra = _replayed(again)
         elif not again.is_shown:
-            status, proof = _not_shown(proof, again)
+            status, proof = not_shown(proof, again)
     line = plain_line(_case(file, routine.name), status, stopwatch.read(), verdict=proof.verdict, reason=proof.reason)
     fields = proof_fields(proof)
     if shown:
         fields["differing"] = {**cast("Line", fields["differing"]), **shown}
     line |= {"kernel": routine.name, "grid": list(launch[0]), "block": list(launch[1])} | fields
-    messages = (*_messages(proof, program), *extra)
+    messages = (*proof_messages(proof, program), *extra)
     return Outcome(line, EXIT_BY_STATUS[status] if status != "error" else GAVE_UP, messages=messages)
 
 
@@ -219,7 +214,7 @@ def _replayed(again: Replay) -> tuple[Line, tuple[str, ...]]:
     return shown, (message,)
 
 
-def _not_shown(proof: CompiledProof, again: Replay) -> tuple[Status, CompiledProof]:
+def not_shown(proof: CompiledProof, again: Replay) -> tuple[Status, CompiledProof]:
     """What a refutation is that its replay does not show: open, or a bug of Warploom where exact numbers contradict it."""
     if again.is_bug:
         reason = f"a bug of Warploom: its judges disagree, the symbolic run finds {proof.reason}; {again.reason}"
@@ -254,7 +249,7 @@ def _access_fields(access: Access) -> dict[str, object]:
     return {"what": access.what, "line": access.line, "block": list(access.block), "thread": list(access.thread)}
 
 
-def _messages(proof: CompiledProof, program: Program) -> tuple[str, ...]:
+def proof_messages(proof: CompiledProof, program: Program) -> tuple[str, ...]:
     if proof.fault is not None:
         notes = ()
         if proof.fault.kind == "race":
@@ -363,7 +358,7 @@ def bind_arguments(
     """
     variables = [name for name, told in (symbols or {}).items() if isinstance(told, ArrayArgument)]
     names = check_parameters(spec, len(routine.parameters), routine.name, variables)
-    texts = _given(given, len(names))
+    texts = given_texts(given, len(names))
     found: list[Argument] = []
     missing: list[Diagnostic] = []
     for k, (parameter, variable) in enumerate(zip(names, routine.parameters, strict=True)):
@@ -379,25 +374,25 @@ def bind_arguments(
     return tuple(found)
 
 
-def _given(given: tuple[str, ...], count: int) -> dict[int, str]:
+def given_texts(given: tuple[str, ...], count: int) -> dict[int, str]:
     texts: dict[int, str] = {}
     for text in given:
         index, equals, rest = text.partition("=")
         if not equals or not index.strip().isdigit() or int(index) >= count or int(index) in texts:
             message = f"expected INDEX=... with an index of 0 to {count - 1}, each once, got {text!r}"
-            raise UserError(Diagnostic("ARG_INDEX", message, fix=f"Write for example --arg 0=f32[1024]: {_FORMS}."))
+            raise UserError(Diagnostic("ARG_INDEX", message, fix=f"Write for example --arg 0=f32[1024]: {ARGUMENT_FORMS}."))
         texts[int(index)] = rest.strip()
     return texts
 
 
 def _argument(parameter: inspect.Parameter, variable: Variable, text: str | None, spec: Callable[..., Any]) -> Argument | None:
     if text is not None:
-        return _read(text, parameter.name, variable)
+        return read_argument(text, parameter.name, variable)
     annotation = _annotation(parameter, spec)
     default: Any = None if parameter.default is inspect.Parameter.empty else parameter.default
     match annotation:
         case str() if annotation:
-            read = _read(annotation, parameter.name, variable)
+            read = read_argument(annotation, parameter.name, variable)
             if isinstance(read, ScalarArgument) and read.value is None and default is not None:
                 return ScalarArgument(read.name, read.dtype, default)
             return read
@@ -437,7 +432,7 @@ def _type_of(variable: Variable, value: float) -> DType:
     return BY_NAME[f"{'i' if value < 0 else 'u'}{bits}"]
 
 
-def _read(text: str, name: str, variable: Variable) -> Argument:
+def read_argument(text: str, name: str, variable: Variable) -> Argument:
     """`f32[1024]`, `zeros:f32:1024`, `x.npy`, `i32:1024`, `f32`."""
     if variable.dimensions:
         message = (
@@ -454,7 +449,7 @@ def _read(text: str, name: str, variable: Variable) -> Argument:
     dtype = BY_NAME.get(array["type"]) if array is not None else None
     if array is None or dtype is None or variable.size_bytes != 8:
         message = f"expected an argument for .{variable.type} parameter {variable.name}, got {text!r}"
-        raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {_FORMS}."))
+        raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {ARGUMENT_FORMS}."))
     shape = _shape(array)
     content = {"zeros:": "zeros", "empty:": "undefined", None: "symbols"}[array["content"]]
     return ArrayArgument(name, dtype, shape, content)  # pyright: ignore[reportArgumentType] - one of the three
@@ -471,7 +466,7 @@ def _number(text: str | None, dtype: DType, whole: str, variable: Variable) -> i
         return float(text) if dtype.is_float else int(text, 0)
     except ValueError:
         message = f"expected a number of type {dtype}, got {whole!r}"
-        raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {_FORMS}.")) from None
+        raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {ARGUMENT_FORMS}.")) from None
 
 
 def _from_file(text: str, name: str, variable: Variable) -> ArrayArgument:

@@ -16,11 +16,15 @@ import numpy.typing as npt
 from warploom.core import DType, UnsupportedError, UserError, scalar_of, to_numpy
 from warploom.core.intervals import Interval
 from warploom.ptx import Launch, Program, launch
-from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, Symbol, run_on_numbers
+from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, Symbol
 from warploom.terms import Term, element_text
 from warploom.tools.command.messages import one_line
 
 Triple = tuple[int, int, int]
+Arrays = Mapping[str, npt.NDArray[Any]]
+Scalars = Mapping[str, int | float]
+Expected = Callable[[Arrays, Scalars], Arrays | None]
+"""The arrays afterwards, of what they and the symbolic numbers are before; None: no value."""
 _LIMIT = 200_000_000
 """Most instructions times threads of a replay."""
 _DIGITS = {"f16": 7, "bf16": 4, "f32": 18, "f64": 46}
@@ -38,7 +42,7 @@ class Replay:
     reason: str = ""
     """Why it shows nothing."""
     is_bug: bool = False
-    """Whether the judges contradict each other on exact numbers."""
+    """True if the judges contradict each other on exact numbers."""
     expected: object = None
     """By the spec. A vector is a list."""
     found: object = None
@@ -50,21 +54,23 @@ class Replay:
 def replay(
     program: Program,
     kernel: str,
-    spec: Callable[..., Any],
+    wanted: Expected,
     arguments: tuple[Argument, ...],
     symbols: Mapping[str, Symbol],
     launched: tuple[Triple, Triple],
     shared_bytes: int,
     proof: CompiledProof,
     ranges: Mapping[Term, Interval],
+    by: str = "the spec",
 ) -> Replay:
-    """Runs kernel and spec on the numbers of a refutation. ranges: numbers that elements may be, where they are indices."""
+    """Runs the kernel and what it must equal on the numbers of a refutation. ranges: numbers that elements may be, where they are
+    indices."""
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     numbers = dict(proof.difference.numbers or ()) if proof.difference is not None else {}
     inside = {t: int(r.low) for t, r in ranges.items() if t.op in ("atom", "component")}
-    arrays, scalars = _data((*arguments, *variables), inside | numbers)
+    arrays, scalars = data((*arguments, *variables), inside | numbers)
     try:
-        ran = _launched(program, kernel, arguments, variables, arrays, scalars, launched, shared_bytes)
+        ran = run_on(program, kernel, arguments, variables, arrays, scalars, launched, shared_bytes)
     except (UserError, UnsupportedError) as error:
         return Replay(False, f"the PTX interpreter does not run it: {one_line(error.diagnostics[0])}")
     if proof.fault is not None:
@@ -72,32 +78,31 @@ def replay(
         return Replay(is_shown, "" if is_shown else "the PTX interpreter, which runs threads in one order, meets no fault")
     if ran.status != "finished":
         return Replay(False, f"the PTX interpreter ends with {ran.status}")
-    return _compared(spec, arguments, variables, arrays, scalars, ran, proof, numbers)
+    return _compared(wanted, arguments, arrays, scalars, ran, proof, numbers, by)
 
 
 def _compared(
-    spec: Callable[..., Any], arguments: tuple[Argument, ...], variables: tuple[ArrayArgument, ...],
-    arrays: Mapping[str, npt.NDArray[Any]], scalars: Mapping[str, int | float], ran: Launch, proof: CompiledProof,
-    numbers: Mapping[Term, int],
+    expected_by: Expected, arguments: tuple[Argument, ...], arrays: Mapping[str, npt.NDArray[Any]],
+    scalars: Mapping[str, int | float], ran: Launch, proof: CompiledProof, numbers: Mapping[Term, int], by: str,
 ) -> Replay:  # fmt: skip
     difference = proof.difference
     assert difference is not None
     place = next((k for k, a in enumerate(arguments) if a.name == difference.array), None)
     if place is None:
         return Replay(False, f"the PTX interpreter does not say what the variable {difference.array} holds afterwards")
-    wanted = run_on_numbers(spec, (*arguments, *variables), arrays, scalars)
+    wanted = expected_by(arrays, scalars)
     if wanted is None:
-        return Replay(False, "the spec has no value for the numbers that were found")
+        return Replay(False, f"{by} has no value for the numbers that were found")
     argument = arguments[place]
     assert isinstance(argument, ArrayArgument)
     scalar = scalar_of(argument.dtype)
     expected = np.atleast_1d(wanted[argument.name][difference.index])
-    found = np.atleast_1d(_read(ran.arrays[place], scalar).reshape(_full(argument))[difference.index])
+    found = np.atleast_1d(contents(ran, arguments)[argument.name][difference.index])
     size = max((abs(float(n)) for n in numbers.values()), default=0.0) * _CANCELLED
-    is_shown = any(_differ(e, f, size, scalar) for e, f in zip(expected.tolist(), found.tolist(), strict=True))
+    is_shown = any(differ(e, f, size, scalar) for e, f in zip(expected.tolist(), found.tolist(), strict=True))
     witness = tuple((element_text(*_element(t)), int(n)) for t, n in list(numbers.items())[:_SHOWN])
     one, other = (v.tolist() if len(v) > 1 else v.tolist()[0] for v in (expected, found))
-    reason = "" if is_shown else f"on the numbers found, the spec gives {one} and the kernel {other}"
+    reason = "" if is_shown else f"on the numbers found, {by} gives {one} and the kernel {other}"
     is_bug = not is_shown and not scalar.is_float and difference.numbers is not None
     return Replay(is_shown, reason, is_bug, one, other, witness)
 
@@ -107,7 +112,8 @@ def _element(term: Term) -> tuple[str, tuple[int, ...]]:
     return atom.data[0], tuple(atom.data[1])
 
 
-def _differ(expected: float, found: float, size: float, scalar: DType) -> bool:
+def differ(expected: float, found: float, size: float, scalar: DType) -> bool:
+    """Whether two results differ by more than rounding; `size`: of the data."""
     if not scalar.is_float or not isfinite(expected) or not isfinite(found):
         return expected != found and not (expected != expected and found != found)
     return abs(expected - found) > max(abs(expected), abs(found), size) * 2.0 ** -_DIGITS[scalar.name]
@@ -117,7 +123,7 @@ def _full(argument: ArrayArgument) -> tuple[int, ...]:
     return argument.shape if argument.dtype.lanes == 1 else (*argument.shape, argument.dtype.lanes)
 
 
-def _data(
+def data(
     arguments: tuple[Argument, ...], numbers: Mapping[Term, int]
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, int | float]]:
     """Small numbers for all elements, and those that were found for the ones that they name."""
@@ -139,11 +145,12 @@ def _data(
     return arrays, scalars
 
 
-def _launched(
+def run_on(
     program: Program, kernel: str, arguments: tuple[Argument, ...], variables: tuple[ArrayArgument, ...],
     arrays: Mapping[str, npt.NDArray[Any]], scalars: Mapping[str, int | float], launched: tuple[Triple, Triple],
     shared_bytes: int,
 ) -> Launch:  # fmt: skip
+    """The kernel in the interpreter, on these data."""
     given: list[Any] = []
     for argument in arguments:
         if isinstance(argument, ArrayArgument):
@@ -155,6 +162,15 @@ def _launched(
     return launch(
         program, kernel, grid=grid, block=block, args=given, symbols=held, dynamic_shared_bytes=shared_bytes, limit=_LIMIT
     )  # fmt: skip
+
+
+def contents(ran: Launch, arguments: tuple[Argument, ...]) -> dict[str, npt.NDArray[Any]]:
+    """What the arrays hold after a launch; components of vectors on the last axis."""
+    return {
+        a.name: _read(ran.arrays[k], scalar_of(a.dtype)).reshape(_full(a))
+        for k, a in enumerate(arguments)
+        if isinstance(a, ArrayArgument)
+    }
 
 
 def _bytes(number: float, dtype: DType) -> bytes:

@@ -40,6 +40,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }  # fmt: skip
 _FILLS = ("zeros", "ones", "arange", "random")
 _FORMS = "FILE.npy, zeros|ones|arange|random:TYPE:COUNT[xCOUNT][:SEED] or TYPE:VALUE"
+ARGUMENT_HELP = f"Argument of a parameter, in their order or by index: {_FORMS}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +162,11 @@ def _scalar(dtype: np.dtype[Any], value: str, text: str) -> np.generic:
 
 
 def arguments(texts: Sequence[str], count: int, kernel: str) -> list[NDArray[Any] | np.generic]:
-    """All arguments in order of their index; UserError for a missing, repeated or superfluous one."""
+    """All arguments in order of their index, which is its place for a text without; UserError for a missing, repeated or
+    superfluous one."""
     found: dict[int, NDArray[Any] | np.generic] = {}
-    for text in texts:
-        index, value = argument(text)
+    for position, text in enumerate(texts):
+        index, value = argument(text if "=" in text else f"{position}={text}")
         if index in found:
             raise _wrong(f"argument {index} once", text)
         if index >= count:
@@ -270,7 +272,7 @@ def _table(ran: Launch) -> list[str]:
 @click.option("--kernel", help="Name of the kernel; needed if the file has several.")
 @click.option("--grid", required=True, metavar="X[,Y[,Z]]", help="Blocks of the grid.")
 @click.option("--block", required=True, metavar="X[,Y[,Z]]", help="Threads per block.")
-@click.option("--arg", "texts", multiple=True, metavar="INDEX=SPEC", help=f"Argument for the parameter at this index: {_FORMS}.")
+@click.option("--arg", "texts", multiple=True, metavar="[INDEX=]SPEC", help=ARGUMENT_HELP)
 @click.option(
     "--symbol", "symbol_texts", multiple=True, metavar="NAME=SPEC", help="Content of a module variable, in the forms of --arg."
 )

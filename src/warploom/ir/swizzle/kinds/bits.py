@@ -24,7 +24,8 @@ class Bits(HoleKind):
     word = staticmethod(bits)
     notes = """an index of n (a power of two), each bit of which is the XOR of some bits of the values: XOR swizzles as
   CUTLASS has them, butterflies, bit reversal, linear layouts. Space 1: one run of neighbouring bits of each value, moved, such as
-  `i ^ (k >> 2 & 3)`. Space 2: and a constant. Space 3: every such function."""
+  `i ^ (k >> 2 & 3)`. Space 2: and a constant. Space 3: every such function, as in a
+  smaller space whose functions are too many to list."""
     operands = ("values",)
     n_counts = "the number of indices"
 

@@ -1,4 +1,4 @@
-"""The driver's view of a dataflow program: its holes are choices, cells and folds constrain each other."""
+"""A dataflow program as a `solve.Model`: its holes are choices, and cells and folds constrain each other."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from warploom.synth.dataflow.useful import UsefulConstraint
 from warploom.synth.network.network import Elements, IntArray
 from warploom.synth.network.requirements import Requirements, Universe
 from warploom.synth.search.folds import FoldConstraint
-from warploom.synth.search.model import Chosen, SketchModel, build_constraints, injective_elements
 from warploom.synth.search.propagation import Candidate, ConflictError, ElementConstraint, pack
+from warploom.synth.search.sketch_model import Chosen, SketchModel, build_constraints, injective_elements
 
 LIST_AT_MOST = 8192
 """Larger sets stay implicit until propagation or a look ahead leaves few members."""

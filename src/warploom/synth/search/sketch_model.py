@@ -1,4 +1,4 @@
-"""The driver's view of a sketch: holes are choices among functions, constraints propagate, accumulates and operations cost."""
+"""A sketch as a `solve.Model`: holes are choices among functions, constraints propagate, accumulates and operations cost."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ FREE_FOLDS = 1 << 22
 """Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
 DEAR_TO_LIST = 1 << 16
 """Listing what fits of a larger set takes longer than to run the constraints."""
+CHEAP_TO_EVALUATE = 1 << 28
+"""Cells times functions of the last open hole: fewer are evaluated before anything else is done with them."""
 FIRST_BLOCK = 64
 """Functions that are looked at together at first."""
 WORTH_A_SAMPLE = 4
@@ -159,13 +161,11 @@ class SketchModel:
         if self.prices is not None and not is_fixed:
             found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
             functions, priced = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
-        if self.probe is not None and all(
-            h == choice or (f is not None and len(f) == 1) for h, f in enumerate(candidate.functions)
-        ):
-            # The last open hole: all its functions are evaluated at once.
-            decided = [f.tables[0] if f is not None and len(f) == 1 else None for f in candidate.functions]
-            keeps = self.probe.surviving(decided, choice, functions.tables)
+        others = None if self.probe is None else _decided_others(candidate, choice)
+        if self.probe is not None and others is not None and self.network.cells * len(functions) <= CHEAP_TO_EVALUATE:
+            keeps = self.probe.surviving(others, choice, functions.tables)
             functions, priced = functions.select(keeps), [p for p, kept in zip(priced, keeps.tolist(), strict=True) if kept]
+            others = None
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
@@ -180,6 +180,8 @@ class SketchModel:
                 left = left[self.prices.of_functions(candidate, choice, functions.select(left), self.limit)[1]]
             if ahead is not None:
                 left = left[ahead.surviving(functions.select(left))]
+            if self.probe is not None and others is not None:
+                left = left[self.probe.surviving(others, choice, functions.tables[left])]
             positions: list[int] = left.tolist()
             for j in positions:
                 yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
@@ -314,6 +316,19 @@ class SketchModel:
             bool(g.holds[(np.arange(len(g.holds)), *(table[p] for p in g.slots.points))].any())
             for g in self.guards.get(statement, [])
         )
+
+
+def _decided_others(candidate: Candidate, choice: int) -> list[Tables] | None:
+    """The tables of all other holes, by number, if `choice` is the last open one; `choice` itself has none."""
+    tables: list[Tables] = []
+    for hole, functions in enumerate(candidate.functions):
+        if hole == choice:
+            tables.append(np.zeros(0, np.int16))
+        elif functions is None or len(functions) > 1:
+            return None
+        else:
+            tables.append(functions.tables[0])
+    return tables
 
 
 def _growing(order: IntArray) -> Iterator[IntArray]:

@@ -1,0 +1,118 @@
+"""One launch of a kernel on NumPy arrays, with all checks: what the pytest plugin offers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError
+from warploom.ptx import Counts, launch
+from warploom.ptx.simt import Argument
+from warploom.tools.lint.findings import Found, costs, merged, mistakes
+from warploom.tools.lint.python_kernels import TritonKernel
+from warploom.tools.lint.silenced import is_ignored
+from warploom.tools.lint.sources import Compilation, Source, kernel_named
+from warploom.tools.lint.told import text
+
+Extents = int | Sequence[int]
+
+
+class KernelError(AssertionError):
+    """The launch has a fault, a race, or another mistake; the text has each with its lines."""
+
+    def __init__(self, findings: Sequence[Found]) -> None:
+        super().__init__("\n".join(text(found) for found in findings))
+        self.findings = tuple(findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A launch without a mistake."""
+
+    counts: Counts
+    warnings: tuple[Found, ...]
+    """Accesses that cost more than their data need."""
+
+
+def launch_checked(
+    source: object,
+    grid: Extents,
+    block: Extents,
+    *args: Argument,
+    kernel: str | None = None,
+    constants: Mapping[str, object] | None = None,
+    symbols: Mapping[str, NDArray[Any]] | None = None,
+    shared_bytes: int = 0,
+    arch: str = "sm_90",
+    folders: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    strict: bool = False,
+) -> Checked:
+    """Runs a kernel in the interpreter; the arrays among `args` are changed in place.
+
+    source: a path (.cu, .ptx), or a function under `@triton.jit`, whose block is 32 times its num_warps. kernel: which one of
+    several. constants: of `tl.constexpr` parameters. symbols: content of `__constant__` and `__device__` variables by name.
+    shared_bytes: dynamic shared memory of a block. strict: warnings are mistakes, too.
+    Raises KernelError for mistakes, UserError for what cannot be compiled or launched, UnsupportedError for an instruction that
+    the interpreter does not know. A comment `// warploom: ignore[RULE]` silences a rule on its line.
+    """
+    values: list[Argument] = [*args]
+    if isinstance(source, str | Path):
+        if constants:
+            raise UserError(
+                Diagnostic("CONSTANT", "expected constants for a Triton kernel alone; a macro of CUDA is among defines")
+            )
+        read = _read(str(source), _changed(source), Compilation(arch, tuple(folders), tuple(defines)))
+        name = kernel_named(read, kernel)
+    else:
+        read, name, shared_bytes = _of_triton(source, values, dict(constants or {}), arch, int(np.prod(block)))
+        hidden = len(read.program.routines[name].parameters) - len(values)
+        values += [np.zeros(256, np.uint8)] * hidden
+    ran = launch(
+        read.program, name, grid=grid, block=block, args=values, symbols=symbols, dynamic_shared_bytes=shared_bytes, counts=True,
+        in_place=True,
+    )  # fmt: skip
+    assert ran.counts is not None
+    found = merged([*mistakes(ran.findings, read, name, values), *costs(ran.counts, read, name)])
+    counting = [one for one in found if not is_ignored(one)]
+    wrong = [one for one in counting if one.level == "error" or strict]
+    if wrong or ran.status != "finished":
+        raise KernelError(wrong or [one for one in found if one.level == "error"])
+    return Checked(ran.counts, tuple(counting))
+
+
+def _of_triton(
+    function: object, values: Sequence[Argument], constants: Mapping[str, object], arch: str, threads: int
+) -> tuple[Source, str, int]:
+    inner: object = getattr(function, "fn", function)
+    name = getattr(function, "__name__", "kernel")
+    try:
+        file = inspect.getsourcefile(inner) or "<kernel>"  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        message = f"expected a path or a function under @triton.jit, got {type(function).__name__}"
+        raise UserError(Diagnostic("NO_KERNEL", message)) from None
+    triton = TritonKernel(f"{file}:{name}", function)
+    if len(values) != len(triton.arguments):
+        message = f"expected {len(triton.arguments)} arguments for {name} ({', '.join(triton.arguments)}), got {len(values)}"
+        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message))
+    made = triton.compiled(values, constants, arch, threads // 32)
+    return Source(triton.at, Compilation(arch), made.text), made.name, made.shared_bytes
+
+
+def _changed(path: str | Path) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=16)
+def _read(path: str, changed_ns: int, compilation: Compilation) -> Source:
+    return Source(path, compilation)

@@ -1,0 +1,129 @@
+"""Kernels that a Python module holds: Triton's, compiled for an architecture without a device."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warploom.core import Diagnostic, Span, UserError
+from warploom.tools.ptx.prove import load_spec
+
+_TYPES = {
+    "float16": "fp16", "float32": "fp32", "float64": "fp64", "bool": "i1",
+    **{f"{sign}int{bits}": f"{letter}{bits}" for sign, letter in (("", "i"), ("u", "u")) for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+"""Triton's names of NumPy's types."""
+_WRAPPED = 8
+"""Decorators around a kernel (autotune, heuristics) that are looked through."""
+_DIVISIBLE = 16
+"""Triton compiles pointers and numbers anew that are multiples of it, and so does this."""
+
+
+@dataclass(frozen=True, slots=True)
+class TritonPtx:
+    text: str
+    name: str
+    shared_bytes: int
+
+
+class TritonKernel:
+    """A function under `@triton.jit`."""
+
+    def __init__(self, at: str, function: object = None) -> None:
+        """`at`: `FILE.py:NAME`; the file is run where the function is not given. UserError: SPEC_NOT_FOUND, SPEC_FAILED,
+        TOOL_MISSING, NO_KERNEL."""
+        try:
+            self._triton: Any = importlib.import_module("triton")
+        except ImportError as error:
+            message = f"expected the package triton for a kernel of a Python file, got: {error}"
+            raise UserError(Diagnostic("TOOL_MISSING", message, fix="Install triton, or give the PTX of the kernel.")) from None
+        found: Any = load_spec(at) if function is None else function
+        for _ in range(_WRAPPED):
+            if isinstance(found, self._triton.runtime.JITFunction):
+                break
+            found = getattr(found, "fn", None)
+        else:
+            file = at.rpartition(":")[0]
+            message = f"expected a function under @triton.jit, got another one: {at}"
+            fix = "Name a Triton kernel; of other compilers give the PTX."
+            raise UserError(Diagnostic("NO_KERNEL", message, Span(file, 1, 1, 1, 1), fix))
+        self._function = found
+        self.at = at
+        self.name: str = found.__name__
+        self.constants = [p.name for p in found.params if p.is_constexpr]
+        self.arguments = [p.name for p in found.params if not p.is_constexpr]
+
+    def compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, warps: int) -> TritonPtx:
+        """PTX for arguments like these. `constants`: of `tl.constexpr` parameters. UserError: CONSTANT, TRITON_ERROR."""
+        given = {name: self._default(name) for name in self.constants} | dict(constants)
+        wrong = [n for n in given if n not in self.constants] + [n for n, v in given.items() if v is _MISSING]
+        if wrong:
+            names = ", ".join(self.constants) or "no parameter"
+            message = f"expected a constant for each of {names}, got {', '.join(constants) or 'none'}"
+            raise UserError(Diagnostic("CONSTANT", message, fix=f"Write --const {(self.constants or ['NAME'])[0]}=..."))
+        types = dict(zip(self.arguments, map(_type, values), strict=True))
+        order = [p.name for p in self._function.params]
+        even = {
+            (order.index(name),): [["tt.divisibility", _DIVISIBLE]]
+            for name, value in zip(self.arguments, values, strict=True)
+            if isinstance(value, np.ndarray) or (np.asarray(value).dtype.kind in "iu" and int(value) % _DIVISIBLE == 0)
+        }
+        compiler = importlib.import_module("triton.compiler")
+        number = int("".join(filter(str.isdigit, arch)))
+        target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", number, 32)
+        signature = {n: types.get(n, "constexpr") for n in order}
+        fixed = {(order.index(n),): v for n, v in given.items()}
+        said = io.StringIO()
+        try:
+            with warnings.catch_warnings(), contextlib.redirect_stderr(said):
+                warnings.simplefilter("ignore")
+                source = compiler.ASTSource(self._function, signature, fixed, even)
+                made = compiler.compile(source, target=target, options={"num_warps": warps})
+        except Exception as error:  # whatever the compiler raises is about the user's kernel
+            message = f"Triton refuses the kernel: {type(error).__name__}: {str(error).strip()[:2000]}"
+            file = self.at.rpartition(":")[0]
+            raise UserError(Diagnostic("TRITON_ERROR", message, Span(file, 1, 1, 1, 1))) from error
+        return TritonPtx(made.asm["ptx"], made.metadata.name, int(made.metadata.shared))
+
+    def _default(self, name: str) -> object:
+        parameter = next(p for p in self._function.params if p.name == name)
+        return parameter.default if parameter.has_default else _MISSING
+
+
+_MISSING = object()
+
+
+def is_python_kernel(path: str) -> bool:
+    """Whether it is `FILE.py:NAME`."""
+    file, colon, name = path.rpartition(":")
+    return bool(colon) and file.endswith(".py") and name.isidentifier() and not Path(path).exists()
+
+
+def constant(text: str) -> tuple[str, object]:
+    """`NAME=VALUE`: a number, True, False, None or a text. UserError (CONSTANT)."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise UserError(Diagnostic("CONSTANT", f"expected NAME=VALUE for --const, got {text!r}"))
+    words: dict[str, object] = {"True": True, "False": False, "None": None}
+    if value in words:
+        return name.strip(), words[value]
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return name.strip(), kind(value)
+    return name.strip(), value
+
+
+def _type(value: Any) -> str:
+    dtype = np.asarray(value).dtype
+    name = _TYPES.get(dtype.name)
+    if name is None:
+        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", f"expected a type that Triton has, got {dtype.name}"))
+    return f"*{name}" if isinstance(value, np.ndarray) else name

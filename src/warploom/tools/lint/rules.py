@@ -1,0 +1,78 @@
+"""The rules of `warploom lint`; docs/lint.md has a section for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Level: TypeAlias = Literal["error", "warning", "note"]
+"""`error`: the launch is wrong. `warning`: it is slower than it has to be. `note`: a fact worth knowing."""
+LEVELS: tuple[Level, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    """Stable; for baselines and for other tools."""
+    name: str
+    level: Level
+    title: str
+    fix: str
+
+
+RULES = (
+    Rule("WL001", "data-race", "error", "Two threads use one place at the same time, and one of them writes.",
+         "Put a barrier between the two accesses, let one thread write, or use an atomic operation of a scope that has both."),
+    Rule("WL002", "out-of-bounds", "error", "An access lies outside of every array.",
+         "Guard the access by the size of the array, or launch fewer threads."),
+    Rule("WL003", "misaligned", "error", "An address is no multiple of the width of the access.",
+         "Read narrower elements, or align the array and its rows to the width."),
+    Rule("WL004", "read-only", "error", "A store to memory that a kernel must not write.",
+         "Write to an array of global or shared memory."),
+    Rule("WL005", "uninitialised-shared", "error", "Shared memory is read where no thread has written.",
+         "Fill what is read, the edges of the tile too, and put a barrier between."),
+    Rule("WL006", "uninitialised-register", "error", "A value is used that nothing has set on this path.",
+         "Give the variable a value on every path."),
+    Rule("WL007", "early-copy-read", "error", "The target of an asynchronous copy is used before the thread has waited for it.",
+         "Wait for the copy (cp.async.wait_group, or its mbarrier), then use a barrier, before the data are used."),
+    Rule("WL008", "discarded", "error", "Memory is read after its lines were discarded.",
+         "Write the lines before they are read, or do not discard them."),
+    Rule("WL009", "inactive-lane", "error", "A shuffle reads from a lane that does not take part.",
+         "Let all lanes of the mask reach the shuffle, or read from lanes that do."),
+    Rule("WL010", "divergent-barrier", "error", "Some threads of a block never reach a barrier that others wait at.",
+         "Move the barrier out of the branch or loop that only some threads run."),
+    Rule("WL011", "deadlock", "error", "All threads that are left wait, and none can go on.",
+         "Let every thread that is waited for arrive: compare counts, masks and phases of the barriers."),
+    Rule("WL012", "trap", "error", "The kernel ends itself: trap, or a failed assertion.",
+         "Look at the condition that leads there."),
+    Rule("WL013", "stack-overflow", "error", "Calls nest deeper than the stack of a thread.", "Bound the recursion."),
+    Rule("WL014", "bad-call", "error", "A call leads to no function, or to one of another type.",
+         "Check the function pointer and its type."),
+    Rule("WL101", "uncoalesced", "warning", "A warp asks for more sectors of global memory than its data fill.",
+         "Let neighbouring lanes read neighbouring elements: change the order of the data, or stage a tile in shared memory."),
+    Rule("WL102", "bank-conflict", "warning", "Lanes of a warp ask one bank of shared memory for different words.",
+         "Pad the rows, or swizzle the index: `warploom layout` finds the map for a tile and its accesses."),
+    Rule("WL103", "spills", "warning", "Values of a thread lie in local memory because its registers do not hold them.",
+         "Shorten the life of values, unroll less, or allow more registers (__launch_bounds__, -maxrregcount)."),
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
+OF_KIND: Mapping[str, Rule] = {
+    "shared_race": BY_NAME["data-race"],
+    "global_race": BY_NAME["data-race"],
+    "out_of_bounds": BY_NAME["out-of-bounds"],
+    "misaligned": BY_NAME["misaligned"],
+    "read_only": BY_NAME["read-only"],
+    "uninitialised_shared": BY_NAME["uninitialised-shared"],
+    "uninitialised_register": BY_NAME["uninitialised-register"],
+    "early_copy_read": BY_NAME["early-copy-read"],
+    "discarded": BY_NAME["discarded"],
+    "shuffle_inactive": BY_NAME["inactive-lane"],
+    "barrier_divergence": BY_NAME["divergent-barrier"],
+    "deadlock": BY_NAME["deadlock"],
+    "trap": BY_NAME["trap"],
+    "stack_overflow": BY_NAME["stack-overflow"],
+    "bad_call": BY_NAME["bad-call"],
+}
+"""The rule of each kind of finding of the interpreter."""

@@ -12,35 +12,14 @@ import argparse
 import json
 from importlib.metadata import version
 
-from warploom.gpu import compile_to_ptx
-from warploom.kernels.kernelgen import APPLICATIONS, KERNELGEN, Stencil, cuda_source
+from warploom.kernels.kernelgen import APPLICATIONS, KERNELGEN
 from warploom.kernels.kernelgen.paper import GPUS, signs
 from warploom.machines import ARCHITECTURES, nearest_architecture
-from warploom.ptx.shuffle import (
-    Candidate,
-    Decision,
-    KernelFacts,
-    ShuffleOptions,
-    forecast,
-    shuffle,
-)
-from warploom.ptx.syntax import parse
+from warploom.ptx.shuffle import forecast
+from warploom.tools.bench.ptx_stalls import facts_of
 
 PAPERS = {"hypterm": "euler_x", "rhs4th3fort": "elastic", "derivative": "curvilinear"}
 """The paper's application stencils, and ours of their kind."""
-
-
-def facts_of(stencil: Stencil, max_delta: int) -> KernelFacts | None:
-    """What the policy sees of a kernel; None when nothing can be shuffled."""
-    seen: list[KernelFacts] = []
-
-    def look(facts: KernelFacts, candidate: Candidate) -> Decision:
-        seen.append(facts)
-        return Decision(False, "only looking")
-
-    module = parse(compile_to_ptx(cuda_source(stencil, "guarded"), "sm_75"))
-    shuffle(module, ShuffleOptions(policy=look, max_delta=max_delta))
-    return seen[0] if seen else None
 
 
 def agreement() -> dict[str, int]:

@@ -16,7 +16,10 @@ from warploom.gpu import cuda_source
 from warploom.kernels import find
 from warploom.ptx.shuffle import ShuffleOptions, apply_all
 from warploom.scan import tasks
-from warploom.scan.emit import Choices, Types, source_of
+from warploom.scan.emit import PLAIN, Asked, Cells, Choices, Types, source_of
+from warploom.scan.layouts import Padding
+from warploom.scan.networks import NAMED
+from warploom.scan.variants import ScanForm
 from warploom.schedule.cpu import c_source
 from warploom.schedule.cuda import cuda_kernel
 
@@ -39,11 +42,16 @@ def sketch(name: str) -> str:
     return cuda_source(kernel, completions(name, units)).text
 
 
-def scan_kernel(name: str) -> str:
+def scan_kernel(name: str, asked: Asked = PLAIN) -> str:
     module = scan.read_module(Path(tasks.__file__).parent / "loops.py")
     found = scan.lift(scan.read_loop(module, name), scan.user_function(module, name))
     assert found.operator is not None
-    return source_of(found.operator, "cuda", Types(), Choices())
+    return source_of(found.operator, "cuda", Types(), Choices(), asked)
+
+
+def scan_of_cells() -> str:
+    cells = Cells("brent-kung", NAMED["brent-kung"](64), Padding((32,)))
+    return scan_kernel("atoi", Asked(ScanForm(is_backward=True, is_segmented=True), cells))
 
 
 TEXTS: dict[str, Callable[[], str]] = (
@@ -51,6 +59,7 @@ TEXTS: dict[str, Callable[[], str]] = (
     | {f"nest-{name}.cu": lambda make=make: cuda_kernel(make().nest).text for name, make in NESTS.items()}
     | {f"nest-{name.replace(' ', '-')}.c": lambda name=name: c_source(CASES[name]).text for name in C}
     | {f"scan-{name}.cu": lambda name=name: scan_kernel(name) for name in LOOPS}
+    | {"scan-atoi-backward-segmented-cells.cu": scan_of_cells}
     | {"shuffle-three.ptx": lambda: rewritten(THREE).text}
     | {"shuffle-three-cache.ptx": lambda: rewritten(THREE, ShuffleOptions(policy=apply_all, mode="cache")).text}
     | {f"shuffle-{n}.ptx": lambda n=n: rewritten(random_launch(n).text).text for n in (3, 8)}

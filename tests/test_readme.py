@@ -15,7 +15,7 @@ from warploom.gpu import cuda_source
 from warploom.ir.dataflow import Gathered, named_statements, parse_program, program_text
 from warploom.sketch import load
 from warploom.synth import Report, complete
-from warploom.synth.dataflow import solve_program
+from warploom.synth.dataflow import machine_counts, solve_program
 from warploom.tools.cli import cli
 from warploom.tools.pages.picture import picture
 from warploom.tools.pages.trace import trace
@@ -74,7 +74,9 @@ def test_the_dataflow_program_is_solved_as_printed() -> None:
     choices = {name: s.value.choices for name, s in named_statements(program) if isinstance(s.value, Gathered)}
     printed = dict(re.findall(r"^   (s\d)\s+(.*)$", README, re.M))
     assert printed == {name: choices[name].text(member.expr) for name, member in solution.members.items()}
-    assert f"cost {solution.cost}, none is cheaper" in README
+    gathers = {name: choices[name].gather(member.table.astype(int)) for name, member in solution.members.items()}
+    counts = "".join(f"{count} {name}, " for name, count in machine_counts(program, gathers).items())
+    assert f"{counts}cost {solution.cost}, none is cheaper" in README
 
 
 def test_the_program_in_python_runs(tmp_path: Path) -> None:

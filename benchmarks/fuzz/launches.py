@@ -33,7 +33,7 @@ class Tally:
 
 
 def random_options(case: Case) -> ShuffleOptions:
-    """Of a seed: distances, rows, shared memory, limits as tight as the launch, some candidates instead of all."""
+    """Of a seed: distances, rows, shared memory, limits as tight as the launch, vector loads, some candidates instead of all."""
     rng = random.Random(f"options {case.seed}")
     chance = rng.choice((1.0, 1.0, 1.0, 0.5))
     decisions = random.Random(f"decisions {case.seed}")
@@ -52,6 +52,8 @@ def random_options(case: Case) -> ShuffleOptions:
         mode=rng.choice(("shuffle", "shuffle", "shuffle", "cache")),
         shared=rng.random() < 0.6,
         limits=limits,
+        vectors=rng.random() < 0.4,
+        assume_aligned=rng.random() < 0.3,
     )
 
 

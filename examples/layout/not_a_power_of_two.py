@@ -1,7 +1,7 @@
 """Not a power of two: facebookexperimental/triton#1629 #1684, cutlass#1499.
 
-Rows and columns are read from any origin on, blocks of 4 x 8 from aligned ones. 48 x 33 needs no extra word; the others take rows
-of 32 words.
+Rows and columns are read from any origin on, blocks of 4 x 8 from aligned ones. None of the three needs an extra word: whole rows
+or whole columns fill the banks, and what is left over lies below them.
 """
 
 import warploom as wl

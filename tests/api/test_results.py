@@ -106,7 +106,7 @@ def test_repr_is_one_short_line(conv1d: api.Completed) -> None:
 
 
 def test_a_solved_program(solved: api.Solved) -> None:
-    assert (solved.status, solved.cost, solved.count, solved.complete) == ("solved", 14, 1, True)
+    assert (solved.status, solved.cost, solved.count, solved.complete) == ("solved", 13, 1, True)
     assert solved.solutions == (solved.holes,) and set(solved.holes) == {"s1", "s2", "s3"}
     assert wl.solve(solved.program, goal="first").holes == solved.holes
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the ext
 def program(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -34,3 +36,32 @@ def test_the_stencils_have_all_their_cases() -> None:
     shuffles = program("shuffles")
     assert {case.partition("/")[0] for case, _, _ in shuffles.cases([])} == set(shuffles.SUITES)
     assert [case for case, _, _ in shuffles.cases(["kernelgen/jac*"])] == ["kernelgen/jacobi"]
+
+
+def test_kernels_of_others_compute_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = program("peers")
+    monkeypatch.setattr(peers, "cub_options", tuple)
+    for case, names in (("aos-store-crc-2", {"direct", "trove", "vector"}), ("aos-store-crc-3", {"direct", "trove"})):
+        right = peers.dry_run(case)["right"]
+        assert "not installed" in right.pop("cub")
+        assert right == dict.fromkeys(names, True)
+    line = peers.dry_run("conv2d-3")
+    assert line["right"] == {"iandola": True}
+    assert line["libraries"].keys() == {"arrayfire", "npp"}
+
+
+def test_a_wrong_kernel_of_others_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    peers = program("peers")
+    (right,) = peers.filter_peers(3)
+    wrong = replace(right, source=right.source.replace("weight * in", "weight + in"))
+    monkeypatch.setattr(peers, "peers_of", lambda _: [wrong])
+    assert peers.main(["--dry-run", "conv2d-3"]) == 1
+    assert "{'iandola': False}" in capsys.readouterr().out
+
+
+def test_peers_refuse_bad_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    peers = program("peers")
+    monkeypatch.setattr(peers, "device_available", lambda: False)
+    assert [peers.main(given) for given in (["--what"], ["nothing"], [])] == [2, 2, 3]
+    told = capsys.readouterr().err
+    assert "got --what" in told and "got 'nothing'" in told and "--dry-run checks" in told

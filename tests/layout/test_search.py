@@ -59,6 +59,9 @@ def function(text: str) -> Callable[[int, int], int]:
         ("20x12:f32", ("rows", "columns"), "rotation", 32),
         ("100x7:f32", ("rows", "columns", "blocks:4x8"), "identity", 153),
         ("48x33:f32", ANY, "body", 717),
+        ("40x28:f32", ANY, "body", 332),
+        ("33x20:f32", ANY, "body", 100),
+        ("64x20:f32", ANY, "body", 772),
         ("64x64:e4m3", ("rows:128bit", "columns:32bit"), "swizzle", 160),
     ],
 )  # fmt: skip
@@ -73,8 +76,8 @@ def test_every_access_has_the_least_wavefronts_without_room(text: str, names: Se
     [
         ("32x32:f32", "any", "padding", 31, None, None),
         ("48x33:f32", "any", "body", 0, 861, 717),
-        ("40x28:f32", 160, "linear", 160, 1118, 332),
-        ("33x20:f32", "any", "linear", 396, 236, 100),
+        ("40x28:f32", "any", "body", 0, 1118, 332),
+        ("44x28:f32", "any", "linear", 176, 1577, 452),
     ],
 )  # fmt: skip
 def test_room_is_used_where_it_helps(
@@ -88,9 +91,9 @@ def test_room_is_used_where_it_helps(
 
 
 def test_room_that_is_not_given_is_not_used() -> None:
-    found = solved("40x28:f32", ANY, 159)
+    found = solved("44x28:f32", ANY, 175)
     assert not found.optimal
-    assert found.extra_words <= 159
+    assert found.extra_words <= 175
 
 
 def test_six_patterns_take_three_index_instructions() -> None:

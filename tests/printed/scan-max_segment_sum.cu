@@ -190,7 +190,7 @@ extern "C" __global__ void reduce_warp(const int* x, int* answer, long long n) {
     Value v = identity();
     if (i < n) v = lift(read(input, i));
     v = warp_total(v, threadIdx.x % 32);
-    if (threadIdx.x % 32 == 0) write(output, i / 32, project(v));
+    if (threadIdx.x % 32 == 0 && (i < n || i == 0)) write(output, i / 32, project(v));
 }
 extern "C" __global__ void reduce_block(const int* x, int* answer, long long n) {
     __shared__ Value totals[32];

@@ -411,3 +411,14 @@ def test_demo_as_a_line(tmp_path: Path) -> None:
     (line,) = lines_of(result.stdout)
     assert (result.exit_code, line["case"], line["verdict"]) == (0, "conv1d", "proved")
     assert "100000 samples: right" in result.stderr
+
+
+def test_sigterm_is_no_end_of_a_function_of_the_user(tmp_path: Path) -> None:
+    """It meets the user's file while that is run."""
+    path = tmp_path / "ends.py"
+    path.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    for command in (("synth", str(path)), ("scan", "lift", f"{path}:f"), ("explore", f"{path}:f")):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "warploom", *command], capture_output=True, text=True, check=False, env=os.environ
+        )
+        assert done.returncode == 143 and "RUN_FAILED" not in done.stderr + done.stdout

@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from warploom.ptx.shuffle import shuffle
+from warploom.ptx.shuffle import Profitable, shuffle
 from warploom.ptx.syntax import parse
 from warploom.tools.ptx.check import format_command
 from warploom.tools.ptx.shuffle import shuffle_command
@@ -38,7 +39,7 @@ KERNEL = (
 )
 
 
-def invoke(folder: Path, text: str, *more: str) -> tuple[int, dict[str, object], str]:
+def invoke(folder: Path, text: str, *more: str) -> tuple[int, dict[str, Any], str]:
     (folder / "k.ptx").write_text(text)
     done = CliRunner().invoke(shuffle_command, [str(folder / "k.ptx"), "-o", str(folder / "o.ptx"), "--json", *more])
     return done.exit_code, json.loads(done.stdout), done.stderr
@@ -71,6 +72,26 @@ def test_the_first_line_says_that_nothing_pays(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r.json").read_text())["summary"].startswith(told)
     _, _, err = invoke(tmp_path, KERNEL, "--policy", "all")
     assert "1 of 4 loads became shuffles" in err.replace("\n", " ") and "by the model" not in err
+
+
+def test_the_first_line_looks_at_every_architecture_since_volta(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _, _, err = invoke(tmp_path, KERNEL)
+    assert "none pays on sm_90, nor on any architecture since Volta (--policy all" in err.replace("\n", " ")
+    monkeypatch.setattr(Profitable, "elsewhere", lambda _: ["sm_75"])
+    _, _, err = invoke(tmp_path, KERNEL)
+    assert "none pays on sm_90 (--policy all" in err.replace("\n", " ")
+
+
+def test_the_first_line_offers_what_pays_instead(tmp_path: Path) -> None:
+    wide = KERNEL.replace("[%rd4+2]", "[%rd4+8]").replace("%r1, 4", "%r1, 16")
+    code, _, err = invoke(tmp_path, wide)
+    assert code == 0
+    assert "2 can be joined in 1 vector loads (--vectors: by the model up to" in err.replace("\n", " ")
+    code, line, err = invoke(tmp_path, wide, "--vectors", "--assume", "aligned", "--assume", "nsw")
+    assert code == 0 and "2 joined in 1 vector loads" in err.replace("\n", " ")
+    assert [(v["applied"], v["tested"], v["assumed"]) for v in line["vectors"]] == [(True, False, True)]
+    if isinstance(line.get("sass"), dict):
+        assert line["sass"]["after"]["loads"] < line["sass"]["before"]["loads"]
 
 
 @pytest.mark.parametrize("form", [[], ["--exact"]])

@@ -13,7 +13,7 @@ from warploom.scan.emit import TARGETS, Choices, Target, Types
 from warploom.scan.networks import NAMED
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.scan.emit import KINDS, emitted_loop
+from warploom.tools.scan.emit import KINDS, LAYOUTS, asked_for, emitted_loop
 from warploom.tools.scan.lift import checked_outcome, checking_of, lifting_of, outcome_of
 
 
@@ -91,17 +91,24 @@ class Lifted(Result):
         network: str = "kogge-stone",
         threads: int = 256,
         items: int | None = None,
+        backward: bool = False,
+        segmented: bool = False,
+        layout: Literal["none", "padding", "swizzle", "table", "best"] | None = None,
+        block_network: str | None = None,
         check: bool = True,
     ) -> Emitted:
         """The operator and its scan for a GPU or NumPy, run against the loop. `warploom scan emit`.
 
-        whole, real: machine types of numbers. network, threads, items: of `cuda`. check: run it, and prove the data movement.
+        whole, real: machine types of numbers. network, threads, items: of `cuda`. backward, segmented: which scan (`cuda`).
+        layout, block_network: add kernels on cells of shared memory (`cuda`). check: run it, and prove the data movement.
         Raises UserError for what the target cannot express, and without an answer (NO_ANSWER).
         """
         _check_choice("target", target, TARGETS)
         _check_choice("whole", whole, KINDS[:2])
         _check_choice("real", real, KINDS[2:])
         _check_choice("network", network, sorted(NAMED))
+        if layout is not None:
+            _check_choice("layout", layout, LAYOUTS)
         if not 32 <= threads <= 1024 or not (items is None or 1 <= items <= 32):
             message = f"expected 32 to 1024 threads and 1 to 32 items, got {threads} and {items}"
             raise UserError(Diagnostic("BAD_THREADS", message))
@@ -112,7 +119,10 @@ class Lifted(Result):
 
         def work(watch: Stopwatch) -> Outcome:
             types, choices = Types(whole, real), Choices(network, threads, items)
-            outcome, text = emitted_loop(f"{name}:{target}", self.module, name, lifting, target, types, choices, check, watch)
+            asked = asked_for(threads, backward, segmented, layout, block_network)
+            outcome, text = emitted_loop(
+                f"{name}:{target}", self.module, name, lifting, target, types, choices, check, watch, asked=asked
+            )
             texts.append(text)
             return outcome
 

@@ -38,6 +38,10 @@ class LimitReachedError(KeyboardInterrupt):
     """The command's budget is spent; the message is the reason."""
 
 
+class TerminatedError(SystemExit):
+    """SIGTERM; no function of the user ended the program."""
+
+
 def why(error: KeyboardInterrupt) -> str:
     """The reason of what was ended: a limit's, or `interrupted`."""
     return str(error) or "interrupted"

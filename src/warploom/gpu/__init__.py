@@ -10,14 +10,15 @@ from warploom.gpu.device import Timing, device_arch, device_available, launch, t
 from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
 from warploom.gpu.index_code import index_c
 from warploom.gpu.lower import Lowered, lower
+from warploom.gpu.machine_code import MachineCounts, machine_counts
 from warploom.gpu.merged import merged_accesses
 from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.sizes import SizeLimits
 from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_file, compile_to_ptx, toolchain_available
 
 __all__ = [
-    "Compiled", "CudaSource", "Executed", "Lowered", "ReadBack", "SizeLimits", "Timing",
+    "Compiled", "CudaSource", "Executed", "Lowered", "MachineCounts", "ReadBack", "SizeLimits", "Timing",
     "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work", "cuda_source",
-    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower",
+    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower", "machine_counts",
     "merged_accesses", "read_back", "run_kernel", "safe_sizes", "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

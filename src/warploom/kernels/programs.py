@@ -52,7 +52,7 @@ def transposition(order: str, registers: int, lanes: int = 32) -> str:
     for step, letter in enumerate("cr" if order == "sum" else order):
         fold = "fold " if (order, step) == ("sum", 1) else ""
         # axis 1 are the registers: what the language calls a row
-        lines.append(f"s{step + 1}: {shape} = {fold}?{'row' if letter == 'c' else 'col'}({source})")
+        lines.append(f"s{step + 1}: {shape} = {fold}?{'row' if letter == 'c' else 'col'}{{space=3}}({source})")
         source = f"s{step + 1}"
     lines.append(f"goal: [{lanes}] trove_sum{{n={registers}}}" if order == "sum" else f"goal: {shape} trove")
     return "\n".join(lines) + "\n"

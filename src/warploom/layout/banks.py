@@ -14,7 +14,7 @@ import numpy as np
 
 from warploom.layout.accesses import LANES, Access, Ints
 from warploom.layout.tiles import Tile
-from warploom.machines import BANK_BYTES, BANKS, go_in_pairs
+from warploom.machines import BANK_BYTES, BANKS, go_in_pairs, ways_each
 from warploom.machines import wavefronts as counted
 
 BANK_BITS = 8 * BANK_BYTES
@@ -121,13 +121,8 @@ def _price(tile: Tile, access: Access, table: Ints, bound: int) -> Price:
     cost = wavefronts(tile, access, table)
     if cost <= bound:
         return Price(access.name, cost, bound, 1)
-    ways, worst = 1, ()
-    for group in phases(tile, access):
-        words = np.unique(table[group] * tile.bits // BANK_BITS)
-        most = int(np.bincount(words % BANKS).max())
-        if most > ways:
-            ways = most
-            worst = worst or _meeting(tile, group, table)
+    ways = int(ways_each(*_addresses(tile, access, table), _bytes(tile, access)).max())
+    worst = next(filter(None, (_meeting(tile, group, table) for group in phases(tile, access))), ())
     return Price(access.name, cost, bound, ways, worst)
 
 

@@ -130,11 +130,17 @@ def search(forbidden: Ints, form: Shape, nodes: int = NODES) -> Found:
     return Found(columns, columns is None and spent <= nodes, spent)
 
 
+def applied(images: Iterable[tuple[int, int]], numbers: Ints) -> Ints:
+    """The F2-linear map that sends each bit of a number to its image, for pairs (bit, image); other bits go to 0."""
+    found = np.zeros_like(numbers)
+    for bit, image in images:
+        found ^= np.where(numbers >> bit & 1, image, 0)
+    return found
+
+
 def avoids(columns: Sequence[int], forbidden: Ints, form: Shape) -> bool:
     """Whether M keeps every forbidden difference out of one bank."""
-    image = np.zeros_like(forbidden)
-    for j, value in enumerate(columns):
-        image ^= np.where(forbidden >> (form.group + j) & 1, value, 0)
+    image = applied(enumerate(columns, form.group), forbidden)
     return not bool(((forbidden & ((1 << form.group) - 1)) == image).any())
 
 

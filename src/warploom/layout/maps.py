@@ -160,3 +160,22 @@ def body_and_rest(tile: Tile, body: int, low: int, of_columns: Sequence[int], of
     swapped = turned if left == 1 else f"(({s_terms.replace('c', f'(c - {body})')}) ^ {turned})"
     inside = f"r * {body} + ({moved} ^ {turned})"
     return from_text(f"{inside} if c < {body} else {tile.rows * body} + {groups}{at} + {swapped}", tile, "body", 8)
+
+
+def columns_and_rest(tile: Tile, low: int, of_rows: Sequence[int]) -> Map:
+    """Columns as rows of banks, `c ^ S(r)`; below them the rows that are left over, side by side in the banks that S gives them.
+
+    `of_rows` are the bits to which S sends bit j of r; the bits of 2^k rows that are left over must go to the k highest.
+    """
+    size = 1 << low
+    left = tile.rows % size
+    body = tile.rows - left
+    turned = " ^ ".join(t.text for t in shifted_terms([(j, 1 << to) for j, to in enumerate(of_rows)], "r", 31))
+    bank = f"({'c' if tile.columns <= size else f'(c & {size - 1})'} ^ {turned})"
+    groups = f"(r & {-size}) + " if body > size else ""
+    text = f"c * {body} + {groups}{bank}"
+    if left:
+        side_by_side = low - (left.bit_length() - 1)
+        line = f" + (c >> {side_by_side}) * {size}" if tile.columns > 1 << side_by_side else ""
+        text += f" if r < {body} else {tile.columns * body}{line} + {bank}"
+    return from_text(text, tile, "body", 8)

@@ -1,8 +1,9 @@
 """The cheapest map of a tile for all accesses at once: class after class, from the one that costs nothing.
 
-Order: row-major; padding (if room is given); one Swizzle; any XOR map; rotation; body and rest; XOR and rotation with rows
-rounded up to whole banks (if room is given). The first map with the least wavefronts for every access is the answer, and no map
-of any class has fewer. Without such a map the answer is the one with the fewest wavefronts among those tried.
+Order: row-major; padding (if room is given); one Swizzle; any XOR map; rotation; body and rest, by rows and then by columns;
+with room, body and rest again, then XOR and rotation with rows rounded up to whole banks. The first map with the least wavefronts
+for every access is the answer, and no map of any class has fewer. Without such a map the answer is the one with the fewest
+wavefronts among those tried.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from warploom.layout.banks import (
     prices,
     wavefronts,
 )
-from warploom.layout.linear import Shape, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
-from warploom.layout.maps import Map, body_and_rest, full_linear, reversed_map, rotation, row_major, xor_map
+from warploom.layout.linear import Shape, applied, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
+from warploom.layout.maps import Map, body_and_rest, columns_and_rest, full_linear, reversed_map, rotation, row_major, xor_map
 from warploom.layout.tiles import Tile
 
 Room: TypeAlias = int | Literal["any"]
@@ -134,7 +135,10 @@ class _Search:
             yield from self.padded()
         yield from self.xors(tile.columns, is_last=True)
         yield from self.rotations(tile.columns)
-        yield from self.bodies()
+        yield from self.bodies(roomy=False)
+        yield from self.by_columns()
+        if self.room:
+            yield from self.bodies(roomy=True)
         form = shape(tile, self.chunk, tile.elements)
         if self.room and form is not None:
             pitch = -(-tile.columns // (1 << form.low)) << form.low
@@ -190,10 +194,7 @@ class _Search:
         if space is None:
             return
         images = in_basis(space, bits)
-        moved = np.zeros_like(forbidden)
-        for j, image in enumerate(images):
-            moved ^= np.where(forbidden >> j & 1, image, 0)
-        result = search(moved, form)
+        result = search(applied(enumerate(images), forbidden), form)
         if result.columns is None:
             if result.exhausted:
                 self.no_linear = NoLinear(form.chunk, form.group, space, nodes + result.nodes)
@@ -214,7 +215,7 @@ class _Search:
         for step in range(1, min(pitch // size, 64)):
             yield rotation(self.tile, pitch, step, self.chunk)
 
-    def bodies(self) -> Iterator[Map]:
+    def bodies(self, *, roomy: bool) -> Iterator[Map]:
         """Where rows are no whole number of banks: the bulk as S(c) ^ M(r), with bits exchanged or turned, and the rest below."""
         form = shape(self.tile, self.chunk, self.tile.elements)
         if form is None or form.chunk:
@@ -224,14 +225,27 @@ class _Search:
         if not body or body == self.tile.columns:
             return
         straight = tuple(range(low))
-        swapped = [tuple({i: j, j: i}.get(k, k) for k in straight) for i, j in itertools.combinations(straight, 2)]
-        turned = [tuple((k + by) % n if k < n else k for k in straight) for n in range(2, low + 1) for by in range(1, n)]
+        swapped, turned = _swapped(low), _turned(low)
         tail = self.tile.rows % (1 << low)
-        for roomy in (False, True) if self.room else (False,):
-            for of_columns in (straight, *swapped):
-                for of_rows in dict.fromkeys((straight, *turned, *swapped)):
-                    if roomy or (self.tile.columns - body == 1 and _keeps(of_rows, tail)):
-                        yield body_and_rest(self.tile, body, low, of_columns, of_rows)
+        for of_columns in (straight, *swapped):
+            for of_rows in dict.fromkeys((straight, *turned, *swapped)):
+                if roomy or (self.tile.columns - body == 1 and _keeps(of_rows, tail)):
+                    yield body_and_rest(self.tile, body, low, of_columns, of_rows)
+
+    def by_columns(self) -> Iterator[Map]:
+        """Without room: columns as rows of banks, where what is left of them is a power of two or nothing."""
+        form = shape(self.tile, self.chunk, self.tile.elements)
+        if form is None or form.chunk or self.tile.columns < 2:
+            return
+        low = form.low
+        left = self.tile.rows % (1 << low)
+        if self.tile.rows == left or left & (left - 1):
+            return
+        moved = left.bit_length() - 1 if left else 0
+        orders = itertools.permutations(range(low)) if moved else (*_turned(low), *_swapped(low))
+        for of_rows in orders:
+            if min(of_rows[:moved], default=low) >= low - moved:
+                yield columns_and_rest(self.tile, low, of_rows)
 
     def improve(self) -> None:
         """One column of an XOR map changed at a time, as long as that helps."""
@@ -257,6 +271,16 @@ class _Search:
         if self.best is None or cost < self.best[0]:
             self.is_good(found)
         return cost
+
+
+def _swapped(low: int) -> list[tuple[int, ...]]:
+    """Orders of the low bits in which two change places."""
+    return [tuple({i: j, j: i}.get(k, k) for k in range(low)) for i, j in itertools.combinations(range(low), 2)]
+
+
+def _turned(low: int) -> list[tuple[int, ...]]:
+    """Orders in which the lowest bits are turned."""
+    return [tuple((k + by) % n if k < n else k for k in range(low)) for n in range(2, low + 1) for by in range(1, n)]
 
 
 def _keeps(turned: Sequence[int], tail: int) -> bool:

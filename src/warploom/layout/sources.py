@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.layout import cute, expressions
 from warploom.layout.accesses import LANES, Access, wrong
-from warploom.layout.maps import Map
+from warploom.layout.maps import Map, from_text
 from warploom.layout.search import is_bijection
 from warploom.layout.tiles import Tile
 
@@ -20,7 +20,7 @@ MOST_REQUESTS = 4096
 
 
 def map_of_text(text: str, tile: Tile) -> Map:
-    """The map of an expression in r and c, of CuTe's text or of Triton's bases; UserError.
+    """The map of an expression in r and c, of CuTe's text, of Triton's bases, or `scale:128x4`; UserError.
 
     An expression gives a place. One that stays within a row, and gives no place of its own to each element, gives a column.
     """
@@ -28,12 +28,22 @@ def map_of_text(text: str, tile: Tile) -> Map:
         return cute.read(text, tile)
     if text.lstrip().startswith("{"):
         return cute.from_bases(text, tile)
+    if text.strip() == "scale:128x4":
+        return from_text(_scales(tile), tile, "given", 0)
     node = expressions.parse(text)
     table = expressions.places(node, tile)
     if not is_bijection(table) and table.min() >= 0 and table.max() < tile.columns and tile.rows > 1:
         node = expressions.parse(f"r * {tile.columns} + ({text.strip()})")
         table = expressions.places(node, tile)
     return Map("given", node, table, 0)
+
+
+def _scales(tile: Tile) -> str:
+    """Scale factors of block-scaled products: blocks of 128 rows and 4 columns, 512 places each, rows 32 apart side by side.
+
+    Blocks at the edges are whole, with places that no element has. Source: cuBLAS, layout of scaling factors of 1D blocks.
+    """
+    return f"(r // 128 * {-(-tile.columns // 4)} + c // 4) * 512 + r % 32 * 16 + r % 128 // 32 * 4 + c % 4"
 
 
 def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:

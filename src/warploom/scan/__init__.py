@@ -31,7 +31,19 @@ number of auxiliary values determines (sets, sorted lists).
 from warploom.scan.operators.alignment import Style
 from warploom.scan.operators.checking import Checked, MachineLaw, Witness, check
 from warploom.scan.operators.checking import text as written
-from warploom.scan.operators.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
+from warploom.scan.operators.expression import (
+    BOOL,
+    INT,
+    REAL,
+    TEXT,
+    Expr,
+    Sort,
+    Value,
+    polynomial,
+    subexpressions,
+    substituted,
+    variables,
+)
 from warploom.scan.operators.laws import Law
 from warploom.scan.operators.lifting import STYLES, Lifting, call, lift, operator_domain
 from warploom.scan.operators.machine_numbers import Differing, InWords, in_floats, operator_in_words
@@ -77,6 +89,7 @@ __all__ = [
     "operator_domain",
     "operator_in_words",
     "parse_module",
+    "polynomial",
     "python",
     "read_binary",
     "read_loop",

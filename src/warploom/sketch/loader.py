@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UserError, read_bytes, read_text_file, require_file
+from warploom.core.limits import TerminatedError
 from warploom.sketch.matrix import parse, python
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
@@ -86,7 +87,7 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
     with collecting_broken() as broken:
         try:
             run()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TerminatedError):
             raise
         # SystemExit, too: the file is the user's, and its end must not be this program's
         except BaseException as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
@@ -124,7 +125,10 @@ class _Builder:
         self.body.append(Declare(target, "register", self.dtype, (registers,)))
         value = self._together(step)
         if value is not None:
-            self.body.append(For("r", IndexConst(0), IndexConst(registers), 1, (Store(target, (_LOOP,), value),)))
+            stays = self._stays(step) if isinstance(value, Shuffle) else [False] * registers
+            for start, end, is_own in _runs(stays):
+                here = value.value if is_own and isinstance(value, Shuffle) else value
+                self.body.append(For("r", IndexConst(start), IndexConst(end), 1, (Store(target, (_LOOP,), here),)))
         else:
             for register in range(registers):
                 if (found := self._value(step, register)) is not None:
@@ -139,6 +143,11 @@ class _Builder:
             summed: ValueExpr = Arith(op, parts) if length > 1 else parts[0]
             fold = Store(step.name, (_LOOP,), summed)
             self.body.append(For("r", IndexConst(0), IndexConst(registers // length), 1, (fold,)))
+
+    def _stays(self, step: Step) -> list[bool]:
+        """By register: whether every lane takes its own value, which no shuffle has to bring."""
+        lane = step.element // self.registers[step.arguments[0]]
+        return ((lane == np.arange(self.lanes)[:, None]) | (step.argument == NOTHING)).all(axis=0).tolist()
 
     # ------------------------------------------------------------ one expression for all registers
 
@@ -194,6 +203,10 @@ class _Builder:
             value, left = ValueSelect(self.fitting.whether(mine, left), part, value), left | mine
         return value
 
+    def _sends_one(self, lane: IntArray, register: IntArray, mine: Mask) -> bool:
+        """Whether one shuffle serves them all, those included that take a value of their own."""
+        return len(np.unique(lane[mine])) == len(np.unique(np.stack([lane[mine], register[mine]]), axis=1).T)
+
     def _from(self, name: str, element: IntArray, mine: Mask) -> Iterator[tuple[Mask, ValueExpr]]:
         """Lanes and what they take from an array, each with as few shuffles as one value per lane allows."""
         if name in self.movement.inputs:
@@ -202,6 +215,8 @@ class _Builder:
         count = self.registers[name]
         lane, register = np.divmod(element, count)
         local = mine & (lane == np.arange(self.lanes))
+        if (mine & ~local).any() and self._sends_one(lane, register, mine):
+            local = np.zeros_like(mine)
         if local.any():
             yield local, Read(name, (self.fitting.of_lane(register, local),))
         rest = mine & ~local
@@ -219,6 +234,15 @@ class _Builder:
             self.body.append(SetValue(temporary, self.dtype, Shuffle("idx", sent, taken, LANES)))
             yield served, ValueVar(temporary)
             rest = rest & ~served
+
+
+def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int, bool]]:
+    """Starts and ends of equal neighbours."""
+    start = 0
+    for flag, run in groupby(flags):
+        end = start + len(list(run))
+        yield start, end, flag
+        start = end
 
 
 class _Fitting:

@@ -164,6 +164,7 @@ _COMMANDS = {
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),
     "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
+    "bench-ptx-stalls": Later("warploom.tools.bench.ptx_stalls:bench_ptx_stalls"),
     "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),
     "bench-schedule": Later("warploom.tools.bench.schedule:schedule_case_command"),
     "bench-transpose": Later("warploom.tools.bench.wall_transposes:bench_transpose"),

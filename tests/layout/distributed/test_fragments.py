@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
+from warploom.layout import map_of_text, tile
 from warploom.layout.distributed import (
     Distributed,
     differing,
@@ -169,6 +170,7 @@ def test_a_differing_element() -> None:
         (lambda: distributed_of_text("striped", 32, 0, 32), "1 to 256 registers"),
         (lambda: distributed_of_text("striped", 32, 2, 12), "elements of 4, 8"),
         (lambda: fragment("mma:m16n8k16:A:f32"), "a shape of mma"),
+        (lambda: fragment("scale:64x4"), "expected scale:128x4"),
         (lambda: fragment("mma:m16n8k5:C:f32"), "a shape of mma"),
         (lambda: fragment("mma:x"), "mma:SHAPE"),
         (lambda: fragment("wgmma:m64n7:D:f32"), "multiple of 8"),
@@ -217,3 +219,22 @@ def test_arrays_that_are_no_layout() -> None:
     ):
         with pytest.raises(UserError, match=said):
             distributed_of_array(array, 32)
+
+
+def test_scale_factors_that_lie_as_one_are_held_by_one_lane() -> None:
+    place = scale_places(128, 4)
+    held = named("scale:128x4").elements.reshape(32, 16)
+    assert [place[divmod(int(e), 4)] for lane in held for e in lane] == list(range(512))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(128, 4), (200, 7), (1, 1), (129, 5), (300, 30)])
+def test_places_of_scale_factors(rows: int, columns: int) -> None:
+    found = map_of_text("scale:128x4", tile(f"{rows}x{columns}:e8m0"))
+    wanted = scale_places(rows, columns)
+    assert found.table.tolist() == [wanted[r, c] for r in range(rows) for c in range(columns)]
+
+
+def scale_places(rows: int, columns: int) -> dict[tuple[int, int], int]:
+    """Block after block along k and then m; in each, four columns of a row, then rows 32 apart, then the next row."""
+    order = np.ndindex(-(-rows // 128), -(-columns // 4), 32, 4, 4)
+    return {(128 * m + 32 * group + row, 4 * k + c): at for at, (m, k, row, group, c) in enumerate(order)}

@@ -345,6 +345,7 @@ def random_launch(seed: int) -> Launch:
         max_rows=rng.choice((None, None, 2)),
         max_delta=rng.choice((31, 31, 31, 4)),
         mode=rng.choice(("shuffle", "shuffle", "cache")),
+        vectors=seed % 3 == 0,
     )
     return Launch(
         text,

@@ -53,8 +53,8 @@ def test_the_second_load_is_covered_without_more() -> None:
             "in a loop that is over by then",
         ),
         (
-            "\tsetp.lt.u32 %p1, %r1, %r2;\n\t@%p1 bra $L;\n" + FIRST + "$L:\n" + SECOND,
-            "does not always run before it",
+            "\tsetp.lt.u32 %p1, %r1, %r2;\n\t@%p1 bra $L;\n" + FIRST + "\tbra $M;\n$L:\n" + SECOND + "$M:\n",
+            "does not always run before it, and never in a lane that comes to it",
         ),
         ("\tsetp.lt.u32 %p1, %r1, %r2;\n\t@%p1 " + FIRST.strip() + "\n" + SECOND, "runs under a predicate"),
         (

@@ -88,7 +88,96 @@ CASES: dict[str, Case] = {
     "source under an if": Case(
         "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\n@!%p3 bra SKIP;\nld.global.f32 %f1, [%rd5];\nSKIP:\n"
         "ld.global.f32 %f2, [%rd5+4];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;",
-        refused="does not always run",
+        (1,),
+    ),
+    "both in ifs of their own": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\nmov.f32 %f2, %f1;\n@!%p3 bra SKIP;\nld.global.f32 %f1, [%rd5];\n"
+        "SKIP:\nsetp.lt.s32 %p3, %r1, 25;\n@!%p3 bra OVER;\nld.global.f32 %f2, [%rd5+4];\nld.global.f32 %f4, [%rd5+4];\nOVER:\n"
+        "add.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;",
+        (1, 1),
+    ),
+    "two targets of a source under an if": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f64 %fd1, 0d0000000000000000;\n@!%p3 bra SKIP;\nld.global.f64 %fd1, [%rd5];\nSKIP:\n"
+        "ld.global.f64 %fd2, [%rd5+8];\nld.global.f64 %fd3, [%rd5];\nadd.f64 %fd1, %fd1, %fd2;\nadd.f64 %fd1, %fd1, %fd3;\n"
+        "st.global.f64 [%rd6], %fd1;",
+        (1,), reuses=1, size=8,
+    ),
+    "source under an if, target in a loop": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\nmov.u32 %r30, 0;\n@!%p3 bra AGAIN;\nld.global.nc.f32 %f1, [%rd5];\n"
+        "AGAIN:\nld.global.nc.f32 %f2, [%rd5+4];\nadd.f32 %f1, %f1, %f2;\nadd.s32 %r30, %r30, 1;\nsetp.lt.s32 %p2, %r30, %r21;\n"
+        "@%p2 bra AGAIN;\nst.global.f32 [%rd6], %f1;",
+        (1,),
+    ),
+    "source under an if, a store in the other branch": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\n@!%p3 bra ELSE;\nld.global.f32 %f1, [%rd5];\nbra AFTER;\nELSE:\n"
+        "st.global.f32 [%rd6], %f1;\nAFTER:\nld.global.f32 %f2, [%rd5];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;",
+        refused="may change",
+    ),
+    "source under an if, then a store": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\n@!%p3 bra AFTER;\nld.global.f32 %f1, [%rd5];\nAFTER:\n"
+        "st.global.f32 [%rd6], %f1;\nld.global.f32 %f2, [%rd5];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;",
+        refused="may change",
+    ),
+    "source in the other branch": Case(
+        "setp.lt.s32 %p3, %r4, 20;\n@!%p3 bra ELSE;\nld.global.f32 %f1, [%rd5];\nbra AFTER;\nELSE:\nld.global.f32 %f1, [%rd5+4];\n"
+        "AFTER:\nst.global.f32 [%rd6], %f1;",
+        refused="never in a lane that comes to it",
+    ),
+    "source under an if and a predicate": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\nsetp.lt.s32 %p4, %r4, 15;\n@!%p3 bra AFTER;\n"
+        "@%p4 ld.global.f32 %f1, [%rd5];\nAFTER:\nld.global.f32 %f2, [%rd5+4];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;",
+        refused="and under a predicate",
+    ),
+    "source under an if, target under a predicate": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nmov.f32 %f1, 0f00000000;\nmov.f32 %f2, %f1;\nsetp.lt.s32 %p4, %r4, 15;\n@!%p3 bra AFTER;\n"
+        "ld.global.f32 %f1, [%rd5];\nAFTER:\n@%p4 ld.global.f32 %f2, [%rd5+4];\nadd.f32 %f3, %f1, %f2;\n"
+        "st.global.f32 [%rd6], %f3;",
+        refused="and it is predicated",
+    ),
+    "reuse over a store that may alias": Case(
+        "ld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f1, %f1;\nst.global.f32 [%rd6], %f2;\nld.global.f32 %f3, [%rd5];\n"
+        "add.f32 %f4, %f3, %f1;\nst.global.f32 [%rd6+4], %f4;", reuses=1,
+    ),
+    "reuse over two stores that may overlap in part": Case(
+        "mov.u16 %h1, 77;\nld.global.v2.f32 {%f1, %f2}, [%rd5];\nst.global.u16 [%rd6+-2], %h1;\nst.global.u16 [%rd6+6], %h1;\n"
+        "ld.global.v2.f32 {%f3, %f4}, [%rd5];\nadd.f32 %f1, %f1, %f3;\nadd.f32 %f1, %f1, %f4;\nst.global.f32 [%rd6+8], %f1;",
+        reuses=1, size=8,
+    ),
+    "reuse over a store before the load and one behind it": Case(
+        "mov.u16 %h1, 77;\nld.global.f32 %f1, [%rd5+4];\nst.global.u16 [%rd5+2], %h1;\nst.global.u16 [%rd5+8], %h1;\n"
+        "ld.global.f32 %f3, [%rd5+4];\nadd.f32 %f1, %f1, %f3;\nst.global.f32 [%rd6], %f1;", reuses=1, size=8,
+    ),
+    "reuse over a store to the same place": Case(
+        "ld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f1, %f1;\nst.global.f32 [%rd5], %f2;\nld.global.f32 %f3, [%rd5];\n"
+        "st.global.f32 [%rd6], %f3;", refused="may change",
+    ),
+    "reuse over a store at an address that changes": Case(
+        "ld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f1, %f1;\nst.global.f32 [%rd6], %f2;\nadd.s64 %rd6, %rd6, 8;\n"
+        "ld.global.f32 %f3, [%rd5];\nst.global.f32 [%rd6], %f3;", refused="may change",
+    ),
+    "reuse over a generic store": Case(
+        "ld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f1, %f1;\nst.f32 [%rd6], %f2;\n"
+        "ld.global.f32 %f3, [%rd5];\nst.global.f32 [%rd6], %f3;", refused="may change",
+    ),
+    "reuse over a volatile store": Case(
+        "ld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f1, %f1;\nst.volatile.global.f32 [%rd6], %f2;\n"
+        "ld.global.f32 %f3, [%rd5];\nst.global.f32 [%rd6], %f3;", refused="may change",
+    ),
+    "reuse over an atomic": Case(
+        "ld.global.f32 %f1, [%rd5];\nred.global.add.f32 [%rd6], %f1;\nld.global.f32 %f3, [%rd5];\nst.global.f32 [%rd6], %f3;",
+        refused="may change",
+    ),
+    "reuse over five stores": Case(
+        "ld.global.f32 %f1, [%rd5];\n" + "".join(f"st.global.f32 [%rd6+{4 * n}], %f1;\n" for n in range(5))
+        + "ld.global.f32 %f3, [%rd5];\nst.global.f32 [%rd6], %f3;", refused="may change",
+    ),
+    "reuse over a store, the address overwritten": Case(
+        "ld.global.b64 %rd7, [%rd5];\nst.global.b64 [%rd6], %rd7;\nmov.b64 %rd8, %rd5;\nld.global.b64 %rd8, [%rd8];\n"
+        "st.global.b64 [%rd6], %rd8;", refused="may change", size=8,
+    ),
+    "reuse over a predicated store": Case(
+        "setp.lt.s32 %p3, %r4, 20;\nld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f1, %f1;\n@%p3 st.global.f32 [%rd6], %f2;\n"
+        "ld.global.f32 %f3, [%rd5];\nst.global.f32 [%rd6], %f3;", reuses=1,
     ),
     "source in a loop of no iterations": Case(
         "mov.f32 %f1, 0f00000000;\nsetp.lt.s32 %p3, %r4, 7;\nmov.u32 %r30, 0;\n@%p3 bra AFTER;\nAGAIN:\nld.global.f32 %f1, [%rd5];\n"

@@ -6,11 +6,11 @@ from warploom import scan
 from warploom.core import UnsupportedError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.ptx import lower, parse
-from warploom.scan.emit import Choices, Movement, Types, compare, cuda_scan, movement
+from warploom.scan.emit import KERNELS, Choices, Movement, Types, compare, cuda_scan, movement
 from warploom.scan.emit import cuda as cuda_module
 from warploom.scan.emit.cuda import operator_source
 from warploom.scan.emit.movement import SEPARATE, joined
-from warploom.scan.emit.running import ARCH, KERNELS, differing, run_kernel
+from warploom.scan.emit.running import ARCH, differing, run_kernel
 from warploom.scan.emit.serial import column, elements, serial
 from warploom.scan.tasks import loops_module
 from warploom.scan.tuning import flagged

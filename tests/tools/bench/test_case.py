@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
+from warploom.core.limits import Limits, children
 from warploom.kernels import NAMES, PUBLISHED
 from warploom.tools.bench import case as bench
 from warploom.tools.bench import kernels as kernel_bench
@@ -54,6 +55,30 @@ def test_a_case_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     line = python("c", "import time, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)", monkeypatch, 0.3)
     assert line["status"] == "unknown"
     assert line["reason"] == "stopped after 0.3 s of CPU time"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time; time.sleep(600)",
+        # A case that prints its best so far has not ended by itself, either.
+        """
+import json, time
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    usage = {"seconds": 0.1, "wall_s": 0.1, "peak_mb": 1.0}
+    print(json.dumps({"v": 1, "case": "c", "status": "solved", "verdict": "proved", "domain": "integers"} | usage))
+""",
+    ],
+)
+def test_the_budget_of_the_command_ends_the_case_that_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_grace_s", lambda: 60.0)
+    looks = iter([0.0, 0.1])
+    with Limits(1.0, clock=lambda: next(looks, 2.0)):
+        line = python("c", code, monkeypatch)
+    assert (line["status"], line["verdict"], line["reason"]) == ("unknown", "unchecked", bench.ALL_SPENT)
+    assert not children
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.tools.contract import check, lines_of
 
 from warploom.core import UserError
 from warploom.tools.bench import run as bench_run
-from warploom.tools.bench.case import Case
+from warploom.tools.bench.case import ALL_SPENT, Case
 from warploom.tools.cli import cli
 from warploom.tools.command.lines import plain_line
 from warploom.tools.command.usage import Usage
@@ -143,6 +143,31 @@ def test_rows_of_one_case_run_it_once_and_a_journal_goes_on(monkeypatch: pytest.
     assert [line["ours"] for line in again] == [48, 67, 2.0, 0.1]
     # What the journal says to be proved was not proved again.
     assert {line["verdict"] for line in again} == {"unchecked"}
+
+
+def test_a_spent_budget_ends_the_run_and_the_journal_goes_on_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    began: list[str] = []
+
+    def run_case(case: Case) -> dict[str, Any]:
+        began.append(case.name)
+        line = raw(case.name) | dict(case.labels)
+        # The budget ends within the second case.
+        return line | {"status": "unknown", "verdict": "unchecked", "reason": ALL_SPENT} if len(began) == 2 else line
+
+    monkeypatch.setattr(bench_run, "run_case", run_case)
+    monkeypatch.setattr(bench_run.limits, "left_s", lambda: 0.0 if len(began) == 2 else 1.0)
+    asked = ["paper", "scans", "table-1", "--json", "--budget", "1s", "--journal", str(tmp_path / "j")]
+    result = CliRunner().invoke(cli, asked)
+    lines = lines_of(result.stdout)
+    assert (result.exit_code, began) == (3, [line["case"] for line in lines[:2]])
+    assert len(lines) == len([r for r in rows_of("scans") if r.item == "table-1"])
+    assert lines[0]["compared"] != "no bar"
+    for line in lines[1:]:
+        assert line.keys() >= FIELDS
+        assert (line["reason"], line["compared"], line["as_expected"], line["ours"]) == (ALL_SPENT, "no bar", False, None)
+    monkeypatch.setattr(bench_run.limits, "left_s", lambda: 1.0)
+    CliRunner().invoke(cli, asked)
+    assert began[2:] == [line["case"] for line in lines[1:]]
 
 
 def test_rows_that_cannot_run_here_say_so_and_do_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

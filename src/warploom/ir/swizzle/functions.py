@@ -6,8 +6,10 @@ functions, never among expressions (one cheapest expression is built for a funct
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -134,6 +136,43 @@ class ListedSet:
 
     def matching(self, allowed: BoolArray) -> Functions:
         return self.functions.matching(allowed)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EitherSet:
+    """The functions of several sets on the same points; a function that several have is the cheapest's."""
+
+    parts: tuple[FunctionSet, ...]
+
+    @property
+    def points(self) -> int:
+        return self.parts[0].points
+
+    @property
+    def values(self) -> int:
+        return self.parts[0].values
+
+    @property
+    def size_bound(self) -> int:
+        return sum(part.size_bound for part in self.parts)
+
+    def matching(self, allowed: BoolArray) -> Functions | None:
+        found: list[Functions] = []
+        for part in self.parts:
+            functions = part.matching(allowed)
+            if functions is None:
+                return None
+            found.append(functions)
+        starts = list(accumulate((len(functions) for functions in found), initial=0))
+
+        def expression(row: int) -> IndexExpr:
+            part = bisect_right(starts, row) - 1
+            return found[part].expr(row - starts[part])
+
+        tables = np.concatenate([functions.tables for functions in found])
+        costs = np.concatenate([functions.costs for functions in found])
+        keep = distinct(tables, costs)
+        return Functions(tables[keep], costs[keep], expression, keep)
 
 
 def distinct(tables: Tables, costs: IntArray) -> IntArray:

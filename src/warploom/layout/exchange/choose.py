@@ -18,7 +18,7 @@ from warploom.layout.exchange.memory import by_tma, from_memory
 from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
-from warploom.machines import WARP_LANES, Architecture, architecture
+from warploom.machines import BANKS, WARP_LANES, Architecture, architecture
 
 Via: TypeAlias = Literal["auto", "shuffle", "shared", "load", "tma"]
 VIAS: tuple[Via, ...] = get_args(Via)
@@ -105,7 +105,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     words = _words(held, wanted)
     return Exchange(
         src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
-        shared.least_wavefronts(*words) if words is not None else _least_wavefronts(held, wanted), tuple(renamings),
+        shared.least_wavefronts(*(words or (held, wanted)), BANKS if words is not None else BANKS * _BYTES), tuple(renamings),
         _why(chosen, candidates, via) + stopped,
     )  # fmt: skip
 
@@ -129,11 +129,7 @@ def _out_of_memory(
             shared_words[places] = content
             candidates.append(_proved(program, wanted, wanted, machine, {"shared": shared_words}))
     chosen = min(candidates, key=lambda c: c.cost)
-    floor = (
-        0
-        if via == "load"
-        else sum(-(-len(np.unique(w[w >= 0])) // WARP_LANES) for w in (words[i : i + 32] for i in range(0, len(words), 32)))
-    )
+    floor = 0 if via == "load" else shared.least_loads(words, BANKS)
     reason = f"{via} was asked for: values lie in memory in the order of their elements"
     return Exchange(src, dst, chosen, tuple(candidates), None, (), floor, renamings, reason)
 
@@ -212,15 +208,6 @@ def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, c
         yield from of_words(*words, lanes)
     else:
         yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
-
-
-def _least_wavefronts(held: Ints, wanted: Ints) -> int:
-    """Of bytes: what goes through shared memory once must be stored and loaded, 128 bytes at a time."""
-    bytes_wanted = len(np.intersect1d(held, wanted[wanted >= 0]))
-    loads = sum(
-        -(-len(np.unique(w[w >= 0])) // (WARP_LANES * _BYTES)) for w in (wanted[i : i + 32] for i in range(0, len(wanted), 32))
-    )
-    return -(-bytes_wanted // (WARP_LANES * _BYTES)) + loads
 
 
 def _proved(

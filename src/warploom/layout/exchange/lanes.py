@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.program import Flag, Index, Operation
+from warploom.layout.linear import applied
 from warploom.layout.maps import shifted_terms
 
 Mask = NDArray[np.bool_]
@@ -42,10 +43,7 @@ class Lanes:
                 return found
         text, values = self._fitted(table, modulo, here)
         if len(text) > 12:
-            name = f"u{len(self.bases)}"
-            self.operations.append(Index(name, text))
-            self.bases.append((name, values))
-            return name
+            return self._define(text, values)
         return text
 
     def named(self, table: Ints) -> str:
@@ -53,9 +51,13 @@ class Lanes:
         found = self.index(table)
         if found.isidentifier() or found.isdecimal():
             return found
+        return self._define(found, table.copy())
+
+    def _define(self, text: str, values: Ints) -> str:
+        """A name for the expression, whose values are known."""
         name = f"u{len(self.bases)}"
-        self.operations.append(Index(name, found))
-        self.bases.append((name, table.copy()))
+        self.operations.append(Index(name, text))
+        self.bases.append((name, values))
         return name
 
     def _recent(self) -> list[tuple[str, Ints]]:
@@ -78,11 +80,8 @@ class Lanes:
                 condition, sign = self._condition(~holds), "< 1"
             if condition is None:
                 condition, sign = self._masked(holds), "> 0"
-            name = f"u{len(self.bases)}"
             so_far = np.where(holds, value, so_far)
-            self.operations.append(Index(name, f"{value} if ({condition}) {sign} else {text}"))
-            self.bases.append((name, so_far))
-            text = name
+            text = self._define(f"{value} if ({condition}) {sign} else {text}", so_far)
         return text
 
     def flag(self, holds: Mask) -> str:
@@ -120,10 +119,10 @@ class Lanes:
         words = [int(sum(1 << int(i) for i in np.flatnonzero(holds[at : at + 32]))) for at in range(0, self.threads, 32)]
         text, shift = _constant(words[-1]), "lane"
         for number in reversed(range(len(words) - 1)):
-            name, shift = f"u{len(self.bases)}", "(lane & 31)"
-            self.operations.append(Index(name, f"{_constant(words[number])} if lane < {32 * (number + 1)} else {text}"))
-            self.bases.append((name, np.full(self.threads, -1)))
-            text = name
+            shift = "(lane & 31)"
+            text = self._define(
+                f"{_constant(words[number])} if lane < {32 * (number + 1)} else {text}", np.full(self.threads, -1)
+            )
         return f"({text} >> {shift}) & 1"
 
     def _fitted(self, table: Ints, modulo: int, here: Mask) -> tuple[str, Ints]:
@@ -242,9 +241,9 @@ def _shifted(shift: int) -> str:
 def _line_text(step: int, start: int, source: str = "lane") -> str:
     if not step:
         return str(start)
-    scaled = source if step == 1 else f"{source} * {step}" if step > 0 else f"-{source} * {-step}"
     if step < 0:
         return f"{start} - {source} * {-step}"
+    scaled = source if step == 1 else f"{source} * {step}"
     return scaled if not start else f"{scaled} + {start}" if start > 0 else f"{scaled} - {-start}"
 
 
@@ -279,9 +278,7 @@ def _linear(table: Ints, lane: Ints, here: Mask) -> tuple[dict[int, int], int] |
 def _linear_text(images: tuple[dict[int, int], int], lane: Ints) -> tuple[str, Ints]:
     columns, constant = images
     bits = int(lane.max()).bit_length()
-    values = np.full_like(lane, constant)
-    for bit, image in columns.items():
-        values ^= np.where(lane >> bit & 1, image, 0)
+    values = applied(columns.items(), lane) ^ constant
     parts = [term.text for term in shifted_terms(sorted(columns.items()), "lane", bits)]
     if constant or not parts:
         parts.append(str(constant))

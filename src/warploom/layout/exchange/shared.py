@@ -17,7 +17,7 @@ from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured
 from warploom.layout.exchange.program import Load, Meet, Program, Store
 from warploom.layout.exchange.shuffles import Writer, inputs
-from warploom.machines import BANKS, passes, wavefronts
+from warploom.machines import BANKS, WARP_LANES, passes, wavefronts
 
 _WIDTHS = (4, 2, 1)
 
@@ -36,23 +36,20 @@ class Way:
         return self.wavefronts, len(self.stores) + len(self.loads)
 
 
-def least_wavefronts(held: Ints, wanted: Ints) -> int:
+def least_wavefronts(held: Ints, wanted: Ints, in_a_pass: int = BANKS) -> int:
     """What any map needs, whatever the width: the distinct words of all threads over the banks, stored and loaded.
 
-    Each group of lanes that goes together moves at most 32 words; a store of a thread's word does not serve another.
+    Each group of lanes that goes together moves at most 32 words; a store of a thread's word does not serve another. Bytes count
+    as words do, 128 in a pass.
     """
-    stored = len(_stored(held, wanted))
-    loads = sum(-(-len(np.unique(warp[warp >= 0])) // BANKS) for warp in _by_warp(wanted))
-    return -(-stored // BANKS) + loads
+    stored = len(np.intersect1d(held, wanted[wanted >= 0]))
+    return -(-stored // in_a_pass) + least_loads(wanted, in_a_pass)
 
 
-def _by_warp(table: Ints) -> Iterator[Ints]:
-    for at in range(0, len(table), 32):
-        yield table[at : at + 32]
-
-
-def _stored(held: Ints, wanted: Ints) -> Ints:
-    return np.intersect1d(held, wanted[wanted >= 0])
+def least_loads(wanted: Ints, in_a_pass: int) -> int:
+    """Of each warp by itself."""
+    warps = (wanted[at : at + WARP_LANES] for at in range(0, len(wanted), WARP_LANES))
+    return sum(-(-len(np.unique(warp[warp >= 0])) // in_a_pass) for warp in warps)
 
 
 def through_shared(held: Ints, wanted: Ints, lanes: int) -> Program | None:
@@ -118,12 +115,17 @@ def _moved(place: Ints) -> Iterator[Ints]:
 
 
 def _priced(places: dict[int, int], held: Ints, wanted: Ints, keep: Ints) -> Way:
-    table = np.full(int(max(held.max(), wanted.max())) + 2, -1, dtype=np.int64)
-    for word, place in places.items():
-        table[word] = place
+    table = _table(places, held, wanted)
     stores, stored = accesses(table, keep)
     loads, loaded = accesses(table, wanted)
     return Way(places, stores, loads, stored + loaded)
+
+
+def _table(places: dict[int, int], held: Ints, wanted: Ints) -> Ints:
+    """By word its place; -1 for those that have none."""
+    table = np.full(int(max(held.max(), wanted.max())) + 2, -1, dtype=np.int64)
+    table[list(places)] = list(places.values())
+    return table
 
 
 def accesses(table: Ints, words: Ints) -> tuple[tuple[tuple[int, int], ...], int]:
@@ -177,18 +179,16 @@ def _by_banks(held: Ints, wanted: Ints, keep: Ints) -> dict[int, int]:
     senders: dict[int, int] = {}
     for thread, register in zip(*np.nonzero(keep >= 0), strict=True):
         senders[int(keep[thread, register])] = int(thread) // 32 * held.shape[1] + int(register)
-    moves: list[Move] = []
-    words: list[int] = []
+    moves: dict[int, Move] = {}
     for thread, register in zip(*np.nonzero(wanted >= 0), strict=True):
         word = int(wanted[thread, register])
-        if word not in words:
-            words.append(word)
-            moves.append(Move(senders[word], len(words), int(thread) // 32 * wanted.shape[1] + int(register)))
+        if word not in moves:
+            moves[word] = Move(senders[word], len(moves) + 1, int(thread) // 32 * wanted.shape[1] + int(register))
     sizes = max(held.shape[1], wanted.shape[1]) * -(-len(held) // 32)
-    colours = coloured(moves, sizes)
+    colours = coloured(list(moves.values()), sizes)
     rows: dict[int, int] = {}
     places: dict[int, int] = {}
-    for word, colour in zip(words, colours, strict=True):
+    for word, colour in zip(moves, colours, strict=True):
         bank = colour % BANKS
         places[word] = rows.get(bank, 0) * BANKS + bank
         rows[bank] = rows.get(bank, 0) + 1
@@ -199,9 +199,7 @@ def _written(way: Way, held: Ints, wanted: Ints, keep: Ints, lanes: int) -> Prog
     threads = len(held)
     writer = Writer(threads, lanes)
     values = inputs(held.shape[1])
-    table = np.full(int(max(held.max(), wanted.max())) + 2, -1, dtype=np.int64)
-    for word, place in way.places.items():
-        table[word] = place
+    table = _table(way.places, held, wanted)
     room = max(way.places.values()) + 1
     for at, width in way.stores:
         where = np.where(keep[:, at] < 0, -1, table[keep[:, at]])

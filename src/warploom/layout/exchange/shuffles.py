@@ -17,6 +17,7 @@ from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured, word_moves
 from warploom.layout.exchange.lanes import Lanes, Mask
 from warploom.layout.exchange.program import Flag, Index, Load, Meet, Operation, Permute, Program, Select, Shuffle, Store, renamed
+from warploom.layout.linear import applied
 
 _MOST_TURNED = 32
 _TURNS = 8
@@ -140,24 +141,28 @@ def programs(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
         yield by_colours(held, wanted, lanes, moves, colours, "coloured")
 
 
+def by_shuffle(moves: Sequence[Move], colours: Sequence[int], threads: int) -> tuple[Ints, Ints]:
+    """[shuffles, threads]: the register that a thread offers, and the thread that it reads; -1 for none."""
+    offers = np.full((max(colours, default=-1) + 1, threads), -1, dtype=np.int64)
+    reads = offers.copy()
+    for move, colour in zip(moves, colours, strict=True):
+        offers[colour, move.sender] = move.register
+        reads[colour, move.receiver] = move.sender
+    return offers, reads
+
+
 def by_colours(held: Ints, wanted: Ints, lanes: int, moves: Sequence[Move], colours: Sequence[int], name: str) -> Program:
     """Any colouring: a shuffle for each colour, selects for the register that lanes offer and for the word that they keep."""
     threads, words = held.shape
     writer = Writer(threads, lanes)
-    count = max(colours, default=-1) + 1
-    offers, reads = np.full((count, threads), -1), np.full((count, threads), -1)
-    for move, colour in zip(moves, colours, strict=True):
-        offers[colour, move.sender] = move.register
-        reads[colour, move.receiver] = move.sender % lanes
+    offers, reads = by_shuffle(moves, colours, threads)
     values = inputs(words)
     arrived: list[str] = []
-    brought = np.full((count, threads), -1, dtype=np.int64)
-    for colour in range(count):
-        offered = writer.chosen(offers[colour], values)
-        arrived.append(writer.shuffle(offered, reads[colour], reads[colour] >= 0))
-        here = reads[colour] >= 0
-        senders = numbered(threads) // lanes * lanes + reads[colour]
-        brought[colour, here] = held[senders[here], offers[colour, senders[here]]]
+    brought = np.full(reads.shape, -1, dtype=np.int64)
+    for colour, source in enumerate(reads):
+        here = source >= 0
+        arrived.append(writer.shuffle(writer.chosen(offers[colour], values), source % lanes, here))
+        brought[colour, here] = held[source[here], offers[colour, source[here]]]
     available = np.concatenate([held.T, brought])
     outputs: list[str] = []
     for word in range(wanted.shape[1]):
@@ -253,11 +258,9 @@ def _cycles(to: Ints, threads: int, words: int) -> tuple[list[tuple[int, int]], 
         return None
     width, high = (words - 1).bit_length(), (threads - 1).bit_length()
     images = [int(to.ravel()[1 << bit]) for bit in range(width + high)]
-    element = np.arange(to.size)
-    found = np.zeros_like(element)
-    for bit, image in enumerate(images):
-        found ^= np.where(element >> bit & 1, image, 0)
-    if (found != to.ravel()).any() or sorted(images) != [1 << bit for bit in range(width + high)]:
+    if (applied(enumerate(images), np.arange(to.size)) != to.ravel()).any() or sorted(images) != [
+        1 << bit for bit in range(width + high)
+    ]:
         return None
     goes = [image.bit_length() - 1 for image in images]
     pairs: list[tuple[int, int]] = []

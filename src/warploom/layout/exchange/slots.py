@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import reduce
+from itertools import accumulate, product
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured, word_moves
 from warploom.layout.exchange.program import Permute, Program
 from warploom.layout.exchange.shared import through_shared
-from warploom.layout.exchange.shuffles import Writer, inputs, turns
+from warploom.layout.exchange.shuffles import Writer, by_shuffle, inputs, turns
 
 BYTES = 4
 _MOST_TURNED = 8
@@ -171,20 +172,15 @@ def _word_by_word(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
 
 def shuffled(writer: Writer, values: Sequence[Value], moves: Sequence[Move], colours: Sequence[int]) -> list[Value]:
     """What each shuffle brings."""
-    threads, count = writer.threads, max(colours, default=-1) + 1
-    offers, reads = np.full((count, threads), -1), np.full((count, threads), -1)
-    for move, colour in zip(moves, colours, strict=True):
-        offers[colour, move.sender] = move.register
-        reads[colour, move.receiver] = move.sender
+    offers, reads = by_shuffle(moves, colours, writer.threads)
     held = np.stack([value.content for value in values])
     found: list[Value] = []
-    for colour in range(count):
-        here = reads[colour] >= 0
+    for colour, source in enumerate(reads):
+        here = source >= 0
         offered = writer.chosen(offers[colour], [value.name for value in values])
-        name = writer.shuffle(offered, reads[colour] % writer.lanes, here)
-        content = np.full((threads, BYTES), -1, dtype=np.int64)
-        senders = reads[colour, here]
-        content[here] = held[offers[colour, senders], senders]
+        name = writer.shuffle(offered, source % writer.lanes, here)
+        content = np.full((writer.threads, BYTES), -1, dtype=np.int64)
+        content[here] = held[offers[colour, source[here]], source[here]]
         found.append(Value(name, content))
     return found
 
@@ -201,10 +197,7 @@ def _alignments(held: Ints, wanted: Ints, lanes: int) -> Iterator[tuple[Swap, ..
         swaps = tuple(swap for swap in pair if swap is not None)
         if len({(swap.side, swap.bit) for swap in swaps}) < len(swaps):
             continue
-        moved = held
-        for swap in swaps:
-            moved = swapped(moved, swap)
-        if _are_words(moved, wanted):
+        if _are_words(reduce(swapped, swaps, held), wanted):
             found.append(swaps)
     found.sort(key=lambda swaps: (sum(swap.side == "lane" for swap in swaps), len(swaps)))
     yield from found[:1]
@@ -291,9 +284,7 @@ def _goal(held: Ints, wanted: Ints) -> Ints:
 
 def _by_swaps(held: Ints, wanted: Ints, lanes: int, swaps: Sequence[Swap], words: Words) -> Iterator[Program]:
     """First the swaps, then whole words."""
-    tables = [held]
-    for swap in swaps:
-        tables.append(swapped(tables[-1], swap))
+    tables = list(accumulate(swaps, swapped, initial=held))
     goal = _goal(tables[-1], wanted) if swaps else held
     writer = Writer(len(held), lanes)
     values = _start(held)
@@ -308,9 +299,7 @@ def _swaps_afterwards(held: Ints, wanted: Ints, lanes: int, swaps: Sequence[Swap
     """Whole words first, then the swaps; for words that exist in the source once the destination's are swapped."""
     if (wanted < 0).any() or (held < 0).any():
         return
-    tables = [wanted]
-    for swap in swaps:
-        tables.append(swapped(tables[-1], swap))
+    tables = list(accumulate(swaps, swapped, initial=wanted))
     between = tables[-1]
     if not _are_words(held, between):
         return

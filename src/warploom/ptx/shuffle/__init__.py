@@ -25,7 +25,9 @@ Why memory ends up the same, for every launch:
    (or a limit the user states) says that rows hold whole warps. Neighbours along y are tested likewise: any block has the
    right answer.
 3. *It has executed the source*, as the source dominates the target (block and position) and has no predicate, or one that a
-   ballot of the same run asks for; its register still holds the value, or is copied right after the source.
+   ballot of the same run asks for; its register still holds the value, or is copied right after the source. Or else the source
+   stands in no loop and has no predicate, a thread that ran it notes so in a predicate (false at the kernel's start), and a
+   ballot of these notes at the target says whether the neighbour did; copies of the values begin as 0.
 4. *In the same iteration.* Every loop around the source is around the target, and is one in which lanes that stand together
    are in the same iteration: each branch in it is decided alike by all lanes, or leaves the loop for good with all but one
    successor, or whoever stays runs through a common block before the next iteration (`iterations`). The last rests on how
@@ -41,22 +43,29 @@ Why memory ends up the same, for every launch:
 6. *Memory was the same.* Between source and target, on every path of a thread, stands no store, atomic, barrier, fence,
    acquire or call that might touch the space, wherever it may point. `.nc` loads read what nobody writes (ISA). If some write
    came between the neighbour's source and this lane's target all the same, nothing orders it against one of the two accesses:
-   a data race of the original. Volatile, relaxed and acquire loads are never sources or targets.
+   a data race of the original. Volatile, relaxed and acquire loads are never sources or targets. Where a thread may come to the
+   target past the source, the ways count from the last place that both have in common.
 
-A reuse (N = 0) needs 3, 5 and 6 for one thread only. Sources are always loads that stay. Cache mode (`halo`) adds: the tests of
-5 hold in all lanes of a full warp within one row, by vote, also for neighbours 32 lanes away; then a halo load reads exactly
-what some lane's own target would have read, without a predicate, at an address that is thus a good one.
+A reuse (N = 0) needs 3, 5 and 6 for one thread only, so plain stores of that thread in the straight-line code between the two
+loads may stay: those at addresses shown to be elsewhere, and a few others that the thread tests,
+
+    sub.s64 d, S, B;  setp.lt.u64 p, d + (bytes of the load - 1), bytes of both - 1;  mov %b, %a;  @p ld.global.f32 %b, [B]
+
+where p holds exactly if the store at S wrote a byte of the load at B. A store of another thread there is a data race. Sources are
+always loads that stay. Cache mode (`halo`) adds: the tests of 5 hold in all lanes of a full warp within one row, by vote, also
+for neighbours 32 lanes away; then a halo load reads exactly what some lane's own target would have read, without a predicate,
+at an address that is thus a good one. Loads that one thread makes of adjacent places are joined, on request, by `vectors`.
 """
 
 from warploom.ptx.shuffle.options import MAX_DELTA, ShuffleOptions
 from warploom.ptx.shuffle.plan import Kind, Mode, Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts, Policy, apply_all, apply_none
-from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast
-from warploom.ptx.shuffle.report import Json, Judged, KernelReport, Refusal
+from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast, forecast_vectors
+from warploom.ptx.shuffle.report import Json, Judged, KernelReport, Refusal, VectorLoad
 from warploom.ptx.shuffle.rewrite import Rewritten, shuffle
 
 __all__ = [
     "LEAST_GAIN", "MAX_DELTA", "Candidate", "Decision", "Estimate", "Forecast", "Json", "Judged", "KernelFacts", "KernelReport",
-    "Kind", "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "apply_all", "apply_none",
-    "forecast", "shuffle",
+    "Kind", "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "VectorLoad", "apply_all",
+    "apply_none", "forecast", "forecast_vectors", "shuffle",
 ]  # fmt: skip

@@ -33,9 +33,15 @@ class Paths:
         """Instructions that write it."""
         return tuple(self._writers.get(register, ()))
 
-    def first_clobber(self, first: int, last: int, where: str) -> int | None:
-        """An instruction on the way after which memory of the space may hold other values; None: there is none."""
-        return next(self._among(first, last, self._clobbers[where]), None)
+    def clobbers(self, first: int, last: int, where: str) -> tuple[int, ...]:
+        """Instructions on the way after which memory of the space may hold other values."""
+        return tuple(self._among(first, last, self._clobbers[where]))
+
+    def leads(self, first: int, last: int) -> bool:
+        """Whether some way leads from the block of one instruction out of it and to that of the other."""
+        end = self._graph.block_of(last)
+        blocks = self._graph.blocks
+        return end in _closure(blocks[self._graph.block_of(first)].successors, -1, lambda b: blocks[b].successors)
 
     def is_kept(self, first: int, last: int, register: str) -> bool:
         """Whether the register is never written on the way; `first` itself may write it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from warploom.ptx.flow import FlowGraph
@@ -26,8 +26,9 @@ from warploom.ptx.shuffle.lanes import LAST_LANE, LaneValues
 from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Variant
 from warploom.ptx.shuffle.ranges import index_ranges
 from warploom.ptx.shuffle.registers import FreshRegisters, written
+from warploom.ptx.shuffle.vectors import Joined, vector_code
 from warploom.ptx.shuffle.visible import OuterNames
-from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name
+from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name, Operand, Vector
 
 _Value: TypeAlias = "tuple[str, int | None]"
 """A register in a run, as written by an instruction; None: as it was before the run."""
@@ -81,12 +82,17 @@ class KernelCode:
         self._checks: dict[tuple[int, int], dict[_Value, list[tuple[int, NoWrap]]]] = {}
         """By run: the checks of its loads, by the value that they are about."""
         self._copies: dict[tuple[int, str], str] = {}
-        self._ballots: dict[int, str] = {}
+        self._ballots: dict[tuple[int, str], str] = {}
+        """Lanes that ran a source, by source and mask."""
+        self._notes: dict[int, str] = {}
+        """Predicates that hold in threads that ran a source which not every thread runs."""
+        self._cleared: set[str] = set()
+        """Copies that the kernel's start sets to 0, since not every thread runs their source."""
         self._halos: dict[int, Halo] = {}
         self._halo_registers: dict[int, HaloRegisters] = {}
 
-    def apply(self, plans: Iterable[Plan]) -> None:
-        """Adds the changes for all plans; call once."""
+    def apply(self, plans: Iterable[Plan], joined: Iterable[Joined] = ()) -> None:
+        """Adds the changes for all plans and vectors; call once."""
         ordered = sorted(plans, key=lambda p: p.load)
         for plan in ordered:
             key = self._run_of(plan.load)
@@ -99,6 +105,7 @@ class KernelCode:
         self._collect_checks(ordered)
         for plan in ordered:
             self._cover(plan)
+        vector_code(joined, self.routine, self.edits, self.fresh)
         body = self.function.body
         declarations = self.fresh.declarations()
         if body is None or not declarations:
@@ -132,6 +139,11 @@ class KernelCode:
 
     def _reused(self, plan: Plan, instruction: Instruction) -> list[str]:
         guard = _guard_text(instruction)
+        tests, alone = self._own_load(plan, instruction)
+        if alone:
+            kept = replace(plan, stores=(), unsure=False)
+            moves = self._reused(kept, instruction) if not plan.unsure else self._noted(plan, alone)
+            return [*tests, *moves, f"@{alone} {self._bare(instruction)}"]
         pairs = [(e.bits, self._source(plan, e.source, e.bits, copies=e.must_copy), written(e.target)) for e in plan.elements]
         targets = {t for _, _, t in pairs}
         if any(s in targets for _, s, _ in pairs) and len(pairs) > 1:
@@ -139,6 +151,42 @@ class KernelCode:
             first = [f"mov.b{bits} {h}, {s};" for (bits, s, _), h in zip(pairs, held, strict=True)]
             return first + [f"{guard}mov.b{bits} {t}, {h};" for (bits, _, t), h in zip(pairs, held, strict=True)]
         return [f"{guard}mov.b{bits} {t}, {s};" for bits, s, t in pairs]
+
+    def _own_load(self, plan: Plan, instruction: Instruction) -> tuple[list[str], str]:
+        """Code for a predicate that holds where a reuse has to load after all, and the predicate; '' where it never has to."""
+        if plan.unsure:
+            alone = self.fresh.new("pred")
+            return [f"not.pred {alone}, {self._note(plan.source)};"], alone
+        lines: list[str] = []
+        alone, address = "", instruction.operands[1]
+        size = plan.element_bits // 8 * len(_destinations(instruction))
+        for store in plan.stores:
+            assert isinstance(address, Address) and isinstance(address.base, Name)
+            apart, overlaps = self.fresh.new("b64"), self.fresh.new("pred")
+            lines.append(f"sub.s64 {apart}, {written(store.register)}, {written(address.base.text)};")
+            # The first byte of the store less the first of the load is above -size and below store.size_bytes.
+            if moved := store.offset - address.offset + size - 1:
+                lines.append(f"add.s64 {apart}, {apart}, {moved};")
+            either, besides = (".or", f", {alone}") if alone else ("", "")
+            lines.append(f"setp.lt{either}.u64 {overlaps}, {apart}, {store.size_bytes + size - 1}{besides};")
+            alone = overlaps
+        return lines, alone
+
+    def _noted(self, plan: Plan, alone: str) -> list[str]:
+        """The values of a source that this thread may not have run."""
+        return [
+            f"@!{alone} mov.b{e.bits} {written(e.target)}, {self._source(plan, e.source, e.bits, copies=True)};"
+            for e in plan.elements
+        ]
+
+    def _note(self, source: int) -> str:
+        """A predicate that holds in the threads that ran the source."""
+        note = self._notes.get(source)
+        if note is None:
+            note = self._notes[source] = self.fresh.new("pred")
+            self.lanes.prologue.append(f"setp.ne.b32 {note}, 0, 0;")
+            self.edits.insert(self.routine.instructions[source].extent.end, f"\n\tsetp.eq.b32 {note}, 0, 0;")
+        return note
 
     def _shuffled(self, plan: Plan, instruction: Instruction) -> list[str]:
         lines: list[str] = []
@@ -198,6 +246,9 @@ class KernelCode:
             copy = self._copies[key] = self.fresh.new(f"b{bits}")
             end = self.routine.instructions[plan.source].extent.end
             self.edits.insert(end, f"\n\tmov.b{bits} {copy}, {written(register)};")
+        if plan.unsure and copy not in self._cleared:
+            self._cleared.add(copy)
+            self.lanes.prologue.append(f"mov.b{bits} {copy}, 0;")
         return copy
 
     def _halo(self, plan: Plan, run: _Run) -> HaloRegisters | None:
@@ -261,15 +312,16 @@ class KernelCode:
     # who has a source
 
     def _without_value(self, plan: Plan, run: _Run, corner: str, lines: list[str]) -> str:
-        """A predicate that holds where `corner` does or the neighbour's guard kept it from loading."""
+        """A predicate that holds where `corner` does or the neighbour has not run the source, or was kept by its guard."""
         key = (plan.neighbour, plan.source)
         found = run.corners.get(key)
         if found is None:
             found = run.corners[key] = self.fresh.new("pred")
             bit = self.fresh.new("b32")
             lane = self.lanes.lane_of(plan.neighbour)
+            ballot = self._note_ballot(plan.source, run, lines) if plan.unsure else self._ballot(plan.source, run)
             lines += [
-                f"shr.u32 {bit}, {self._ballot(plan.source, run)}, {lane};",
+                f"shr.u32 {bit}, {ballot}, {lane};",
                 f"and.b32 {bit}, {bit}, 1;",
                 f"setp.eq.or.u32 {found}, {bit}, 0, {corner};",
             ]
@@ -277,12 +329,20 @@ class KernelCode:
 
     def _ballot(self, source: int, run: _Run) -> str:
         """The lanes in which the guard of a source held."""
-        ballot = self._ballots.get(source)
+        ballot = self._ballots.get((source, run.mask))
         if ballot is None:
-            ballot = self._ballots[source] = self.fresh.new("b32")
+            ballot = self._ballots[source, run.mask] = self.fresh.new("b32")
             instruction = self.routine.instructions[source]
             guard = _guard_text(instruction).strip().removeprefix("@")
             self.edits.insert(instruction.extent.start, f"vote.sync.ballot.b32 {ballot}, {guard}, {run.mask};\n\t")
+        return ballot
+
+    def _note_ballot(self, source: int, run: _Run, lines: list[str]) -> str:
+        """The lanes of the mask that ran a source before, in other code."""
+        ballot = self._ballots.get((source, run.mask))
+        if ballot is None:
+            ballot = self._ballots[source, run.mask] = self.fresh.new("b32")
+            lines.append(f"vote.sync.ballot.b32 {ballot}, {self._note(source)}, {run.mask};")
         return ballot
 
     def _run_of(self, index: int) -> tuple[int, int]:
@@ -333,7 +393,7 @@ class KernelCode:
         if corner is None:
             corner = run.corners[plan.neighbour] = self.fresh.new("pred")
             lines.append(self.lanes.without_source(plan.neighbour, corner, run.alone))
-        if self.routine.instructions[plan.source].guard is not None:
+        if plan.unsure or self.routine.instructions[plan.source].guard is not None:
             corner = self._without_value(plan, run, corner, lines)
         for check in sorted(plan.checks):
             value = self._value(check.register, plan.load)
@@ -353,6 +413,11 @@ class KernelCode:
 def _guard_text(instruction: Instruction) -> str:
     guard = instruction.guard
     return "" if guard is None else f"@{'!' if guard.negated else ''}{written(guard.name)} "
+
+
+def _destinations(instruction: Instruction) -> tuple[Operand, ...]:
+    target = instruction.operands[0]
+    return target.elements if isinstance(target, Vector) else (target,)
 
 
 def _address_register(instruction: Instruction) -> str | None:

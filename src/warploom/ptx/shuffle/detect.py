@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.machines import WARP_LANES
-from warploom.ptx.routine import Routine
+from warploom.ptx.instructions import space
+from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.iterations import aligned_loops
 from warploom.ptx.shuffle.loads import Load, classify, is_counted
-from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan
+from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan, Store
 from warploom.ptx.shuffle.visible import OuterNames, Values
 from warploom.ptx.symbolic import (
     Algebra,
@@ -19,6 +20,7 @@ from warploom.ptx.symbolic import (
     Skeleton,
     Substitution,
     Term,
+    disjoint,
     equal_if,
     linear,
     skeleton,
@@ -27,10 +29,14 @@ from warploom.ptx.symbolic import (
 )
 from warploom.ptx.symbolic import Neighbour as OtherThread
 from warploom.ptx.symbolic import NoWrap as Condition
-from warploom.ptx.syntax import Function
+from warploom.ptx.syntax import Address, Function, Name
 
 _IRREGULAR = 24
 """Loads whose address does not move evenly along x are tried at every distance; at most so many of a kernel."""
+_MOST_STORES = 4
+"""Stores between two loads of one address that a thread tests at run time."""
+_STORED = frozenset({"global", "weak", "wb", "cg", "cs", "wt", "v2", "v4", "v8", *TYPE_BITS})
+_UNSURE = "does not always run before it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,7 @@ class _Detector:
         self.values = Values(emulation, self.paths, OuterNames(function))
         self.aligned = aligned_loops(emulation)
         self.table = emulation.table
+        self.accesses = {a.instruction: a for a in emulation.trace}
         self.keyed: dict[object, list[tuple[_Place, Neighbour, int]]] = {}
         """By form of the load and key of an address moved by a distance: the source, the distance, the constant part."""
         self.strides: dict[Term, int | None] = {}
@@ -126,11 +133,10 @@ class _Detector:
     def _places(self, counted: list[int]) -> tuple[list[_Place], list[Refused]]:
         places: list[_Place] = []
         refused: list[Refused] = []
-        accesses = {a.instruction: a for a in self.emulation.trace}
         order = {block: n for n, block in enumerate(self.emulation.order)}
         for index in counted:
             load = classify(self.routine, index)
-            access = accesses.get(index)
+            access = self.accesses.get(index)
             if isinstance(load, str):
                 refused.append(Refused(index, load))
             elif not self.graph.is_reducible:
@@ -214,32 +220,40 @@ class _Detector:
         if not any(r != "_" for r in place.load.registers):
             return "nobody takes what it loads"
         reason = ""
-        for chance in self._chances(place):
-            if chance.source.load.index in without:
-                continue
-            found = self._tried(place, chance)
-            if isinstance(found, Plan):
-                return found
-            reason = reason or found
+        chances = [chance for chance in self._chances(place) if chance.source.load.index not in without]
+        for unsure in (False,) if self.search.lone_sources else (False, True):
+            for chance in chances:
+                if unsure and self._runs_before(chance.source, place):
+                    continue
+                found = self._tried(place, chance, unsure=unsure)
+                if isinstance(found, Plan):
+                    return found
+                # Why a source that may not have run is no source either says more than that it may not have run.
+                reason = found if unsure and _UNSURE in reason else reason or found
         if self.irregular > _IRREGULAR and not reason:
             return (
                 f"no earlier load is seen to read it; of addresses that move unevenly only {_IRREGULAR} are tried in other lanes"
             )
         return reason or f"no earlier load reads it, in this lane or within {self.search.max_delta} lanes"
 
-    def _tried(self, place: _Place, chance: _Chance) -> Plan | str:
+    def _tried(self, place: _Place, chance: _Chance, *, unsure: bool) -> Plan | str:
         source, at = chance.source, chance.at
         first, last = source.load.index, place.load.index
         where = f"the load in line {self.routine.span(first).line}"
-        if not self._runs_before(source, place):
-            return f"{where} does not always run before it"
+        if unsure and (reason := self._why_not_noted(source, place)):
+            return f"{where} {_UNSURE}, {reason}"
+        if not unsure and not self._runs_before(source, place):
+            return f"{where} {_UNSURE}"
         nest, inner = self.graph.loop_nest(source.block), self.graph.loop_nest(place.block)
         if inner[: len(nest)] != nest:
             return f"{where} is in a loop that is over by then"
-        if "nc" not in source.load.qualifiers:
-            clobber = self.paths.first_clobber(first, last, source.load.space)
-            if clobber is not None:
+        stores: list[Store] = []
+        since = self._last_in_common(source.block, place.block) if unsure else first
+        for clobber in () if "nc" in source.load.qualifiers else self.paths.clobbers(since, last, source.load.space):
+            store = self._own_store(clobber, source, place) if at.is_self and len(stores) < _MOST_STORES else None
+            if store is None:
                 return f"line {self.routine.span(clobber).line} may change what {where} read"
+            stores += [] if self._is_apart(clobber, place) else [store]
         guard_reason = self._guards(source, place, at)
         if guard_reason:
             return guard_reason
@@ -269,7 +283,64 @@ class _Detector:
                 return f"the same address only if no index wraps ({'; '.join(map(str, checks))})"
         is_whole = all(e in (-1, n) for n, e in enumerate(chance.elements))
         halo = self._halo(place, source, at, wanted, moved, match, is_whole=is_whole) if self.search.halo else None
-        return Plan(last, first, at, elements, 8 * place.load.element_bytes, checks, assumed, self._stride(source), halo)
+        if unsure:
+            elements = tuple(replace(element, must_copy=True) for element in elements)
+        return Plan(
+            last, first, at, elements, 8 * place.load.element_bytes, checks, assumed, tuple(stores), unsure,
+            self._stride(source), halo,
+        )  # fmt: skip
+
+    def _why_not_noted(self, source: _Place, place: _Place) -> str:
+        """Why no note of a thread that ran the source helps; '' where it does.
+
+        The source runs at most once, so the note and the value stay as they are. A target that overwrites its own address, or has
+        a predicate, could not be loaded after the value was taken.
+        """
+        if source.load.guard is not None:
+            return "and under a predicate"
+        if self.graph.loop_nest(source.block):
+            return "and is in a loop"
+        if not self.paths.leads(source.load.index, place.load.index):
+            return "and never in a lane that comes to it"
+        if place.load.guard is not None or place.load.address_register in place.load.registers:
+            return "and it is predicated or overwrites its own address"
+        return ""
+
+    def _last_in_common(self, block: int, other: int) -> int:
+        """The last instruction through which every way to either block leads."""
+        at: int | None = block
+        while at is not None and not self.graph.dominates(at, other):
+            at = self.graph.dominator[at]
+        return -1 if at is None else self.graph.blocks[at].end - 1
+
+    def _own_store(self, index: int, source: _Place, place: _Place) -> Store | None:
+        """A plain store in the straight-line code between the two loads, at an address that is still known at the second."""
+        instruction = self.routine.instructions[index]
+        if instruction.opcode != "st" or not _STORED.issuperset(instruction.modifiers) or space(instruction) != "global":
+            return None
+        if source.block != place.block or self.graph.block_of(index) != place.block or place.load.space != "global":
+            return None
+        load, address = place.load, instruction.operands[0]
+        if load.guard is not None or load.address_register is None or load.address_register in load.registers:
+            return None
+        if not isinstance(address, Address) or not isinstance(address.base, Name) or address.rest:
+            return None
+        register, access = address.base.text, self.accesses.get(index)
+        is_known = self.values.is_visible(register) and self.paths.is_kept(index, load.index, register)
+        if access is None or access.address is None or not is_known:
+            return None
+        if any(TYPE_BITS.get(self.routine.registers.get(name, "")) != 64 for name in (register, load.address_register)):
+            return None
+        if linear(access.address)[1] == linear(place.address)[1] and not self._is_apart(index, place):
+            return None  # it does write there
+        return Store(index, self.routine.span(index).line, register, address.offset, access.size_bytes)
+
+    def _is_apart(self, index: int, place: _Place) -> bool:
+        """Whether the thread's store is shown to leave alone what its load reads; both in one block."""
+        access = self.accesses[index]
+        assert access.address is not None
+        size = place.load.element_bytes * len(place.load.registers)
+        return disjoint(self.emulation.algebra(place.block), access.address, access.size_bytes, place.address, size)
 
     def _halo(
         self, place: _Place, source: _Place, at: Neighbour, wanted: Term, moved: Term, near: Match, *, is_whole: bool

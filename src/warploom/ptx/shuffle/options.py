@@ -29,6 +29,12 @@ class ShuffleOptions:
     """Cover loads of shared memory, too."""
     assume_nsw: bool = False
     """Take it that signed index arithmetic does not wrap, instead of testing it at run time."""
+    arch: str | None = None
+    """Architecture for which the gain of vector loads is told; None: the module's own."""
+    vectors: bool = False
+    """Join loads of adjacent places into vector loads."""
+    assume_aligned: bool = False
+    """Take it that arrays begin at multiples of 16 bytes, as cudaMalloc gives them, instead of testing it at run time."""
     lone_sources: bool = False
     """Take as sources only loads that no earlier one could cover, as PTXASW does, to compare counts with it. Else all loads that
     stay are sources."""

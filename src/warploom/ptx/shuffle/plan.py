@@ -62,6 +62,21 @@ class Element:
     """True if the source register may have changed by the time of the target."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Store:
+    """A store of the same thread between source and target, at an address that may be the target's: tested at run time."""
+
+    index: int
+    """Index of the instruction."""
+    line: int
+    register: str
+    offset: int
+    size_bytes: int
+
+    def __str__(self) -> str:
+        return f"the store in line {self.line} leaves what it reads alone"
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Plan that covers one load."""
@@ -80,6 +95,10 @@ class Plan:
     """All must hold in the lane that takes a neighbour's value."""
     assumed: tuple[str, ...] = ()
     """Assumptions taken for granted by `--assume nsw`, as text."""
+    stores: tuple[Store, ...] = ()
+    """Of a reuse: where one of them writes what the load reads, it loads."""
+    unsure: bool = False
+    """Not every way to the load leads through the source: a thread that ran it notes so, and others do not take its value."""
     stride_bytes: int | None = None
     """Formal distance in memory of the source's addresses in adjacent lanes."""
     halo: tuple[NoWrap, ...] | None = None

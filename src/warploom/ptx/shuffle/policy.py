@@ -37,6 +37,10 @@ class Candidate:
     """Assumptions that are not tested but taken for granted under `--assume nsw`."""
     indices: tuple[str, ...] = ()
     """The registers that the conditions are about; in straight-line code each is tested once."""
+    stores: int = 0
+    """Stores between the two loads whose addresses a reuse tests."""
+    unsure: bool = False
+    """Whether a lane may come to the load without having run the source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ Source of the reasoning: PTXASW (2023), sections 7 and 8; cycles and rates: `war
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.machines import (
+    ARCHITECTURES,
     SECTOR_BYTES,
     WARP_LANES,
     Architecture,
@@ -28,8 +29,10 @@ from warploom.machines import (
 from warploom.ptx.instructions import destinations, operand_names
 from warploom.ptx.liveness import pressure
 from warploom.ptx.routine import Routine
+from warploom.ptx.shuffle.plan import Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts
 from warploom.ptx.shuffle.usage import block_weight, is_global_access, request_of, sectors, work_of
+from warploom.ptx.shuffle.vectors import Joined
 from warploom.ptx.syntax import Address
 
 LEAST_GAIN = 0.02
@@ -42,6 +45,10 @@ _MORE_REGISTERS = 4
 """Registers that a rewritten kernel takes more: 2.7 to 9.2 in the mean. Source: PTXASW (2023), section 7."""
 _INDEX_TEST_SLOTS = 2
 """An addition and a comparison, for all loads of a block that use the index."""
+_STORE_TEST_SLOTS = 3
+"""A difference, an addition and a comparison; with them comes the load that is not executed."""
+_NOTE_SLOTS = 5
+"""To note that the source ran and keep its value, and to look the neighbour up in the ballot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,12 @@ class Estimate:
     @property
     def bottleneck(self) -> Unit:
         return max(self.by_resource, key=lambda r: self.by_resource[r])
+
+    @property
+    def shares(self) -> dict[Unit, float]:
+        """What warps wait for, in percent: of the cycles of all units, those of each."""
+        total = sum(self.by_resource.values())
+        return {unit: 100 * cycles / total for unit, cycles in self.by_resource.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +83,39 @@ class Forecast:
         return 1 - self.after.cycles / self.before.cycles
 
 
-def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Architecture) -> Forecast:
+def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Architecture, variant: Variant = "") -> Forecast:
     """The changes that applying these candidates of the kernel makes on an architecture."""
     before = replace(work_of(facts.routine, facts.graph), memory_bytes=_memory_bytes(facts))
     registers = _registers(facts)
-    changed = _changed(facts, before, applied)
-    shuffles = any(c.kind == "shuffle" for c in applied)
+    changed = _changed(facts, before, applied, variant)
+    shuffles = variant != "no-load" and any(c.kind == "shuffle" for c in applied)
     chain = on.timing.shuffle_cycles.value + on.timing.l1_cycles.value if shuffles else 0.0
     first = _estimate(before, on, registers, 0.0)
     return Forecast(first, _estimate(changed, on, registers + (_MORE_REGISTERS if shuffles else 0), chain))
+
+
+def forecast_vectors(facts: KernelFacts, joined: Sequence[Joined], on: Architecture) -> Forecast:
+    """The changes that joining loads makes, nothing else changed. Adjacent places of one thread are as far from the next thread's
+    as the vector is long, so that each of the loads alone touches the sectors of all.
+    """
+    work = replace(work_of(facts.routine, facts.graph), memory_bytes=_memory_bytes(facts))
+    requests, after = list(work.requests), [*work.requests]
+    slots = 0.0
+    for vector in joined:
+        count = len(vector.loads)
+        weight = block_weight(facts.graph, facts.graph.block_of(vector.loads[0]))
+        for place, index in enumerate(vector.loads):
+            known = request_of(facts.routine.instructions[index], weight)
+            wide = replace(known, sectors=count * (known.sectors - 1) + 1)
+            requests.remove(known)
+            after.remove(known)
+            requests.append(wide)
+            after += [wide] if place == 0 else []
+        slots += weight * (2 + count + 1 if vector.is_tested else 1 - count)
+    registers = _registers(facts)
+    changed = replace(work, requests=tuple(after), issued=work.issued + slots)
+    first = _estimate(replace(work, requests=tuple(requests)), on, registers, 0.0)
+    return Forecast(first, _estimate(changed, on, registers, 0.0))
 
 
 class Profitable:
@@ -88,6 +125,14 @@ class Profitable:
         """`arch` (`sm_90`) by default the module's own target."""
         self._arch = arch
         self._plans: list[tuple[KernelFacts, dict[Candidate, Decision]]] = []
+
+    def elsewhere(self) -> list[str]:
+        """Architectures since Volta, whose loads all go through the first cache, on which a shuffle of the kernels seen pays."""
+        found: list[str] = []
+        for name, on in ARCHITECTURES.items():
+            if not on.nc_is_texture and any(_shuffles_pay(facts, on) for facts, _ in self._plans):
+                found.append(name)
+        return found
 
     def __call__(self, facts: KernelFacts, candidate: Candidate) -> Decision:
         for known, plan in self._plans:
@@ -99,20 +144,23 @@ class Profitable:
 
     def _plan(self, facts: KernelFacts) -> dict[Candidate, Decision]:
         on = nearest_architecture(self._arch or facts.target)
-        reuses = [c for c in facts.candidates if c.kind == "reuse"]
-        ordered = sorted((c for c in facts.candidates if c.kind == "shuffle"), key=lambda c: (abs(c.delta), abs(c.rows), c.load))
-        base = forecast(facts, reuses, on)
-        best, chosen = base, 0
-        for count in range(1, len(ordered) + 1):
-            found = forecast(facts, reuses + ordered[:count], on)
-            if found.after.cycles < best.after.cycles * (1 - 1e-9):
-                best, chosen = found, count
+        reuses = [c for c in facts.candidates if c.kind == "reuse" and not (c.stores or c.unsure)]
+        plain = forecast(facts, reuses, on)
+        tested = [c for c in facts.candidates if c.kind == "reuse" and (c.stores or c.unsure)]
+        paying = [c for c in tested if forecast(facts, [*reuses, c], on).after.cycles < plain.after.cycles * (1 - LEAST_GAIN)]
+        reuses += paying
+        ordered, base, best, chosen = _best(facts, reuses, on)
         saved = base.after.cycles - best.after.cycles
         pays = chosen > 0 and saved >= LEAST_GAIN * base.after.cycles
         every = forecast(facts, reuses + ordered, on)
         decisions: dict[Candidate, Decision] = {}
         for candidate in reuses:
             decisions[candidate] = Decision(True, "the value is in a register of the same thread", base.gain / len(reuses))
+        for candidate in tested:
+            if candidate not in paying:
+                every = forecast(facts, [*reuses, candidate], on)
+                reason = f"{on.name}: the test costs what the load does: {_times(base.after, every.after)} per warp"
+                decisions[candidate] = Decision(False, reason, (base.after.cycles - every.after.cycles) / base.before.cycles)
         for place, candidate in enumerate(ordered):
             if pays and place < chosen:
                 reason = f"{on.name}: {_times(base.after, best.after)} per warp with {chosen} shuffles"
@@ -126,11 +174,29 @@ class Profitable:
         return decisions
 
 
+def _best(facts: KernelFacts, reuses: list[Candidate], on: Architecture) -> tuple[list[Candidate], Forecast, Forecast, int]:
+    """Shuffles, nearest lanes first; the forecast without any, the best one, and how many of them that applies."""
+    ordered = sorted((c for c in facts.candidates if c.kind == "shuffle"), key=lambda c: (abs(c.delta), abs(c.rows), c.load))
+    base = forecast(facts, reuses, on)
+    best, chosen = base, 0
+    for count in range(1, len(ordered) + 1):
+        found = forecast(facts, reuses + ordered[:count], on)
+        if found.after.cycles < best.after.cycles * (1 - 1e-9):
+            best, chosen = found, count
+    return ordered, base, best, chosen
+
+
+def _shuffles_pay(facts: KernelFacts, on: Architecture) -> bool:
+    reuses = [c for c in facts.candidates if c.kind == "reuse" and not (c.stores or c.unsure)]
+    _, base, best, chosen = _best(facts, reuses, on)
+    return chosen > 0 and base.after.cycles - best.after.cycles >= LEAST_GAIN * base.after.cycles
+
+
 def _times(before: Estimate, after: Estimate) -> str:
     return f"{before.cycles:.1f} cycles ({before.bottleneck}) -> {after.cycles:.1f} ({after.bottleneck})"
 
 
-def _changed(facts: KernelFacts, before: Work, applied: Collection[Candidate]) -> Work:
+def _changed(facts: KernelFacts, before: Work, applied: Collection[Candidate], variant: Variant = "") -> Work:
     """The work with each covered load replaced by its shuffle and the request of the lanes at the edge."""
     requests = list(before.requests)
     slots = shuffles = 0.0
@@ -143,13 +209,23 @@ def _changed(facts: KernelFacts, before: Work, applied: Collection[Candidate]) -
         covered = request_of(instruction, weight)
         requests.remove(covered)
         words = candidate.elements * max(1, candidate.width // 32)
-        if candidate.kind == "reuse":
+        if candidate.kind == "reuse" and candidate.unsure:
+            # Some lane of the warp may load, so the request stays.
+            requests.append(covered)
+            slots += (2 + words) * weight
+        slots += (_STORE_TEST_SLOTS * candidate.stores + bool(candidate.stores)) * weight
+        if candidate.kind == "reuse" or variant == "no-load":
             continue
+        shuffles += words * weight
+        slots += (words + (2 * words if candidate.width == 64 else 0)) * weight
+        if variant == "no-corner":
+            continue
+        if candidate.unsure:
+            shuffles += weight  # a ballot
+            slots += (_NOTE_SLOTS + 1) * weight
         lanes = min(WARP_LANES, abs(candidate.delta) or WARP_LANES // 4)
         edge = max(1.0, lanes * candidate.width // 8 * candidate.elements / SECTOR_BYTES)
         requests.append(replace(covered, sectors=edge))
-        shuffles += words * weight
-        slots += (words + (2 * words if candidate.width == 64 else 0)) * weight
         tested = {(block, index) for index in candidate.indices}
         slots += _INDEX_TEST_SLOTS * len(tested - indices) * weight
         indices |= tested
@@ -157,7 +233,7 @@ def _changed(facts: KernelFacts, before: Work, applied: Collection[Candidate]) -
         if key not in neighbours:
             neighbours.add(key)
             slots += weight * (1 if facts.whole_rows else 2)
-    for block in {facts.graph.block_of(c.load) for c in applied if c.kind == "shuffle"}:
+    for block in {facts.graph.block_of(c.load) for c in applied if c.kind == "shuffle" and variant != "no-load"}:
         weight = block_weight(facts.graph, block)
         slots += 2 * weight
         shuffles += weight

@@ -28,6 +28,26 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorLoad:
+    """Loads of adjacent places that one vector load can replace."""
+
+    lines: tuple[int, ...]
+    size_bytes: int
+    is_tested: bool
+    """Whether every thread tests the alignment."""
+    assumed: bool
+    applies: bool
+    predicted_gain: float
+    """Of all vector loads of the kernel together."""
+
+    def json(self) -> dict[str, Json]:
+        return {
+            "lines": list(self.lines), "bytes": self.size_bytes, "tested": self.is_tested, "assumed": self.assumed,
+            "applied": self.applies, "predicted_gain": round(self.predicted_gain, 6),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class KernelReport:
     """One kernel of the module."""
 
@@ -40,6 +60,7 @@ class KernelReport:
     variant: Variant
     seconds: float
     """CPU seconds of analysis and rewriting."""
+    vectors: tuple[VectorLoad, ...] = ()
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -77,6 +98,7 @@ class KernelReport:
             "applied": len(self.applied),
             "refused": [{"line": r.line, "reason": r.reason} for r in self.refused],
             "predicted_gain": self.predicted_gain,
+            "vectors": [vector.json() for vector in self.vectors],
             "mode": self.mode,
             "seconds": round(self.seconds, 6),
         }

@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import dataclass
 
+from warploom.machines import nearest_architecture
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.shuffle.code import KernelCode
@@ -15,8 +16,10 @@ from warploom.ptx.shuffle.loads import is_counted
 from warploom.ptx.shuffle.options import ShuffleOptions
 from warploom.ptx.shuffle.plan import BlockShape, Plan
 from warploom.ptx.shuffle.policy import Candidate, KernelFacts
+from warploom.ptx.shuffle.profit import forecast_vectors
 from warploom.ptx.shuffle.registers import free_prefix
-from warploom.ptx.shuffle.report import Judged, KernelReport, Refusal
+from warploom.ptx.shuffle.report import Judged, KernelReport, Refusal, VectorLoad
+from warploom.ptx.shuffle.vectors import Joined, find_vectors
 from warploom.ptx.symbolic import Emulation, LaunchLimits, emulate
 from warploom.ptx.syntax import Function, Module
 
@@ -58,6 +61,7 @@ def _kernel(program: Program, function: Function, options: ShuffleOptions, edits
         emulation = emulate(routine, options.limits, graph=flow_graph(routine))
         detected = detect(emulation, function, _search(options, emulation.limits))
     judged: list[Judged] = []
+    applied: list[Plan] = []
     refused = [Refusal(_line(routine, r.load), r.reason) for r in detected.refused]
     if emulation is not None and detected.plans:
         plans = detected.plans
@@ -67,12 +71,17 @@ def _kernel(program: Program, function: Function, options: ShuffleOptions, edits
             plans = tuple(p for p in plans if p.neighbour.is_self)
         judged = _judge(routine, emulation, detected.loads, plans, options, program.module)
         applied = [p for p, j in zip(plans, judged, strict=True) if j.decision.applies]
+    vectors: tuple[VectorLoad, ...] = ()
+    if emulation is not None:
+        joined = find_vectors(emulation, without={p.load for p in applied}, assume_aligned=options.assume_aligned)
+        vectors = _vectors(routine, emulation, joined, options, program.module)
         shape = BlockShape(emulation.limits.whole_rows)
-        KernelCode(function, routine, emulation.graph, shape, edits, prefix, options.variant).apply(applied)
+        code = KernelCode(function, routine, emulation.graph, shape, edits, prefix, options.variant)
+        code.apply(applied, joined if options.vectors else ())
     refused.sort(key=lambda r: r.line)
     seconds = time.process_time() - started
     return KernelReport(
-        function.name, detected.loads, tuple(judged), tuple(refused), options.mode, options.variant, seconds
+        function.name, detected.loads, tuple(judged), tuple(refused), options.mode, options.variant, seconds, vectors
     )  # fmt: skip
 
 
@@ -84,12 +93,35 @@ def _search(options: ShuffleOptions, limits: LaunchLimits) -> Search:
     return Search(options.max_delta, rows, options.shared, options.assume_nsw, options.mode == "cache", options.lone_sources)
 
 
+def _vectors(
+    routine: Routine, emulation: Emulation, joined: tuple[Joined, ...], options: ShuffleOptions, module: Module
+) -> tuple[VectorLoad, ...]:
+    if not joined:
+        return ()
+    facts = KernelFacts(routine, emulation.graph, 0, (), _target(module), emulation.limits.whole_rows)
+    gain = forecast_vectors(facts, joined, nearest_architecture(options.arch or facts.target)).gain
+    return tuple(
+        VectorLoad(
+            tuple(sorted(_line(routine, index) for index in each.loads)),
+            each.size_bytes,
+            each.is_tested,
+            each.assumed,
+            options.vectors,
+            gain,
+        )
+        for each in joined
+    )
+
+
+def _target(module: Module) -> str:
+    return module.directive("target").partition(",")[0].strip()
+
+
 def _judge(
     routine: Routine, emulation: Emulation, loads: int, plans: tuple[Plan, ...], options: ShuffleOptions, module: Module
 ) -> list[Judged]:
     candidates = tuple(_candidate(routine, plan) for plan in plans)
-    target = module.directive("target").partition(",")[0].strip()
-    facts = KernelFacts(routine, emulation.graph, loads, candidates, target, emulation.limits.whole_rows)
+    facts = KernelFacts(routine, emulation.graph, loads, candidates, _target(module), emulation.limits.whole_rows)
     return [Judged(c, options.policy(facts, c)) for c in candidates]
 
 
@@ -104,9 +136,11 @@ def _candidate(routine: Routine, plan: Plan) -> Candidate:
         kind=plan.kind,
         width=plan.element_bits,
         elements=len(plan.elements),
-        conditions=tuple(map(str, plan.checks)),
+        conditions=(*map(str, plan.checks), *map(str, plan.stores), *(["that load has run"] if plan.unsure else [])),
         assumed=plan.assumed,
         indices=tuple(sorted({check.register for check in plan.checks})),
+        stores=len(plan.stores),
+        unsure=plan.unsure,
     )
 
 

@@ -15,7 +15,7 @@ from warploom.ptx.symbolic.evaluation import evaluate
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
-from warploom.ptx.symbolic.memory import Access, AccessKind
+from warploom.ptx.symbolic.memory import Access, AccessKind, disjoint
 from warploom.ptx.symbolic.neighbour import Neighbour
 from warploom.ptx.symbolic.operations import MODELLED, Model
 from warploom.ptx.symbolic.substitution import Substitution
@@ -24,6 +24,6 @@ from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subt
 __all__ = [
     "MODELLED", "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts",
     "Lanes", "LaunchLimits", "Match", "Model", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable",
-    "are_equal", "bitwise", "claim", "comparisons", "counterexample", "difference", "emulate", "equal_if", "evaluate",
-    "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
+    "are_equal", "bitwise", "claim", "comparisons", "counterexample", "difference", "disjoint", "emulate", "equal_if",
+    "evaluate", "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
 ]  # fmt: skip

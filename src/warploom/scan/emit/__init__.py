@@ -4,16 +4,29 @@ Takes a lifted loop, a network and a variant. Gives source code for one target (
 with the loop. Open `cuda.py` first, then `printer.py`, which prints expressions for every target.
 """
 
-from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
-from warploom.scan.emit.dialect import IntType, RealType, Types
-from warploom.scan.emit.movement import Movement, movement
+from warploom.scan.emit.body import Slot
+from warploom.scan.emit.cuda import (
+    KERNELS,
+    SHARED_KERNELS,
+    SIZES,
+    Choices,
+    CudaScan,
+    Kernel,
+    calling_source,
+    cuda_scan,
+    warp_program,
+)
+from warploom.scan.emit.dialect import IntType, RealType, Scalar, Types
+from warploom.scan.emit.movement import SEPARATE, Movement, movement, opaque_scan
 from warploom.scan.emit.numpy_module import whole_bound
 from warploom.scan.emit.peers import imported
-from warploom.scan.emit.program import TARGETS, Emitted, Target, emit, source_of
-from warploom.scan.emit.running import KERNELS, Comparison, compare, compiled_program, run_kernel
+from warploom.scan.emit.program import PLAIN, TARGETS, Asked, Emitted, Target, emit, source_of
+from warploom.scan.emit.running import ARCH, Comparison, compare, compiled_program, run_kernel
+from warploom.scan.emit.shared import Cells, printable, shared_scan
 
 __all__ = [
-    "KERNELS", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "IntType", "Movement", "RealType", "Target",
-    "Types", "compare", "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of",
-    "warp_program", "whole_bound",
+    "ARCH", "KERNELS", "PLAIN", "SEPARATE", "SHARED_KERNELS", "SIZES", "TARGETS", "Asked", "Cells", "Choices", "Comparison",
+    "CudaScan", "Emitted", "IntType", "Kernel", "Movement", "RealType", "Scalar", "Slot", "Target", "Types", "calling_source",
+    "compare", "compiled_program", "cuda_scan", "emit", "imported", "movement", "opaque_scan", "printable", "run_kernel",
+    "shared_scan", "source_of", "warp_program", "whole_bound",
 ]  # fmt: skip

@@ -6,10 +6,11 @@ The data movement is one text (`scan.cu`, `device.cu`) that never looks at a val
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from warploom.core.intervals import Interval
 from warploom.ctext import SHUFFLES, integer
@@ -23,6 +24,7 @@ from warploom.scan.emit.printer import unserved
 from warploom.scan.networks import NAMED, Generalised, Program, generalise, is_scan
 from warploom.scan.operators.expression import variables
 from warploom.scan.operators.operator import Operator
+from warploom.scan.variants import FORWARD, ScanForm, variant_operator
 
 Bodies = Literal["inlined", "opaque"]
 """The operator's functions are inlined, or they are calls of functions that stand elsewhere (truth values are whole numbers
@@ -36,6 +38,16 @@ _STAGING_BYTES = 40_000
 _EMPTY, _WRONG = 5_000_000, 6_000_000
 """Codes of no interval, and of neighbours that were not; `first * 2048 + last` for intervals."""
 SPAN = 2048
+Kernel: TypeAlias = Literal[
+    "scan_warp", "scan_warp_exclusive", "scan_block", "scan_block_exclusive", "reduce_warp", "reduce_block", "scan_device",
+    "scan_device_exclusive", "reduce_device", "scan_block_shared", "scan_block_shared_exclusive",
+]  # fmt: skip
+KERNELS: tuple[Kernel, ...] = (
+    "scan_warp", "scan_warp_exclusive", "reduce_warp", "scan_block", "scan_block_exclusive", "reduce_block", "scan_device",
+    "scan_device_exclusive", "reduce_device",
+)  # fmt: skip
+SHARED_KERNELS: tuple[Kernel, ...] = ("scan_block_shared", "scan_block_shared_exclusive")
+"""Kernels of `shared.cu`: a network of all elements of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,17 @@ class CudaScan:
     items: int
     value_bytes: int
     """`sizeof(Value)`."""
+    plain: Operator
+    """The loop's operator; that of `body` combines what the form needs."""
+    form: ScanForm = FORWARD
+    columns: int | None = None
+    """Threads of a block of the kernels on shared memory; None: there are none."""
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Those of the text, in order; reductions only where the form is plain."""
+        found: list[Kernel] = [k for k in KERNELS if self.form.is_plain or not k.startswith("reduce")]
+        return (*found, *(SHARED_KERNELS if self.columns is not None else ()))
 
     @property
     def tile(self) -> int:
@@ -68,10 +91,12 @@ class CudaScan:
 
 
 def cuda_scan(
-    operator: Operator, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined"
-) -> CudaScan:
+    operator: Operator, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined",
+    form: ScanForm | None = None,
+) -> CudaScan:  # fmt: skip
     """UnsupportedError for what CUDA C++ cannot express."""
-    ready = body(operator, C, types or Types())
+    form = form or FORWARD
+    ready = body(variant_operator(operator, form), C, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "CUDA")
     if bodies != "inlined":
@@ -85,9 +110,10 @@ def cuda_scan(
     text = (_HERE / "scan.cu").read_text()
     if bodies == "inlined":
         text += (_HERE / "device.cu").read_text()
-    for name, value in _parts(ready, chosen, items, bodies).items():
+    text = re.sub(r"@REDUCTIONS\{@(.*?)@\}REDUCTIONS@", r"\1" if form.is_plain else "", text, flags=re.S)
+    for name, value in (_parts(ready, chosen, items, bodies) | form_parts(form, ready, bodies)).items():
         text = text.replace(f"@{name}@", value)
-    return CudaScan(_head(operator, ready) + text, ready, chosen, items, size)
+    return CudaScan(_head(operator, ready, form) + text, ready, chosen, items, size, operator, form)
 
 
 def struct_bytes(scalars: Sequence[Scalar]) -> int:
@@ -155,9 +181,69 @@ def _widened(ready: Body) -> Body:
     return replace(ready, fields=wide(ready.fields), elements=wide(ready.elements), outputs=wide(ready.outputs))
 
 
-def _head(operator: Operator, ready: Body) -> str:
+def form_parts(form: ScanForm, ready: Body, bodies: Bodies = "inlined") -> dict[str, str]:
+    """Replacements for what differs from a forward scan over one segment: places of elements, what is left out."""
+    backward, segmented = form.is_backward, form.is_segmented
+    functions: list[str] = []
+    if segmented:
+        functions += _outside(ready, bodies)
+    if backward:
+        functions += _MIRRORED
+    meaning = "// A warp's (block's) elements are a list of their own; element i of the results is for the i-th of them."
+    if backward:
+        meaning += "\n// It combines the elements from the i-th on, in their order; exclusive: those after it."
+    if segmented:
+        meaning += (
+            f"\n// `{ready.elements[-1].name}`: whether an element is the {'last' if backward else 'first'} of its segment."
+        )
+    mirrored = "\n    i = mirrored(i, {}, {}, n);"
+    flag = ready.fields[-1].name
+    return {
+        "MEANING": meaning,
+        "FORM": "".join(f"{line}\n" for line in functions),
+        "MIRRORED_IN_WARP": mirrored.format("lane", "32") if backward else "",
+        "MIRRORED_IN_BLOCK": mirrored.format("threadIdx.x", "blockDim.x") if backward else "",
+        "MIRRORED_IN_CELLS": mirrored.format("k", "COLUMNS") if backward else "",
+        "AT": "n - 1 - start - j" if backward else "start + j",
+        "OWN": "\n    Value own = v;" if segmented else "",
+        "OUTSIDE": "\n        v = outside(v, own);" if segmented else "",
+        "BEFORE": "outside(before, own)" if segmented else "before",
+        "STARTS": "\n    unsigned starts = 0;  // bit k: item k is at the edge of its segment" if segmented else "",
+        "START": f"\n        starts |= (unsigned)items[k].{flag} << k;" if segmented else "",
+        "RESTART": "\n        if (EXCLUSIVE && (starts >> k & 1)) v = identity();" if segmented else "",
+    }
+
+
+def _outside(ready: Body, bodies: Bodies) -> list[str]:
+    comment = (
+        "// What an exclusive scan has for an element: `before`, or nothing where its own value is at the edge of a segment."
+    )
+    if bodies == "opaque":
+        return [comment, 'extern "C" __device__ Value outside(Value before, Value own);', ""]
+    flag = ready.fields[-1].name
+    return [
+        comment,
+        "__device__ __forceinline__ Value outside(Value before, Value own) {",
+        f"    return own.{flag} ? identity() : before;",
+        "}",
+        "",
+    ]
+
+
+_MIRRORED = [
+    "// Lists of `part` elements each, the last one shorter: the place of i from its list's end. Places from n on stay.",
+    "__device__ __forceinline__ long long mirrored(long long i, int place, int part, long long n) {",
+    "    long long first = i - place, end = first + part < n ? first + part : n;",
+    "    return i < n ? end - 1 - place : i;",
+    "}",
+    "",
+]
+
+
+def _head(operator: Operator, ready: Body, form: ScanForm) -> str:
     loop = operator.loop
     kind = "scan" if loop.is_scan else "reduction"
+    kind = kind if form.is_plain else f"{kind}, made a {form} scan"
     lines = [f"// {loop.name}: its loop as an associative operator ({kind}); made by warploom scan emit."]
     if any(ready.may_be_infinite(s) and s.scalar in ("int32", "int64") for s in ready.fields):
         lines.append(f"// The least (greatest) {ready.types.whole} stands for minus infinity (infinity): no element may have it.")
@@ -240,12 +326,54 @@ def _declarations(ready: Body) -> list[str]:
 def operator_source(made: CudaScan) -> str:
     """The operator's functions, which a text with opaque calls calls."""
     ready = made.body
-    return "\n".join([*_structs(ready), *helpers(ready), *_functions(ready, 'extern "C" __device__')])
+    head = 'extern "C" __device__'
+    lines = [*_structs(ready), *helpers(ready), *_functions(ready, head)]
+    if made.form.is_segmented:
+        lines += [
+            f"{head} Value outside(Value before, Value own) {{",
+            f"    return own.{ready.fields[-1].name} ? identity() : before;",
+            "}",
+        ]
+    return "\n".join(lines)
+
+
+def calling_source(made: CudaScan) -> str:
+    """A kernel of one thread for each of the operator's functions: numbers from arrays `a`, `b`, constants, results to arrays."""
+    ready = made.body
+    c = dict(ready.dialect.types) | {"bool": ready.dialect.types["int32"]}
+
+    def read(name: str, slots: Sequence[Slot]) -> list[str]:
+        return [f"const {c[s.scalar]}* {name}_{n}" for n, s in enumerate(slots)]
+
+    def filled(kind: str, variable: str, name: str, slots: Sequence[Slot]) -> list[str]:
+        tested = {n: " != 0" if s.scalar == "bool" else "" for n, s in enumerate(slots)}
+        return [f"    {kind} {variable};", *(f"    {variable}.{s.name} = {name}_{n}[0]{tested[n]};" for n, s in enumerate(slots))]
+
+    constants = [f"{c[s.scalar]} c_{n}" for n, s in enumerate(ready.constants)]
+    packed = [f"Constants{{{', '.join(f'c_{n}' for n, _ in enumerate(ready.constants))}}}"] if constants else []
+    fields = ready.fields
+    element, value = filled("Element", "element", "a", ready.elements), filled("Value", "a", "a", fields)
+    calls: list[tuple[str, list[str], list[str], list[str], Sequence[Slot]]] = [
+        ("identity", [], [], [], fields),
+        ("lift", read("a", ready.elements) + constants, element, ["element", *packed], fields),
+        ("combine", read("a", fields) + read("b", fields), value + filled("Value", "b", "b", fields), ["a", "b"], fields),
+        ("project", read("a", fields) + constants, value, ["a", *packed], ready.outputs),
+    ]
+    lines = [*_structs(ready), *helpers(ready), *_functions(ready)]
+    if made.form.is_segmented:
+        lines += _outside(ready, "inlined")
+        calls.append(("outside", *calls[2][1:]))
+    for name, parameters, statements, arguments, slots in calls:
+        results = [f"{c[s.scalar]}* r_{n}" for n, s in enumerate(slots)]
+        lines += [f'extern "C" __global__ void call_{name}({", ".join(parameters + results)}) {{', *statements]
+        lines += [f"    auto r = {name}({', '.join(arguments)});"]
+        lines += [*(f"    r_{n}[0] = r.{s.name};" for n, s in enumerate(slots)), "}"]
+    return "\n".join(lines) + "\n"
 
 
 def intervals_source(made: CudaScan) -> str:
     """Intervals of elements, which a text with opaque calls may call instead."""
-    return "\n".join([*_structs(made.body), _intervals(made.body)])
+    return "\n".join([*_structs(made.body), _intervals(made.body, made.form)])
 
 
 def _structs(ready: Body) -> list[str]:
@@ -325,7 +453,7 @@ _HELPERS = {
 }
 
 
-def _intervals(ready: Body) -> str:
+def _intervals(ready: Body, form: ScanForm) -> str:
     """In the operator's place: every field holds an interval of elements, `first * 2048 + last`.
 
     An element is its index; combining neighbours joins them, anything else is wrong from then on; so are fields that differ.
@@ -337,6 +465,17 @@ def _intervals(ready: Body) -> str:
     e_first, *e_rest = [s.name for s in ready.elements]
     e_agree = " && ".join([f"(int)element.{n} == i" for n in e_rest]) or "true"
     results = " ".join(f"r.{s.name} = ({ready.dialect.types[s.scalar]})code;" for s in ready.outputs)
+    left, right = ("b", "a") if form.is_backward else ("a", "b")
+    own, kept = "other / {0} == other % {0}", "one % {0} + 1 == other / {0}"
+    if form.is_backward:
+        kept = "one / {0} == other % {0} + 1"
+    outside = f"""
+extern "C" __device__ Value outside(Value before, Value own) {{
+    int one = code_of(before), other = code_of(own);
+    if (one == {_EMPTY} || other == {_EMPTY}) return before;
+    if (one == {_WRONG} || other == {_WRONG}) return value_of({_WRONG});
+    return value_of({own.format(SPAN)} && {kept.format(SPAN)} ? one : {_WRONG});
+}}"""
     return f"""__device__ __forceinline__ int code_of(Value v) {{ return {agree} ? (int)v.{first} : {_WRONG}; }}
 __device__ __forceinline__ Value value_of(int code) {{ Value r;{fill} return r; }}
 extern "C" __device__ Value identity() {{ return value_of({_EMPTY}); }}
@@ -345,7 +484,7 @@ extern "C" __device__ Value lift(Element element{given}) {{
     return value_of({e_agree} ? i * {SPAN} + i : {_WRONG});
 }}
 extern "C" __device__ Value combine(Value a, Value b) {{
-    int one = code_of(a), other = code_of(b);
+    int one = code_of({left}), other = code_of({right});
     if (one == {_WRONG} || other == {_WRONG}) return value_of({_WRONG});
     if (one == {_EMPTY}) return value_of(other);
     if (other == {_EMPTY}) return value_of(one);
@@ -356,7 +495,7 @@ extern "C" __device__ Result project(Value a{given}) {{
     Result r;
     {results}
     return r;
-}}"""
+}}{outside if form.is_segmented else ""}"""
 
 
 EMPTY, WRONG = _EMPTY, _WRONG

@@ -67,15 +67,15 @@ __device__ __forceinline__ void scan_tiles(
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
         int j = k * THREADS + thread;
-        if (j < count) staging.elements[staged(j)] = read(input, start + j);
+        if (j < count) staging.elements[staged(j)] = read(input, @AT@);
     }
     __syncthreads();
-    Value items[ITEMS];
+    Value items[ITEMS];@STARTS@
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
         int j = thread * ITEMS + k;
         items[k] = identity();
-        if (j < count) items[k] = lift(staging.elements[staged(j)]@CONSTANT@);
+        if (j < count) items[k] = lift(staging.elements[staged(j)]@CONSTANT@);@START@
         if (k > 0) items[k] = combine(items[k - 1], items[k]);
     }
     Value before;
@@ -107,14 +107,14 @@ __device__ __forceinline__ void scan_tiles(
     for (int k = 0; k < ITEMS; ++k) {
         int j = thread * ITEMS + k;
         Value v = before;
-        if (!EXCLUSIVE || k > 0) v = combine(before, items[EXCLUSIVE && k > 0 ? k - 1 : k]);
+        if (!EXCLUSIVE || k > 0) v = combine(before, items[EXCLUSIVE && k > 0 ? k - 1 : k]);@RESTART@
         if (j < count) staging.results[staged(j)] = project(v@CONSTANT@);
     }
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
         int j = k * THREADS + thread;
-        if (j < count) write(output, start + j, staging.results[staged(j)]);
+        if (j < count) write(output, @AT@, staging.results[staged(j)]);
     }
 }
 
@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 scan_device_exclusive(@PARAMETERS@, unsigned* control, Value* tile_totals, Value* prefixes, long long n@KERNEL_CONSTANTS@) {
     scan_tiles<true>(@ARGUMENTS@, n, control, tile_totals, prefixes@PACKED_CONSTANTS@);
 }
-
+@REDUCTIONS{@
 // Any number of blocks of THREADS threads, each on a contiguous part; the last to end combines the parts, in order.
 // `control`: one word, zero before the launch; `parts`: one value per block.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -173,3 +173,4 @@ reduce_device(@PARAMETERS@, unsigned* control, Value* parts, long long n@KERNEL_
     v = block_total(v, totals);
     if (thread == 0) write(output, 0, project(v@CONSTANT@));
 }
+@}REDUCTIONS@

@@ -7,19 +7,21 @@ from typing import Literal
 
 from warploom.gpu import toolchain_available
 from warploom.scan.emit.cub import cub_source
-from warploom.scan.emit.cuda import Choices, cuda_scan
+from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import numpy_source, whole_bound
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
 from warploom.scan.emit.printer import unserved
-from warploom.scan.emit.running import KERNELS, Comparison, compare
+from warploom.scan.emit.running import Comparison, compare
+from warploom.scan.emit.shared import Cells, shared_scan
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.operators.expression import subexpressions
 from warploom.scan.operators.lifting import Lifting
 from warploom.scan.operators.machine_numbers import computes_no_reals, differing_list, in_floats, range_of
 from warploom.scan.operators.operator import Operator
+from warploom.scan.variants import FORWARD, ScanForm
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
 _NAMES: dict[Target, str] = {"cuda": "CUDA", "cub": "CUB", "triton": "Triton", "numba": "Numba", "numpy": "NumPy"}
@@ -40,8 +42,30 @@ class Emitted:
     notes: tuple[str, ...] = field(default=())
 
 
-def source_of(operator: Operator, target: Target, types: Types | None = None, choices: Choices | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which scan is wanted of `cuda`, beside how."""
+
+    form: ScanForm = FORWARD
+    cells: Cells | None = None
+    """Also kernels that scan a block by a network in shared memory; None: not."""
+
+    def made(self, operator: Operator, types: Types | None, choices: Choices | None) -> CudaScan:
+        """UnsupportedError for what CUDA C++ cannot express."""
+        if self.cells is None:
+            return cuda_scan(operator, types, choices, form=self.form)
+        return shared_scan(operator, self.cells, types, choices, form=self.form)
+
+
+PLAIN = Asked()
+
+
+def source_of(
+    operator: Operator, target: Target, types: Types | None = None, choices: Choices | None = None, asked: Asked = PLAIN
+) -> str:
     """UnsupportedError for what the target cannot express."""
+    if target != "cuda" and asked != PLAIN:
+        raise unserved("a backward or segmented scan, or one on cells of shared memory", _NAMES[target])
     if not operator.fields:
         raise unserved("an operator that carries nothing", _NAMES[target])
     kind = "int64" if target == "numpy" else (types or Types()).whole
@@ -49,7 +73,7 @@ def source_of(operator: Operator, target: Target, types: Types | None = None, ch
         raise unserved(f"the constant {beyond}, which {kind} does not hold", _NAMES[target])
     match target:
         case "cuda":
-            return cuda_scan(operator, types, choices).source
+            return asked.made(operator, types, choices).source
         case "cub":
             return cub_source(operator, types)
         case "triton":
@@ -72,20 +96,23 @@ def _beyond(operator: Operator, bits: int) -> int | None:
 
 
 def emit(
-    found: Lifting, target: Target, types: Types | None = None, choices: Choices | None = None, *, prove: bool = True
-) -> Emitted:
+    found: Lifting, target: Target, types: Types | None = None, choices: Choices | None = None, asked: Asked = PLAIN, *,
+    prove: bool = True,
+) -> Emitted:  # fmt: skip
     """The text for a lifted loop, run against the loop where the target's compiler is installed."""
     operator = found.operator
     assert operator is not None
     kinds = types or Types()
-    source = source_of(operator, target, kinds, choices)
+    source = source_of(operator, target, kinds, choices, asked)
     notes = _notes(operator, target, kinds)
-    kernels = KERNELS if target == "cuda" else () if target == "numpy" else ("scan_block",)
+    kernels = () if target == "numpy" else ("scan_block",)
+    if target == "cuda":
+        kernels = asked.made(operator, kinds, choices).kernels
     moved: Movement | None = None
     try:
-        outcome = _tried(operator, target, kinds, choices)
+        outcome = _tried(operator, target, kinds, choices, asked)
         if target == "cuda" and prove:
-            moved = movement(operator, kinds, choices)
+            moved = movement(operator, kinds, choices, form=asked.form, cells=asked.cells)
     except NotInstalledError as error:
         return Emitted(source, "unchecked", reason=f"{error} is not installed", kernels=kernels, notes=tuple(notes))
     except RuntimeError as error:
@@ -101,12 +128,12 @@ def emit(
     return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))
 
 
-def _tried(operator: Operator, target: Target, types: Types, choices: Choices | None) -> Comparison:
+def _tried(operator: Operator, target: Target, types: Types, choices: Choices | None, asked: Asked) -> Comparison:
     if target in ("cuda", "cub") and not toolchain_available():
         raise NotInstalledError("warploom[cuda]")
     match target:
         case "cuda":
-            return compare(cuda_scan(operator, types, choices))
+            return compare(asked.made(operator, types, choices))
         case "cub":
             return try_cub(operator, types)
         case "triton":

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program, launch, lower, parse
 from warploom.scan.emit.body import Body
-from warploom.scan.emit.cuda import WARP, CudaScan
-from warploom.scan.emit.serial import DTYPES, Array, Serial, column, elements, is_close, serial
+from warploom.scan.emit.cuda import WARP, CudaScan, Kernel
+from warploom.scan.emit.serial import DTYPES, Array, Element, Serial, column, edges, elements, is_close, of_form, serial
 from warploom.scan.operators.expression import Value
 from warploom.scan.operators.samples import constant_values
 
 ARCH = "sm_80"
 LIMIT = 400_000_000
 """Instructions times threads of one launch."""
-
-Kernel: TypeAlias = Literal[
-    "scan_warp", "scan_warp_exclusive", "scan_block", "scan_block_exclusive", "reduce_warp", "reduce_block", "scan_device",
-    "scan_device_exclusive", "reduce_device",
-]  # fmt: skip
-KERNELS: tuple[Kernel, ...] = (
-    "scan_warp", "scan_warp_exclusive", "reduce_warp", "scan_block", "scan_block_exclusive", "reduce_block", "scan_device",
-    "scan_device_exclusive", "reduce_device",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +56,39 @@ def run_kernel(
 
 
 def compare(
-    made: CudaScan, kernels: Sequence[Kernel] = KERNELS, sizes: Sequence[int] = (1, 33, 250), tiles: int = 3, seed: int = 0
+    made: CudaScan, kernels: Sequence[Kernel] | None = None, sizes: Sequence[int] = (1, 33, 250), tiles: int = 3, seed: int = 0
 ) -> Comparison:
-    """All kernels at several sizes; device-wide ones at sizes around whole tiles."""
+    """Kernels (None: all of the text) at several sizes and on no element; device-wide ones at sizes around whole tiles."""
     program = compiled_program(made)
-    loop = made.body.operator.loop
+    loop = made.plain.loop
     constants = constant_values(loop, seed)
     bits = 64 if made.body.types.whole == "int64" else 32
     cases = 0
-    for kernel in kernels:
-        for number, size in enumerate(sizes):
+    for kernel in made.kernels if kernels is None else kernels:
+        for number, size in enumerate((*sizes, 0)):
             if "device" in kernel:
-                size = min(made.tile * tiles, 3000) * (number + 1) // len(sizes) + number
+                size = size and min(made.tile * tiles, 3000) * (number + 1) // len(sizes) + number
                 threads, grid = made.choices.threads, max(1, -(-size // made.tile))
             else:
-                threads = (32, 64, 128)[number % 3]
-                grid = -(-size // threads)
-            given = elements(loop, size, seed + number)
-            inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(made.body.elements)]
+                threads = made.columns if "shared" in kernel and made.columns else (32, 64, 128)[number % 3]
+                grid = max(1, -(-size // threads))
+            given = elements(loop, size, seed + number) if size else []
+            flags = edges(size, seed + number) if made.form.is_segmented else None
+            columns: list[Sequence[Value]] = [[e[f] for e in given] for f in range(len(loop.fields))]
+            columns += [] if flags is None else [flags]
+            inputs = [column(values, s.scalar) for values, s in zip(columns, made.body.elements, strict=True)]
             outputs = run_kernel(made, program, kernel, inputs, constants, threads, grid)
-            part = size if "device" in kernel else WARP if "warp" in kernel else threads
-            for start in range(0, size, part):
+            part = max(size, 1) if "device" in kernel else WARP if "warp" in kernel else threads
+            for start in range(0, size, part) if size or not kernel.startswith("reduce") else (0,):
                 piece = given[start : start + part]
-                wanted = serial(loop, piece, constants, bits)
-                compared, mismatch = differing(made.body, kernel, outputs, wanted, start, part)
+                if made.form.is_plain:
+                    compared, mismatch = differing(made.body, kernel, outputs, serial(loop, piece, constants, bits), start, part)
+                else:
+                    parted = None if flags is None else flags[start : start + part]
+                    wanted = of_form(loop, made.form, piece, parted, constants, bits, is_exclusive=kernel.endswith("exclusive"))
+                    compared, mismatch = different_results(
+                        made.body, outputs, [(start + i, result) for i, result in wanted.items()]
+                    )
                 cases += compared
                 if mismatch:
                     return Comparison(cases, f"{kernel} of {size} elements, blocks of {threads}: {mismatch}")
@@ -104,6 +103,11 @@ def differing(ready: Body, kernel: Kernel, outputs: Sequence[Array], wanted: Ser
     else:
         shift = 0 if kernel.endswith("exclusive") else 1
         places = [(start + i, wanted.results[i + shift]) for i in range(count)]
+    return different_results(ready, outputs, places)
+
+
+def different_results(ready: Body, outputs: Sequence[Array], places: Sequence[tuple[int, Element | None]]) -> tuple[int, str]:
+    """Results compared at these places, and what differs; None: nothing is wanted there."""
     compared = 0
     for index, result in places:
         if result is None:

@@ -31,7 +31,7 @@ __device__ __forceinline__ Value warp_inclusive(Value v, int i) {
 @STEPS@
     return v;
 }
-
+@REDUCTIONS{@
 // Lane 0 ends with the values of all lanes combined, in order.
 __device__ __forceinline__ Value warp_total(Value v, int i) {
 #pragma unroll
@@ -41,7 +41,7 @@ __device__ __forceinline__ Value warp_total(Value v, int i) {
     }
     return v;
 }
-
+@}REDUCTIONS@
 // `totals`: 32 values in shared memory; afterwards totals[w] combines warps 0..w. blockDim.x is a multiple of 32.
 __device__ __forceinline__ Value block_inclusive(Value v, Value* totals, Value* before) {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
@@ -65,7 +65,7 @@ __device__ __forceinline__ Value block_inclusive(Value v, Value* totals, Value* 
     return mine;
 }
 
-__device__ __forceinline__ Value block_total(Value v, Value* totals) {
+@REDUCTIONS{@__device__ __forceinline__ Value block_total(Value v, Value* totals) {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     v = warp_total(v, lane);
     if (lane == 0) totals[warp] = v;
@@ -78,16 +78,16 @@ __device__ __forceinline__ Value block_total(Value v, Value* totals) {
     return t;
 }
 
-template <bool EXCLUSIVE>
+@}REDUCTIONS@@FORM@template <bool EXCLUSIVE>
 __device__ __forceinline__ void scan_warps(Input input, Output output, long long n@CONSTANT_PARAMETER@) {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    int lane = threadIdx.x % 32;
+    int lane = threadIdx.x % 32;@MIRRORED_IN_WARP@
     Value v = identity();
-    if (i < n) v = lift(read(input, i)@CONSTANT@);
+    if (i < n) v = lift(read(input, i)@CONSTANT@);@OWN@
     v = warp_inclusive(v, lane);
     if (EXCLUSIVE) {
         v = shuffle_up(v, 1);
-        if (lane == 0) v = identity();
+        if (lane == 0) v = identity();@OUTSIDE@
     }
     if (i < n) write(output, i, project(v@CONSTANT@));
 }
@@ -95,15 +95,15 @@ __device__ __forceinline__ void scan_warps(Input input, Output output, long long
 template <bool EXCLUSIVE>
 __device__ __forceinline__ void scan_blocks(Input input, Output output, long long n@CONSTANT_PARAMETER@) {
     __shared__ Value totals[32];
-    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;@MIRRORED_IN_BLOCK@
     Value v = identity();
-    if (i < n) v = lift(read(input, i)@CONSTANT@);
+    if (i < n) v = lift(read(input, i)@CONSTANT@);@OWN@
     Value before;
     v = block_inclusive(v, totals, &before);
-    if (i < n) write(output, i, project(EXCLUSIVE ? before : v@CONSTANT@));
+    if (i < n) write(output, i, project(EXCLUSIVE ? @BEFORE@ : v@CONSTANT@));
 }
 
-// A warp's (block's) elements are a list of their own; element i of the results is for the i-th of them.
+@MEANING@
 extern "C" __global__ void scan_warp(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
     scan_warps<false>(@ARGUMENTS@, n@PACKED_CONSTANTS@);
 }
@@ -116,14 +116,14 @@ extern "C" __global__ void scan_block(@PARAMETERS@, long long n@KERNEL_CONSTANTS
 extern "C" __global__ void scan_block_exclusive(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
     scan_blocks<true>(@ARGUMENTS@, n@PACKED_CONSTANTS@);
 }
-extern "C" __global__ void reduce_warp(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
+@REDUCTIONS{@extern "C" __global__ void reduce_warp(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     Input input = @INPUT@;
     Output output = @OUTPUT@;
 @UNPACK_CONSTANTS@    Value v = identity();
     if (i < n) v = lift(read(input, i)@CONSTANT@);
     v = warp_total(v, threadIdx.x % 32);
-    if (threadIdx.x % 32 == 0) write(output, i / 32, project(v@CONSTANT@));
+    if (threadIdx.x % 32 == 0 && (i < n || i == 0)) write(output, i / 32, project(v@CONSTANT@));
 }
 extern "C" __global__ void reduce_block(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
     __shared__ Value totals[32];
@@ -135,3 +135,4 @@ extern "C" __global__ void reduce_block(@PARAMETERS@, long long n@KERNEL_CONSTAN
     v = block_total(v, totals);
     if (threadIdx.x == 0) write(output, blockIdx.x, project(v@CONSTANT@));
 }
+@}REDUCTIONS@

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from warploom.scan.operators.expression import Value
 from warploom.scan.operators.printing import compiled
 from warploom.scan.operators.samples import random_lists
 from warploom.scan.reading.loop import Loop
+from warploom.scan.variants import ScanForm
 
 Array: TypeAlias = NDArray[Any]
 Element: TypeAlias = tuple[Value, ...]
@@ -25,6 +27,10 @@ DTYPES: dict[Scalar, np.dtype[Any]] = {
 }  # fmt: skip
 _PIECE = 9
 """Length of the random lists that longer ones are made of."""
+_LENGTHS = (5, 1, 33, 2, 70, 17, 1, 150)
+"""Of segments in turn."""
+_PLACES = 48
+"""Places of a backward list that are compared, and as many at its end."""
 _TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
 
 
@@ -64,6 +70,38 @@ def serial(loop: Loop, given: Sequence[Element], constants: Sequence[Value], bit
             continue
         results.append(None if any(_is_beyond(v, bits) for v in found) else found)
     return Serial((*results, *([None] * (len(given) + 1 - len(results)))))
+
+
+def edges(count: int, seed: int = 0) -> list[bool]:
+    """Flags of segments of all lengths, short ones and some that are longer than a block."""
+    found: list[bool] = []
+    for number in range(seed, seed + count):
+        length = _LENGTHS[number % len(_LENGTHS)]
+        found += [True, *[False] * (length - 1)]
+    return found[:count]
+
+
+def of_form(
+    loop: Loop, form: ScanForm, given: Sequence[Element], flags: Sequence[bool] | None, constants: Sequence[Value],
+    bits: int = 32, *, is_exclusive: bool = False,
+) -> dict[int, Element | None]:  # fmt: skip
+    """Results of the loop run on parts of a list, by place: on the elements of its segment up to a place, or from it on.
+
+    flags: where segments begin (backward: end); None: the list is one segment. Of a long backward list some places are left out,
+    since the loop runs from each of them.
+    """
+    firsts = [i for i, is_edge in enumerate(flags or ()) if is_edge]
+    cuts = sorted({0, len(given), *((i + 1 for i in firsts) if form.is_backward else firsts)})
+    found: dict[int, Element | None] = {}
+    for start, end in pairwise(cuts):
+        segment = given[start:end]
+        if not form.is_backward:
+            results = serial(loop, segment, constants, bits).results
+            found |= {start + i: results[i if is_exclusive else i + 1] for i in range(len(segment))}
+            continue
+        for i in {*range(0, len(segment), 1 + len(segment) // _PLACES), *range(max(0, len(segment) - _PLACES), len(segment))}:
+            found[start + i] = serial(loop, segment[i + 1 if is_exclusive else i :], constants, bits).results[-1]
+    return found
 
 
 def _is_beyond(value: Value, bits: int) -> bool:

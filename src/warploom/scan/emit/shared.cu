@@ -23,16 +23,28 @@ __device__ __forceinline__ void put(Cells& cells, int e, Value v) {
 }
 
 // Network: @BLOCK_NETWORK@; blocks of COLUMNS threads. Lane k of a step does its k-th operation.
-extern "C" __global__ void __launch_bounds__(COLUMNS) scan_block_shared(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
+template <bool EXCLUSIVE>
+__device__ __forceinline__ void scan_cells(Input input, Output output, long long n@CONSTANT_PARAMETER@) {
     __shared__ Cells cells;
     int k = threadIdx.x;
-    long long i = (long long)blockIdx.x * COLUMNS + k;
-    Input input = @INPUT@;
-    Output output = @OUTPUT@;
-@UNPACK_CONSTANTS@    Value v = identity();
-    if (i < n) v = lift(read(input, i)@CONSTANT@);
+    long long i = (long long)blockIdx.x * COLUMNS + k;@MIRRORED_IN_CELLS@
+    Value v = identity();
+    if (i < n) v = lift(read(input, i)@CONSTANT@);@OWN@
     put(cells, k, v);
     __syncthreads();
 @BLOCK_STEPS@
-    if (i < n) write(output, i, project(get(cells, k)@CONSTANT@));
+    if (EXCLUSIVE) {
+        v = identity();
+        if (k > 0) v = get(cells, k - 1);@OUTSIDE@
+    } else {
+        v = get(cells, k);
+    }
+    if (i < n) write(output, i, project(v@CONSTANT@));
+}
+
+extern "C" __global__ void __launch_bounds__(COLUMNS) scan_block_shared(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
+    scan_cells<false>(@ARGUMENTS@, n@PACKED_CONSTANTS@);
+}
+extern "C" __global__ void __launch_bounds__(COLUMNS) scan_block_shared_exclusive(@PARAMETERS@, long long n@KERNEL_CONSTANTS@) {
+    scan_cells<true>(@ARGUMENTS@, n@PACKED_CONSTANTS@);
 }

@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ctext import Text, added, binary, decimal
 from warploom.ir.swizzle import Xor
-from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, operator_parts
+from warploom.scan.emit.cuda import SIZES, WARP, Bodies, Choices, CudaScan, cuda_scan, form_parts, operator_parts
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.printer import unserved
 from warploom.scan.layouts import Lookup, Padding, Plain, Remap, Swizzle, addresses
 from warploom.scan.networks import Network, Step
 from warploom.scan.operators.operator import Operator
+from warploom.scan.variants import ScanForm
 
+STATIC_BYTES = 49_152
+"""Most static shared memory of a block."""
 _HERE = Path(__file__).parent
 
 
@@ -28,28 +34,47 @@ class Packed:
     """True if some cell is read by one lane and written by another."""
 
 
-def shared_scan(operator: Operator, net: Network, name: str, remap: Remap, types: Types | None = None) -> CudaScan:
-    """The kernel `scan_block_shared` beside those of `cuda_scan`; UnsupportedError for steps without a pattern."""
-    made = cuda_scan(operator, types, Choices())
-    parts = operator_parts(made.body) | {
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A network for all elements of a block, and the places of its cells in shared memory."""
+
+    name: str
+    net: Network
+    remap: Remap
+
+
+def shared_scan(
+    operator: Operator, cells: Cells, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined",
+    form: ScanForm | None = None,
+) -> CudaScan:  # fmt: skip
+    """The kernels `scan_block_shared` and `..._exclusive` beside those of `cuda_scan`; UnsupportedError for steps without a
+    pattern, UserError for more than a block holds."""
+    made = cuda_scan(operator, types, choices, bodies, form)
+    net, remap = cells.net, cells.remap
+    slots = int(addresses(remap, net.columns).max()) + 1
+    room = slots * sum(SIZES[s.scalar] for s in made.body.fields)
+    if net.columns % WARP or not WARP <= net.columns <= 1024 or room > STATIC_BYTES:
+        message = f"expected 32, 64, ..., 1024 cells in at most {STATIC_BYTES} bytes, got {net.columns} in {room}"
+        raise UserError(Diagnostic("TOO_LARGE", message, fix="Give fewer or more --threads."))
+    parts = operator_parts(made.body, bodies) | form_parts(made.form, made.body, bodies) | {
         "COLUMNS": str(net.columns),
-        "SLOTS": str(int(addresses(remap, net.columns).max()) + 1),
+        "SLOTS": str(slots),
         "TABLE": _table(remap),
         "PLACE": place(remap),
         "MEMBERS": "\n".join(f"    {made.body.dialect.types[s.scalar]} {s.name}[SLOTS];" for s in made.body.fields),
         "GET": "\n".join(f"    r.{s.name} = cells.{s.name}[p];" for s in made.body.fields),
         "PUT": "\n".join(f"    cells.{s.name}[p] = v.{s.name};" for s in made.body.fields),
-        "BLOCK_NETWORK": name,
+        "BLOCK_NETWORK": cells.name,
         "BLOCK_STEPS": "\n".join(_step_text(packed(step)) for step in net.steps),
-    }
+    }  # fmt: skip
     text = (_HERE / "shared.cu").read_text()
     for key, value in parts.items():
         text = text.replace(f"@{key}@", value)
-    return replace(made, source=made.source + text)
+    return replace(made, source=made.source + text, columns=net.columns)
 
 
 def place(remap: Remap) -> str:
-    """The address of element `e`, as C; UnsupportedError for swizzles other than by one exclusive or with the row."""
+    """The address of element `e`, as C; UnsupportedError for swizzles other than by one exclusive or with bits of the row."""
     match remap:
         case Plain():
             return "e"
@@ -57,12 +82,25 @@ def place(remap: Remap) -> str:
             return "e" + "".join(f" + e / {period}" for period in periods)
         case Swizzle(banks, composition):
             match composition.primitives:
-                case (Xor() as mask,) if addresses(remap, banks * banks)[-1] == (banks * banks - 1) ^ (banks - 1):
-                    return f"e ^ (e / {banks} % {banks})" if str(mask) else "e"
+                case (Xor(period=period),) if period:
+                    row = f"e / {banks * period} % {banks}"
+                    cells = np.arange(banks * banks * max(1, period))
+                    if (addresses(remap, cells.size) == cells ^ (cells // (banks * period) % banks)).all():
+                        return f"e ^ ({row})"
                 case _:
-                    raise unserved(f"the swizzle {remap}", "the shared-memory kernel")
+                    pass
+            raise unserved(f"the swizzle {remap}", "the shared-memory kernel")
         case Lookup():
             return "PLACES[e]"
+
+
+def printable(remap: Remap, columns: int) -> Remap:
+    """The remapping, or the table of its addresses where no expression is known for it."""
+    try:
+        place(remap)
+    except UnsupportedError:
+        return Lookup(tuple(int(a) for a in addresses(remap, columns)))
+    return remap
 
 
 def _table(remap: Remap) -> str:

@@ -131,19 +131,25 @@ BARRIER_CYCLES = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The default cost, in cycles of a multiprocessor: 32 lanes of shared memory a cycle, 64 of integer arithmetic."""
+    """The default cost, in cycles of a multiprocessor: 32 lanes of shared memory a cycle, 64 of integer arithmetic.
+
+    Divergence is part of it: a warp of which some lanes wait takes its whole cycle for an access, and each lane that waits costs
+    its share of that.
+    """
 
     banks: int
     access: float = 1.0
     conflict: float = 1.0
     operation: float = 0.5
     barrier: float = BARRIER_CYCLES
-    idle_lane: float = 0.0
+    idle_lane: float | None = None
+    """Cost of a lane that waits at an access; None: a share of `access`."""
 
     def __call__(self, trace: Trace) -> float:
         total = self.access * len(trace.accesses) + self.conflict * trace.conflicts(self.banks)
         total += self.operation * trace.operations + self.barrier * trace.barriers
-        return total + (self.idle_lane * trace.idle_lanes if self.idle_lane else 0)
+        each = self.access / self.banks if self.idle_lane is None else self.idle_lane
+        return total + each * trace.idle_lanes
 
 
 @dataclass(frozen=True, slots=True)

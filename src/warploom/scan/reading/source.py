@@ -22,6 +22,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import NoReturn, cast
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError, read_text
+from warploom.core.limits import TerminatedError
 
 HOLE = "__"
 """The name as which `??` in a template is read; it has the same width, so that places stay right."""
@@ -200,7 +201,7 @@ def _loaded(module: Module) -> dict[str, object]:
         # what the file prints must not come between the lines of a report
         with _folder_on_path(module.file), contextlib.redirect_stdout(sys.stderr):
             exec(compile(module.text, module.file, "exec", dont_inherit=True), made.__dict__)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TerminatedError):
         raise
     # SystemExit, too: the file is the user's, and its end must not be this program's
     except BaseException as error:

@@ -11,7 +11,7 @@ from warploom.ir.swizzle import Composition, Xor
 from warploom.machines import BANKS
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types
-from warploom.scan.emit.shared import packed, shared_scan
+from warploom.scan.emit.shared import Cells, packed, shared_scan
 from warploom.scan.layouts import Lookup, Padding, Plain, Remap, Swizzle, best_layout
 from warploom.scan.networks import NAMED, Network, adjacency_of
 from warploom.scan.operators import expression as ex
@@ -56,7 +56,8 @@ class Candidate:
         if self.variant == "shuffles":
             return cuda_scan(self.operator, types, Choices(self.network))
         assert self.remap is not None
-        return shared_scan(self.operator, block_network(self.network, self.elements), self.network, self.remap, types)
+        cells = Cells(self.network, block_network(self.network, self.elements), self.remap)
+        return shared_scan(self.operator, cells, types)
 
 
 def operators(loop: Loop, serial: Serial | None = None) -> list[tuple[str, Operator]]:

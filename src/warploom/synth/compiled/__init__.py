@@ -7,8 +7,10 @@ check each other. Open `proof.py` first, then `execution.py`.
 
 from warploom.synth.compiled.alike import Axes, Implied
 from warploom.synth.compiled.boxes import NotAlikeError, Stores, count_of_different, elements_moved, run_boxes
+from warploom.synth.compiled.calls import Layout, Opaque, number_of
 from warploom.synth.compiled.comparison import Difference
 from warploom.synth.compiled.completed import prove_compiled
+from warploom.synth.compiled.data import Undefined
 from warploom.synth.compiled.equivalence import prove_equivalent
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, ScalarArgument, Symbol, SymbolicRun, run_symbolically
@@ -21,7 +23,8 @@ from warploom.synth.compiled.spec_numbers import run_on_numbers
 
 __all__ = [
     "RECONVERGED", "Access", "Argument", "ArrayArgument", "Axes", "Box", "CompiledProof", "Difference", "Fault", "FaultError",
-    "Implied", "NotAlikeError", "NotLinearError", "Repeat", "ScalarArgument", "Stores", "Symbol", "SymbolicRun", "Wanted",
-    "check_parameters", "count_of_different", "elements_moved", "expanded", "joined_domain", "judged", "prove_compiled",
-    "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec", "run_symbolically",
+    "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "Repeat", "ScalarArgument", "Stores", "Symbol",
+    "SymbolicRun", "Undefined", "Wanted", "check_parameters", "count_of_different", "elements_moved", "expanded",
+    "joined_domain", "judged", "number_of", "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers",
+    "run_plain_spec", "run_symbolically",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
+from warploom.synth.compiled.calls import Opaque
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
@@ -165,6 +166,7 @@ def run_symbolically(
     alike: Axes | None = None,
     step_limit: int | None = None,
     gathers: GathersSeen | None = None,
+    functions: Mapping[str, Opaque] | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
@@ -176,6 +178,8 @@ def run_symbolically(
 
     gathers: which elements may be read at indices that data give; None: none.
 
+    functions: those that the module calls and does not define, as unknown functions of what they take; None: none.
+
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
 
@@ -183,6 +187,7 @@ def run_symbolically(
     what depends on data, for instructions that are not followed and past the step limit.
     """
     step_limit = STEP_LIMIT if step_limit is None else step_limit
+    assert not functions or (box is None and alike is None and not has_rounds_left_out), "what is passed is part of no state"
     routine = program.kernel(kernel)
     if len(arguments) != len(routine.parameters):
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"
@@ -220,7 +225,7 @@ def run_symbolically(
     if alike is not None:
         threads = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
         launch.translations = Translations.of_block(data, threads, block, alike)
-    steps = make_steps(launch)
+    steps = make_steps(launch, functions or {})
     if launch.lone_thread is not None:
         _check_lone(launch, steps)
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from warploom.core import DType, UnsupportedError
 from warploom.ptx import TYPE_BITS, branch_targets
 from warploom.ptx.syntax import Float, Instruction, Integer, Name, Pair
 from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.calls import Calls, Opaque
 from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
@@ -24,14 +25,17 @@ _NOBODY = -1
 _FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "applypriority", "griddepcontrol"})
 
 
-def make_steps(launch: Launch) -> list[Step]:
-    """A step per instruction; what is not followed raises UnsupportedError when it is executed, not before."""
-    maker = _Maker(launch)
+def make_steps(launch: Launch, functions: Mapping[str, Opaque]) -> list[Step]:
+    """A step per instruction; what is not followed raises UnsupportedError when it is executed, not before.
+
+    functions: those that may be called.
+    """
+    maker = _Maker(launch, functions)
     return [maker.step(instruction, k) for k, instruction in enumerate(launch.routine.instructions)]
 
 
 class _Maker:
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, functions: Mapping[str, Opaque]) -> None:
         self.launch = launch
         self.operands = Operands(launch)
         self.arithmetic = Arithmetic(launch.data)
@@ -39,6 +43,7 @@ class _Maker:
         self.transfers = Transfers(launch, self.operands, self.arithmetic)
         self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
+        self.calls = Calls(launch, self.operands, functions, self.transfers.extension)
 
     def step(self, instruction: Instruction, index: int) -> Step:
         try:
@@ -53,6 +58,12 @@ class _Maker:
         match instruction.opcode:
             case "bra" | "brx" | "ret" | "exit":
                 return self._jump(instruction, index)
+            case "ld" if self.calls.is_passed(instruction):
+                return Step(action=self.calls.load(instruction, index))
+            case "st" if self.calls.is_passed(instruction):
+                return Step(action=self.calls.store(instruction, index))
+            case "call":
+                return Step(action=self.calls.call(instruction, index))
             case "ld" | "ldu":
                 return Step(action=self.transfers.load(instruction, index))
             case "st":

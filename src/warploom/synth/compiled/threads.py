@@ -131,6 +131,8 @@ class Block:
         self.epoch = 0
         self.copies: dict[int, object] = {}
         """Asynchronous copies on their way, by thread."""
+        self.passed: dict[str, dict[int, dict[int, tuple[int, Value]]]] = {}
+        """What is passed to functions and back: variable, thread, byte offset to size and number."""
         self.execution = 0
         """Steps executed so far."""
         self.times = [1] * self.count

@@ -8,18 +8,25 @@ from warploom.synth.dataflow.code import program_movement
 from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.options import CONFIGURATIONS, EngineOptions
 from warploom.synth.dataflow.parallel import PARTS, PartsResult, solve_in_parts
+from warploom.synth.dataflow.prices import OF_MACHINES, ONLY_COST, Objective, machine_counts, objective_of, read_objective
 from warploom.synth.dataflow.solve import ProgramResult, Solution, Solutions, solve_program
 
 __all__ = [
     "CONFIGURATIONS",
+    "OF_MACHINES",
+    "ONLY_COST",
     "PARTS",
     "EngineOptions",
     "Member",
+    "Objective",
     "PartsResult",
     "ProgramResult",
     "Solution",
     "Solutions",
+    "machine_counts",
+    "objective_of",
     "program_movement",
+    "read_objective",
     "solve_in_parts",
     "solve_program",
 ]

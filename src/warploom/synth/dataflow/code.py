@@ -18,15 +18,17 @@ from warploom.ir.dataflow import (
     Block,
     Folded,
     Gathered,
+    GatherSet,
     Literal,
     Nothing,
     Program,
     Statement,
     Value,
-    named_statements,
 )
 from warploom.ir.swizzle import IntArray
 from warploom.synth import movement
+from warploom.synth.dataflow.flat import flatten
+from warploom.synth.dataflow.moves import Move, moves_of
 from warploom.synth.movement import Movement, Step
 from warploom.terms import Term, apply, atom, constant
 
@@ -36,13 +38,17 @@ OPERATORS = ("+", "*", "max", "min")
 def program_movement(case: str, program: Program, gathers: Mapping[str, IntArray]) -> Movement:
     """`gathers`: sources by the name of each statement with a hole. UserError (NOT_PRINTED) for what one warp cannot hold."""
     reader = _Reader()
-    names = {id(statement): name for name, statement in named_statements(program)}
     for statement in program.statements:
-        reader.statement(statement, gathers.get(names[id(statement)]))
+        if isinstance(statement.value, Block):
+            raise _not_printed("statements without blocks", "a block", statement.span)
+    flat = flatten(program)
+    moves = {move.statement: move for move in moves_of(flat, gathers)}
+    for number, statement in enumerate(program.statements):
+        reader.statement(number, statement, moves.get(number))
     last = program.statements[-1]
-    if last.name not in reader.registers:
+    if len(program.statements) - 1 not in reader.registers:
         raise _not_printed("a goal that is reached by a gather", "one that is an input", last.span)
-    lanes, registers = reader.lanes or 1, reader.registers[last.name]
+    lanes, registers = reader.lanes or 1, reader.registers[len(program.statements) - 1]
     terms: np.ndarray[tuple[int], np.dtype[np.object_]] = np.empty(lanes * registers, object)
     for place, value in enumerate(program.goal.values):
         terms[place] = None if value == MISSING else reader.term(value, program.goal.span)
@@ -57,22 +63,22 @@ class _Reader:
         self.inputs: dict[str, int] = {}
         self.home: dict[int, tuple[str, int]] = {}
         """Symbol -> the element of an input that holds it."""
-        self.registers: dict[str, int] = {}
-        self.names: dict[str, str] = {}
-        """Name in the program -> array in the kernel."""
+        self.registers: dict[int, int] = {}
+        self.names: dict[int, str] = {}
+        """Number of the statement -> array in the kernel."""
         self.steps: list[Step] = []
-        self.by_lanes: dict[str, tuple[int, ...]] = {}
-        """Inputs that nothing has loaded yet, with their shapes."""
+        self.by_lanes: dict[int, Statement] = {}
+        """Inputs that nothing has loaded yet."""
         self.has_zero = False
 
-    def statement(self, statement: Statement, gather: IntArray | None) -> None:
+    def statement(self, number: int, statement: Statement, move: Move | None) -> None:
         match statement.value:
             case Literal(values):
-                self._literal(statement, values)
-            case Gathered():
-                self._gathered(statement, statement.value, gather)
+                self._literal(number, statement, values)
+            case Gathered(choices=choices):
+                self._gathered(number, statement, choices, move)
             case Block():
-                raise _not_printed("statements without blocks", "a block", statement.span)
+                pass
 
     def term(self, value: Value, span: Span) -> Term:
         """What the value is of the inputs' elements."""
@@ -89,7 +95,7 @@ class _Reader:
                 self.has_zero = True
                 return constant(0)
 
-    def _literal(self, statement: Statement, values: tuple[Value, ...]) -> None:
+    def _literal(self, number: int, statement: Statement, values: tuple[Value, ...]) -> None:
         name = f"in_{len(self.inputs)}_{statement.name}"
         for place, value in enumerate(values):
             if not isinstance(value, int) or statement.fold is not None:
@@ -98,22 +104,21 @@ class _Reader:
                 raise _not_printed("each symbol in one element of the inputs", f"{value} twice", statement.span)
             self.home[value] = name, place
         self.inputs[name] = len(values)
-        self.names[statement.name] = name
-        self.by_lanes[statement.name] = statement.shape
+        self.names[number] = name
+        self.by_lanes[number] = statement
 
-    def _load(self, name: str) -> None:
+    def _load(self, number: int) -> None:
         """An input with one row for each lane is loaded before it is moved; from others the gathers load."""
-        shape = self.by_lanes.pop(name, ())
-        if not shape or shape[0] != self.lanes:
+        statement = self.by_lanes.pop(number, None)
+        if statement is None or not statement.shape or statement.shape[0] != self.lanes:
             return
-        self.registers[name] = prod(shape[1:])
-        element: IntArray = np.arange(prod(shape), dtype=np.int64).reshape(shape[0], self.registers[name])
-        step = f"s{len(self.steps)}_{name}"
-        self.steps.append(Step(step, (self.names[name],), np.zeros_like(element), element))
-        self.names[name] = step
+        self.registers[number] = prod(statement.shape[1:])
+        element: IntArray = np.arange(prod(statement.shape), dtype=np.int64).reshape(-1, self.registers[number])
+        step = f"s{len(self.steps)}_{statement.name}"
+        self.steps.append(Step(step, (self.names[number],), np.zeros_like(element), element))
+        self.names[number] = step
 
-    def _gathered(self, statement: Statement, value: Gathered, gather: IntArray | None) -> None:
-        choices = value.choices
+    def _gathered(self, number: int, statement: Statement, choices: GatherSet, move: Move | None) -> None:
         shape = choices.out
         length = 1 if statement.fold is None else statement.fold.length
         if len(shape) < (1 if statement.fold is None else 2):
@@ -123,11 +128,12 @@ class _Reader:
         if first != self.lanes:
             expected = f"{self.lanes} lanes, the first index of the first array"
             raise _not_printed(expected, f"the shape {list(shape)}", statement.span)
-        for argument in value.arguments:
-            self._load(argument)
-        if gather is None:
-            gather = choices.gather(np.zeros(choices.members.points, np.int64))
-        sizes = [prod(s) for s in choices.arguments]
+        if move is None:  # the next gather makes it, too
+            return
+        for before in move.arguments:
+            self._load(before)
+        gather = move.sources
+        sizes = [prod(s) for s in move.shapes]
         ends = np.cumsum(sizes)
         argument = np.searchsorted(ends, gather, side="right")
         element = gather - np.concatenate([[0], ends])[np.clip(argument, 0, len(sizes) - 1)]
@@ -142,11 +148,11 @@ class _Reader:
             raise _not_printed("zeros in folds of which 0 is the identity", f"a fold by {fold[0]}", statement.span)
         registers = prod(rest)
         name = f"s{len(self.steps)}_{statement.name}"
-        arguments = tuple(self.names[a] for a in value.arguments)
+        arguments = tuple(self.names[a] for a in move.arguments)
         table = argument.reshape(self.lanes, registers), np.where(argument < 0, 0, element).reshape(self.lanes, registers)
         self.steps.append(Step(name, arguments, *table, fold))
-        self.registers[statement.name] = registers // length
-        self.names[statement.name] = name
+        self.registers[number] = registers // length
+        self.names[number] = name
 
     def _check_operator(self, op: str, span: Span) -> None:
         if op not in OPERATORS:

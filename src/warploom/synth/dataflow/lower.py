@@ -17,6 +17,7 @@ from warploom.synth.dataflow.composed import ComposedSet
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.flat import FlatStatement, flatten
 from warploom.synth.dataflow.numbers import ValueNumbers, value_numbers
+from warploom.synth.dataflow.prices import ONLY_COST, HolePrices, Objective, gatherings, objective_for
 from warploom.synth.network.network import BoolArray, Elements, HoleUses, IntArray, Network, Slots
 from warploom.synth.network.requirements import StatementEntries
 from warploom.terms import atom
@@ -55,6 +56,8 @@ class LoweredHole:
     members: FunctionSet
     allowed: BoolArray
     """[points, values] that some member takes."""
+    prices: HolePrices | None = None
+    """None: a function costs what its expression does."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,11 +91,12 @@ class _Fold:
 
 
 class Lowering:
-    def __init__(self, program: Program, counters: Counters, *, joins: bool = True) -> None:
-        """`joins`: make one hole of two in a row where possible."""
+    def __init__(self, program: Program, counters: Counters, *, joins: bool = True, objective: Objective = ONLY_COST) -> None:
+        """`joins`: make one hole of two in a row where possible. `objective`: what its prices count."""
         self.program = program
         self.counters = counters
         self.flat = flatten(program)
+        self.objective, self.lanes = objective_for(self.flat, objective)
         self.numbers = value_numbers(v for v in program.goal.values if v != MISSING)
         self.cells = 2
         self.known: dict[int, int] = {ZERO_CELL: self.numbers.number(NOUGHT)}
@@ -157,6 +161,7 @@ class Lowering:
             source = below[source[:, 0]]
             names = (before.name, *names)
             arguments = before.arguments
+        prices = self._prices(arguments, point, source)
         cells = np.concatenate([self.values[a] for a in arguments])
         source = np.where(source >= 0, cells[np.maximum(source, 0)], np.where(source == ZERO, ZERO_CELL, UNDEFINED_CELL))
         allowed = _supported(members)
@@ -170,9 +175,15 @@ class Lowering:
         rows = np.flatnonzero(is_open)
         out = out.copy()
         out[rows] = self._fresh(len(rows))
-        self.holes.append(LoweredHole(names, members, allowed))
+        self.holes.append(LoweredHole(names, members, allowed, prices))
         self.batches.append(_Gather(len(self.holes) - 1, out[rows], point[rows], source[rows]))
         return out
+
+    def _prices(self, arguments: tuple[int, ...], point: IntArray, source: IntArray) -> HolePrices | None:
+        if not self.lanes:
+            return None
+        shapes = [self.flat[a].shape for a in arguments]
+        return HolePrices(self.objective, gatherings(self.flat, arguments, shapes, self.lanes), point, source)
 
     def _followers(self) -> set[int]:
         """Statements that only the hole after them reads, along the same axis: their array needs no cells."""

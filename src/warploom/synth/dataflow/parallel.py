@@ -41,6 +41,7 @@ from warploom.solve import (
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.factors import factors
 from warploom.synth.dataflow.lower import Lowering
+from warploom.synth.dataflow.prices import ONLY_COST, Objective
 from warploom.synth.dataflow.program_model import Found, ProgramModel
 from warploom.synth.dataflow.solve import ProgramResult, model_of, solve_program
 from warploom.synth.search.propagation import Candidate
@@ -66,11 +67,13 @@ class PartOfSearch:
     parts: int
     budget: Budget
     """Budget of this part."""
+    objective: Objective = ONLY_COST
 
     @property
     def key(self) -> str:
         budget = (self.budget.nodes, self.budget.cpu_s)
-        return problem_key(("part of a search", self.text, self.problem, self.goal, self.part, self.parts, budget))
+        by = () if self.objective == ONLY_COST else (self.objective.parts,)
+        return problem_key(("part of a search", self.text, self.problem, self.goal, self.part, self.parts, budget, *by))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,14 +99,15 @@ def solve_in_parts(
     journal: Journal | None = None,
     events: EventSink | None = None,
     progress: Callable[[str], None] | None = None,
+    objective: Objective = ONLY_COST,
 ) -> PartsResult:
     """`solve_program` on an executor: the same solutions in the same order, but for goal first, where any part's may be it.
 
     Each search opens an executor and leaves its `with` block, by an exception where running parts are of no use any more.
     `budget` holds for each part. An interruption (KeyboardInterrupt) ends the search with what the finished parts have found.
     """
-    searcher = _PartsSearcher(program_text(program), open_executor, parts, budget, journal, events, progress)
-    result = solve_program(program, goal=goal, searcher=searcher)
+    searcher = _PartsSearcher(program_text(program), open_executor, parts, budget, journal, events, progress, objective)
+    result = solve_program(program, goal=goal, searcher=searcher, objective=objective)
     seconds = round(sum(s.seconds for s in searcher.spent), 3)
     result = replace(result, phases={**result.phases, "parts": seconds})
     peak_mb = max((s.peak_mb for s in searcher.spent), default=0.0)
@@ -126,7 +130,7 @@ class _Problem:
 class _Kept(threading.local):
     """The last problem: what comes before the first decision is done once for all parts that a worker gets."""
 
-    asked: tuple[str, int] | None = None
+    asked: tuple[str, int, Objective] | None = None
     problem: _Problem | None = None
 
 
@@ -135,9 +139,9 @@ _kept = _Kept()
 
 def solve_part(asked: PartOfSearch) -> Json:
     """Runs in a worker. `answers`: position of the first decision's alternative, then the number of a table of `tables`[hole]."""
-    if _kept.asked != (asked.text, asked.problem):
-        _kept.problem = _problem(asked.text, asked.problem)
-        _kept.asked = asked.text, asked.problem
+    if _kept.asked != (asked.text, asked.problem, asked.objective):
+        _kept.problem = _problem(asked.text, asked.problem, asked.objective)
+        _kept.asked = asked.text, asked.problem, asked.objective
     problem = _kept.problem
     if problem is None:
         return _encoded([], (), 0, Outcome((), True, ""), 0, 0)
@@ -151,10 +155,10 @@ def solve_part(asked: PartOfSearch) -> Json:
     return _encoded(answers, problem.holes, len(problem.split.alternatives), outcome, probes, tested)
 
 
-def _problem(text: str, number: int) -> _Problem | None:
+def _problem(text: str, number: int, objective: Objective = ONLY_COST) -> _Problem | None:
     """None where propagation alone refutes it."""
     counters = Counters()
-    lowered = Lowering(parse_program(text), counters).run()
+    lowered = Lowering(parse_program(text), counters, objective=objective).run()
     model = model_of(lowered, counters)
     if model is None or model.root() is None:
         return None
@@ -212,8 +216,10 @@ class _PartsSearcher:
         journal: Journal | None,
         events: EventSink | None,
         progress: Callable[[str], None] | None,
+        objective: Objective,
     ) -> None:
         self.text = text
+        self.objective = objective
         self.open_executor = open_executor
         self.parts = parts
         self.budget = budget
@@ -225,7 +231,9 @@ class _PartsSearcher:
         self.interrupted = False
 
     def __call__(self, number: int, model: ProgramModel, goal: Goal, statistics: Statistics) -> Outcome[Found]:
-        asked = [PartOfSearch(self.text, number, goal, part, self.parts, self.budget) for part in range(self.parts)]
+        asked = [
+            PartOfSearch(self.text, number, goal, part, self.parts, self.budget, self.objective) for part in range(self.parts)
+        ]
         tasks = [Task(part.key, part) for part in asked]
         values: dict[str, _Value] = {}
         reasons: list[str] = []

@@ -134,16 +134,18 @@ class ProgramModel(SketchModel):
             yield from self._split_point(candidate, choice)
             return
         open_holes = frozenset(h for h in self.live if candidate.functions[h] is None or len(candidate.functions[h] or ()) != 1)
-        cost = self.bound(candidate)[1]
-        kept = candidate.functions[choice]
-        before = int(kept.costs[0]) if kept is not None else 0
+        prices = self._prices(choice, functions)
+        if prices is not functions.costs:
+            order: IntArray = np.argsort(prices, kind="stable").astype(np.int64)
+            functions, prices = functions.select(order), prices[order]
+        cost = self.bound(candidate)[1] - self._least(choice, candidate.functions[choice])
         for start in range(0, len(functions), FOLLOWED):
             members = np.arange(start, min(start + FOLLOWED, len(functions)))
             settled: list[dict[int, Functions] | None] = [None] * len(members)
             if self.only_moves and ahead is not None:
                 settled = ahead.decided(functions.select(members), open_holes, self.required.output_cells)
             for j, others in zip(members.tolist(), settled, strict=True):
-                bound = (0, cost - before + int(functions.costs[j]))
+                bound = (0, cost + int(prices[j]))
                 if others is None:
                     yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
                 else:
@@ -172,7 +174,28 @@ class ProgramModel(SketchModel):
         return listed if listed is None or ahead is None else listed.select(ahead.surviving(listed))
 
     def bound(self, candidate: Candidate) -> Cost:
-        return 0, sum(int(f.costs[0]) for h, f in enumerate(candidate.functions) if h in self.live and f is not None and len(f))
+        return 0, sum(self._least(h, f) for h, f in enumerate(candidate.functions) if h in self.live)
+
+    def _prices(self, hole: int, functions: Functions) -> IntArray:
+        prices = self.lowered.holes[hole].prices
+        return functions.costs if prices is None or not len(functions) else prices.of(functions)
+
+    def _least(self, hole: int, functions: Functions | None) -> int:
+        """No function of the hole that is left costs less."""
+        if functions is not None and len(functions) == 1:
+            return int(self._prices(hole, functions)[0])
+        if self.lowered.holes[hole].prices is not None:
+            return self._leasts[hole]
+        return int(functions.costs[0]) if functions is not None and len(functions) else 0
+
+    @cached_property
+    def _leasts(self) -> dict[int, int]:
+        """By hole: what it costs at least below the root."""
+        root = self._root
+        if root is None:
+            return dict.fromkeys(self.live, 0)
+        priced = ((hole, self.lowered.holes[hole].prices) for hole in self.live)
+        return {hole: p.least(root.functions[hole], root.allowed[hole]) for hole, p in priced if p is not None}
 
     def confirmed(self, root: Candidate, functions: Mapping[int, Functions]) -> tuple[Cost, Found] | None:
         """The answer that takes these functions, if it is one. `root`: propagated."""

@@ -107,7 +107,9 @@ class SmtRun:
         ways = tuple(
             ((Member(chosen[h].expr(0), chosen[h].tables[0]),),) if h in chosen else () for h in range(len(self.lowered.holes))
         )
-        return (0, sum(int(f.costs[0]) for f in chosen.values())), Found({}, 0, ways, chosen)
+        prices = [self.lowered.holes[h].prices for h in chosen]
+        costs = [int((f.costs if p is None else p.of(f))[0]) for p, f in zip(prices, chosen.values(), strict=True)]
+        return (0, sum(costs)), Found({}, 0, ways, chosen)
 
 
 class _StoppedError(Exception):

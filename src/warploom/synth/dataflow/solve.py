@@ -23,6 +23,7 @@ from warploom.synth.dataflow.factors import Factor, factors
 from warploom.synth.dataflow.flat import FlatStatement
 from warploom.synth.dataflow.lower import Lowered, Lowering
 from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
+from warploom.synth.dataflow.prices import ONLY_COST, Objective
 from warploom.synth.dataflow.program_model import Found, ProgramModel, requirements_of, start_of
 from warploom.synth.dataflow.smt import SmtRun
 from warploom.synth.network.requirements import Universe
@@ -53,6 +54,8 @@ class Solutions:
     answers: tuple[tuple[Cost, Found], ...]
     free: tuple[str, ...]
     """Holes that the goal does not depend on: any member will do."""
+    objective: Objective = ONLY_COST
+    """What the costs of answers count."""
 
     @cached_property
     def count(self) -> int:
@@ -66,7 +69,7 @@ class Solutions:
             for chosen in product(*(ways for _, ways in live)):
                 fixed = {n: m for (names, _), way in zip(live, chosen, strict=True) for n, m in zip(names, way, strict=True)}
                 for rest in product(*any_member.values()):
-                    yield Solution(fixed | dict(zip(any_member, rest, strict=True)), cost[1])
+                    yield Solution(fixed | dict(zip(any_member, rest, strict=True)), self.objective.cost_in(cost[1]))
 
     def movements(self) -> Iterator[Solution]:
         """The cheapest way of each answer: what differs only in how two joined holes, or free ones, do it is left out."""
@@ -76,7 +79,7 @@ class Solutions:
             for names, ways in zip(self.names, found.ways, strict=True):
                 if ways:
                     members |= zip(names, ways[0], strict=True)
-            yield Solution(members, cost[1])
+            yield Solution(members, self.objective.cost_in(cost[1]))
 
     def first(self, most: int) -> list[Solution]:
         return list(islice(self, most))
@@ -113,15 +116,17 @@ def solve_program(
     progress: Callable[[Statistics], None] | None = None,
     options: EngineOptions = ALL_IDEAS,
     searcher: Searcher | None = None,
+    objective: Objective = ONLY_COST,
 ) -> ProgramResult:
-    """Search the program's holes; `goal` as in `solve.search`, costs are index operations and instructions.
+    """Search the program's holes; `goal` as in `solve.search`, costs are index operations and instructions, or by `objective`
+    the shuffles and selects of a warp before these.
 
     `searcher` does the searching in place of `solve.search` (not with z3); `budget` and `progress` are then its own.
     """
     phases: dict[str, float] = {}
     clock = _Clock(phases)
     counters = Counters()
-    lowering = Lowering(program, counters, joins=options.joins and options.engine == "propagation")
+    lowering = Lowering(program, counters, joins=options.joins and options.engine == "propagation", objective=objective)
     lowered = lowering.run()
     clock.lap("lower")
     holes = tuple(s for s in lowering.flat if s.is_hole)
@@ -133,7 +138,7 @@ def solve_program(
     answers = run.answers()
     clock.lap("search")
     free = _free(lowered, run.live, holes)
-    solutions = Solutions(holes, tuple(h.names for h in lowered.holes), answers, free)
+    solutions = Solutions(holes, tuple(h.names for h in lowered.holes), answers, free, lowering.objective)
     oracle = None
     with suppress(KeyboardInterrupt):  # a figure beside the answers, which are here
         oracle = oracle_tests(solutions) if options.engine == "propagation" else None

@@ -12,6 +12,7 @@ from typing import Any
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.core.launch import MAX_GRID
+from warploom.core.limits import TerminatedError
 from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar
 from warploom.synth.proof.concrete import OutsideDomainError, OutsideFieldError
 
@@ -128,7 +129,7 @@ def call_spec(
         if any(d.code == "OUTSIDE_SKETCH" for d in error.diagnostics):
             raise OutsideSketchError from error
         raise
-    except (OutsideFieldError, OutsideDomainError):
+    except (OutsideFieldError, OutsideDomainError, TerminatedError):
         raise
     except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, IndexError | TypeError) else f"{type(error).__name__}: "

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from warploom.core import limits
 from warploom.core.starting import MAIN
 from warploom.tools.command.entry import PARENT
 from warploom.tools.command.lines import Line, plain_line
@@ -24,7 +25,9 @@ GRACE_S = 60.0
 """Seconds that a case that was told to stop may take to print its best so far."""
 PATIENCE = 20.0
 """Wall time over CPU time after which a case waits for what does not come; a busy machine is no reason to stop one."""
-_LOOK_S = 1.0
+ALL_SPENT = "budget: CPU seconds of all cases"
+"""Reason of what the budget of the whole command ended, or kept from beginning."""
+_LOOK_S, _LEAST_LOOK_S = 1.0, 0.01
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -55,7 +58,10 @@ def own_command(*arguments: str) -> list[str]:
 
 
 def run_case(case: Case) -> Line:
-    """Runs a case and returns its line. However this ends, the process and those that it started have ended, too."""
+    """Runs a case and returns its line. However this ends, the process and those that it started have ended, too.
+
+    It is stopped where the command's own budget ends, too; the reason is then `ALL_SPENT`.
+    """
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
@@ -67,24 +73,31 @@ def run_case(case: Case) -> Line:
             start_new_session=True,
             env={**os.environ, PARENT: str(os.getpid())},
         )
+        limits.children.add(process.pid)
         reason, interrupted = "", False
         try:
             try:
                 output = _waited(process, case)
             except subprocess.TimeoutExpired:
+                is_all_spent = limits.left_s() == 0
                 reason = f"stopped after {case.limit_s:g} s of {'wall' if case.is_wall else 'CPU'} time"
-                output = _stop(process)
+                reason = ALL_SPENT if is_all_spent else reason
+                output = _stop(process, _grace_s() if is_all_spent else GRACE_S)
             except KeyboardInterrupt:
                 reason, interrupted = "interrupted", True
-                output = _stop(process)
+                output = _stop(process, GRACE_S)
         finally:
             _end(process)
+            limits.children.discard(process.pid)
         line = _only_line(output)
         if line is None:
             log.seek(0)
             reason = reason or _death(process.returncode, log.read())
-            status = "unknown" if reason.startswith(("stopped", "interrupted")) else "error"
+            status = "unknown" if reason.startswith(("stopped", "interrupted", ALL_SPENT)) else "error"
             line = plain_line(case.name, status, stopwatch.read(), reason=reason)
+        elif reason == ALL_SPENT and line.get("status") != "error":
+            line |= {"status": "unknown", "verdict": "unchecked", "reason": reason}
+            line.pop("domain", None)
     line |= {"case": case.name, **case.labels}
     if interrupted:
         raise InterruptedBenchmarkError(line)
@@ -92,16 +105,18 @@ def run_case(case: Case) -> Line:
 
 
 def _waited(process: subprocess.Popen[str], case: Case) -> str:
-    """The output of the process; TimeoutExpired at the case's limit."""
+    """The output of the process; TimeoutExpired at the case's limit, or where the command's budget ends."""
     started = time.monotonic()
     while True:
         wall_s = time.monotonic() - started
         used_s = wall_s if case.is_wall else max(_cpu_s(process.pid), wall_s / PATIENCE)
         left_s = case.limit_s - used_s
+        if (of_all_s := limits.left_s()) is not None:
+            left_s = min(left_s, of_all_s)
         if left_s <= 0:
             raise subprocess.TimeoutExpired(process.args, case.limit_s)
         try:
-            return process.communicate(timeout=min(_LOOK_S, left_s))[0]
+            return process.communicate(timeout=min(_LOOK_S, max(left_s, _LEAST_LOOK_S)))[0]
         except subprocess.TimeoutExpired:
             continue
 
@@ -121,11 +136,16 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def _stop(process: subprocess.Popen[str]) -> str:
+def _grace_s() -> float:
+    """Seconds that a case may take beyond the command's budget."""
+    return min(GRACE_S, limits.LAST_GRACE * (limits.current().cpu_s or 0.0))
+
+
+def _stop(process: subprocess.Popen[str], grace_s: float) -> str:
     """Asks the process for its best so far, then ends it; what it printed."""
     process.send_signal(signal.SIGINT)
     try:
-        output, _ = process.communicate(timeout=GRACE_S)
+        output, _ = process.communicate(timeout=grace_s)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()

@@ -8,15 +8,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn, cast
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, limits
 from warploom.solve import Journal, Json, problem_key
-from warploom.tools.bench.case import Case, InterruptedBenchmarkError, run_case
+from warploom.tools.bench.case import ALL_SPENT, Case, InterruptedBenchmarkError, run_case
 from warploom.tools.command.kept_lines import replayed
 from warploom.tools.command.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
 from warploom.tools.command.messages import rendered
 from warploom.tools.command.outcome import failed
 from warploom.tools.command.output import Output
-from warploom.tools.command.usage import Stopwatch
+from warploom.tools.command.usage import Stopwatch, Usage
 
 
 def run_chosen(
@@ -49,7 +49,8 @@ def run_bench(
     """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal.
 
     A line among the cases says why there is nothing to run; it is shown in its place. Cases with the same arguments are run
-    once. What the journal holds is checked again (`kept_lines`). `seen` gets all lines that are shown.
+    once. What the journal holds is checked again (`kept_lines`). `seen` gets all lines that are shown. Where the command's budget
+    ends, the case that runs is stopped and no other begins; the journal has neither, so that the next run goes on there.
     """
     seen = [] if seen is None else seen
 
@@ -73,9 +74,7 @@ def run_bench(
         kept = _kept(journal, case, judged, columns) if journal is not None else None
         try:
             with output.progress(case.name):
-                line = (
-                    kept if kept is not None else _again(ran[case.arguments], case) if case.arguments in ran else run_case(case)
-                )
+                line = kept if kept is not None else _line(case, ran)
         except (InterruptedBenchmarkError, KeyboardInterrupt) as stopped:
             is_running = isinstance(stopped, InterruptedBenchmarkError)
             if is_running:
@@ -90,7 +89,7 @@ def run_bench(
         if kept is None:
             ran[case.arguments] = line
             line = judged(line)
-        if journal is not None and kept is None and line["status"] != "error":
+        if journal is not None and kept is None and line["status"] != "error" and line.get("reason") != ALL_SPENT:
             try:
                 journal.add(_key(case), cast(Json, line))
             except UserError as error:  # a full disk costs the journal, not the benchmark
@@ -120,6 +119,14 @@ def _kept(journal: Journal, case: Case, judged: Callable[[Line], Line], columns:
     except (AttributeError, KeyError, TypeError, ValueError, IndexError):
         return None
     return line
+
+
+def _line(case: Case, ran: Mapping[tuple[str, ...], Line]) -> Line:
+    if case.arguments in ran:
+        return _again(ran[case.arguments], case)
+    if limits.left_s() == 0:
+        return {**plain_line(case.name, "unknown", Usage(0.0, 0.0, 0.0), reason=ALL_SPENT), **case.labels}
+    return run_case(case)
 
 
 def _again(line: Line, case: Case) -> Line:

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import click
 
 from warploom.core import UserError
+from warploom.core.limits import TerminatedError
 from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, plain_line
 from warploom.tools.command.outcome import Outcome, failed
 from warploom.tools.command.output import Output
@@ -172,7 +173,7 @@ def _watched_output() -> _Watched | None:
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     """SIGTERM unwinds, so that whoever has begun other processes ends them."""
-    sys.exit(128 + number)
+    raise TerminatedError(128 + number)
 
 
 def _wants_lines(given: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from warploom.core import Diagnostic, UserError
-from warploom.core.limits import OUT_OF_MEMORY, current, why
+from warploom.core.limits import OUT_OF_MEMORY, TerminatedError, current, why
 from warploom.tools.command.interrupts import Interrupts
 from warploom.tools.command.lines import INTERRUPTED, Line
 from warploom.tools.command.outcome import Outcome, Progress, crashed, failed, gave_up
@@ -41,6 +41,8 @@ def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch
         return failed(case, error, stopwatch)
     except KeyboardInterrupt as error:
         return gave_up(case, why(error), stopwatch)
+    except TerminatedError:
+        raise
     except SystemExit as error:  # of a function of the user, whose end must not be this program's
         message = f"expected functions that return, got one that ends the program: SystemExit: {error}"
         return failed(case, UserError(Diagnostic("RUN_FAILED", message, fix="Take the call of exit out of it.")), stopwatch)

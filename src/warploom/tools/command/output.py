@@ -40,6 +40,11 @@ class BrokenLineError(AssertionError):
     """A report line that breaks the contract, which is a bug of this program."""
 
 
+def _counted(line: Line) -> str:
+    """What a warp does beside index operations, where a program is one warp's."""
+    return "".join(f"{line[name]} {name}, " for name in ("shuffles", "selects") if name in line)
+
+
 def kept(line: Line) -> Line:
     """The line, if it keeps the contract. Else one that says that this program has a bug, and claims nothing; tests fail."""
     broken = broken_rules(line)
@@ -177,9 +182,10 @@ class Output:
                 if line["distinct"] != count:
                     found += f", {line['distinct']} of them distinct"
             case "best" if solved:
-                found = f"cost {line['cost']}, " + ("none is cheaper" if line["complete"] else "others may be cheaper")
+                found = f"{_counted(line)}cost {line['cost']}, "
+                found += "none is cheaper" if line["complete"] else "others may be cheaper"
             case _:
-                found = f"cost {line['cost']}" if solved else ""
+                found = f"{_counted(line)}cost {line['cost']}" if solved else ""
         self._out.print(f"  {found}; {effort}" if found else f"  {effort}")
         if line["count"]:
             self._holes(line)

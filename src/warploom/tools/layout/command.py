@@ -78,7 +78,7 @@ def check_layout_command(
     """Say whether a map of a tile in shared memory is right and as good as any, or give a better one.
 
     MAP is an expression in r and c (of the place, or of the column in row r), CuTe's Shape:Stride with Swizzle<B,M,S>, Triton's
-    bases {"offset": [[row, column], ...]}, or FILE.py:function.
+    bases {"offset": [[row, column], ...]}, scale:128x4 (scale factors of block-scaled products), or FILE.py:function.
     """
     if not accesses and other is None:
         raise click.UsageError("expected --access or --equal, got neither")
@@ -87,7 +87,8 @@ def check_layout_command(
 
 _REGISTERS_HELP = (
     "striped, blocked, row, aos:STRIDE, soa:STRIDE, mma:m16n8k32:C:e4m3 (A, B, C, D), wgmma:m64n64:D:f32, tcgen05:m128n64:D:f32, "
-    "ldmatrix[.trans][:x4], CuTe's (lanes,items):(..), or FILE.py:function of (lane, item) or (warp, lane, register, slot)."
+    "ldmatrix[.trans][:x4], scale:128x4, CuTe's (lanes,items):(..), or FILE.py:function of (lane, item) or "
+    "(warp, lane, register, slot)."
 )
 
 

@@ -151,9 +151,9 @@ def _assembled_for(source: Source, arch: str) -> str:
     return arch if source.is_compiled or not _ARCHITECTURE.fullmatch(target) else target
 
 
-def is_wrong(found: Found, options: LintOptions) -> bool:
-    """Whether it refutes the launch."""
-    return found.level == "error" or (options.is_strict and found.level == "warning")
+def is_wrong(found: Found, *, is_strict: bool) -> bool:
+    """Whether it refutes the launch; `is_strict`: warnings do, too."""
+    return found.level == "error" or (is_strict and found.level == "warning")
 
 
 def _outcome(
@@ -170,7 +170,7 @@ def _outcome(
             "global_sectors": counts.global_sectors, "shared_wavefronts": counts.shared_wavefronts,
             "instructions": counts.instructions, "counted": "interpreter",
         }  # fmt: skip
-    wrong = [f for f in found if is_wrong(f, options)]
+    wrong = [f for f in found if is_wrong(f, is_strict=options.is_strict)]
     initial = () if ran is None else ran.initial
     messages = tuple(
         f"{case}: nobody set {name}, a variable of the module: it held its initial value; set it by --symbol {name}=..."
@@ -188,7 +188,7 @@ def _outcome(
     elif ran.status != "finished":
         why = "the launch stopped at a finding that is silenced: what comes after it did not run"
         made = plain_line(case, "unknown", usage, reason=why, **fields)
-    elif any(is_wrong(f, options) for f in silenced):
+    elif any(is_wrong(f, is_strict=options.is_strict) for f in silenced):
         made = plain_line(case, "solved", usage, **fields)
     else:
         made = plain_line(case, "solved", usage, verdict="tested", cases=1, **fields)
@@ -273,7 +273,7 @@ def lint_command(
             click.echo(text(one) if form == "text" else github(one))
         if form == "json":
             for one in found:
-                wrong = is_wrong(one, LintOptions(is_strict=strict))
+                wrong = is_wrong(one, is_strict=strict)
                 output.listed(line(linted[0].case, one, stopwatch.read(), is_wrong=wrong), "")
         code = output.outcome(outcome) if form in ("json", "text") else _quiet(output, outcome)
     sys.exit(INTERRUPTED if stopped.seen else code)

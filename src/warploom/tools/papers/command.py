@@ -13,6 +13,7 @@ import click
 from warploom.core import Diagnostic, UserError
 from warploom.tools.bench.run import run_bench
 from warploom.tools.command.files import OUTPUT_FILE, write_text
+from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import Line, plain_line
 from warploom.tools.command.options import CASE_OPTION, JOURNAL_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import failed
@@ -61,6 +62,7 @@ def _unknown(expected: str, got: str, known: Sequence[str]) -> UserError:
 @CASE_OPTION
 @JSON_OPTION
 @JOURNAL_OPTION
+@limited
 def paper_command(
     paper: str | None,
     item: str | None,

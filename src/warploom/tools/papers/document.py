@@ -16,7 +16,8 @@ from warploom.tools.papers.sources import rows_of
 _HEAD = """# The five papers, row by row
 
 What each paper claims, where Warploom is, what differs and why. `warploom paper PAPER ITEM` runs the rows of a table or figure;
-`warploom paper` lists them, `--quick` runs a few of each, `--html FILE` draws them. `make golden` writes this page out of the
+`warploom paper` lists them, `--all` runs all, `--quick` a few of each, `--html FILE` draws them. `--budget 5m --journal FILE`
+runs as many as five CPU-minutes allow, and the same command again goes on there. `make golden` writes this page out of the
 rows and the records in [benchmarks/results](../benchmarks/results/README.md); a test compares it with them.
 
 - **paper**: the number in the paper's text, from its machine; `> 1800` where the paper's tool gave up.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
 
-from warploom.tools.bench.case import Case
+from warploom.tools.bench.case import ALL_SPENT, Case
 from warploom.tools.command.lines import Line, plain_line
 from warploom.tools.command.usage import Usage
 from warploom.tools.papers.rows import Row
@@ -14,7 +14,7 @@ Standing: TypeAlias = Literal["better", "equal", "worse", "no bar"]
 
 _KEPT = ("v", "status", "verdict", "seconds", "wall_s", "peak_mb", "reason", "domain", "cases", "recorded_in")
 """Fields of the benchmark's line that stand in the row's, too."""
-_MODEL_UNITS = ("ms",)
+_MODEL_UNITS = ("ms", "% of stalls")
 
 
 def case_of(row: Row) -> Case | Line:
@@ -29,7 +29,8 @@ def judged(row: Row, line: Mapping[str, object]) -> Line:
     """The row's line, from a line of its benchmark case. A line that is one already stays as it is.
 
     `as_expected`: the case ended as in the paper, with a number as good as the paper's or, where the paper has none, as that of
-    the authors' tool; rows without a bar only have to end without a fault. `ratio` is ours over that number.
+    the authors' tool; rows without a bar only have to end without a fault. `ratio` is ours over that number. A row that the
+    budget of the command cut off is not compared.
     """
     if "row" in line or row.run is None:
         return dict(line)
@@ -41,8 +42,12 @@ def judged(row: Row, line: Mapping[str, object]) -> Line:
     found_line: Line = {"v": line["v"], "case": row.label} | {name: line[name] for name in _KEPT if name in line}
     if row.run.on_gpu and line.get(row.run.on_gpu) is not None:
         found_line["on_gpu"] = line[row.run.on_gpu]
-    found_line |= {"ran": row.run.case.name, **_asked(row), **_answer(row, found, _counted(row, line))}
-    if row.better:
+    answer = _answer(row, found, _counted(row, line))
+    is_cut_off = line.get("reason") == ALL_SPENT
+    if is_cut_off:
+        answer["compared"] = "no bar"
+    found_line |= {"ran": row.run.case.name, **_asked(row), **answer}
+    if row.better or is_cut_off:
         found_line["as_expected"] = ended and found_line["compared"] in ("better", "equal", "no bar")
     else:
         found_line["as_expected"] = line["status"] not in ("error", "refused") and line["verdict"] != "refuted"

@@ -26,6 +26,7 @@ import click
 import numpy as np
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, Status, UnsupportedError, UserError
+from warploom.core.limits import TerminatedError
 from warploom.ir import IndexConst
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.sketch import ArrayType
@@ -310,7 +311,7 @@ def load_spec(text: str) -> Callable[..., Any]:
     sys.path.insert(0, str(file.parent))
     try:
         made.loader.exec_module(module)
-    except UserError:
+    except (UserError, TerminatedError):
         raise
     except (Exception, SystemExit) as error:
         message = f"expected a file that Python can run, got {type(error).__name__}: {error}"

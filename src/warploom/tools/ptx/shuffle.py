@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 import click
 
 from warploom.core import UserError
-from warploom.gpu import assemble, toolchain_available
+from warploom.gpu import MachineCounts, assemble, machine_counts, toolchain_available
 from warploom.machines import architecture, occupancy
 from warploom.ptx.shuffle import (
     MAX_DELTA,
@@ -55,11 +55,18 @@ class Resources:
     registers: tuple[int, int]
     occupancy: tuple[float, float] | None
     """Share of the warps that fit; None for an architecture that is not in the table."""
+    sass: tuple[MachineCounts, MachineCounts] | None = None
+    """Instructions of the machine code; None without nvdisasm."""
 
     def json(self) -> dict[str, Json]:
         found: dict[str, Json] = {"registers": {"before": self.registers[0], "after": self.registers[1]}, "occupancy": None}
         if self.occupancy is not None:
             found["occupancy"] = {"before": round(self.occupancy[0], 4), "after": round(self.occupancy[1], 4)}
+        if self.sass is not None:
+            found["sass"] = {
+                when: {"instructions": counts.instructions, "loads": counts.loads}
+                for when, counts in zip(("before", "after"), self.sass, strict=True)
+            }
         return found
 
 
@@ -82,11 +89,11 @@ def resources(before: str, after: str, module: Module, arch: str) -> dict[str, R
     if not toolchain_available():
         return {}
     try:
-        old = _registers(before, arch)
+        old = _assembled(before, arch)
     except UserError:
         return {}
     try:
-        new = _registers(after, arch) if after != before else old
+        new = _assembled(after, arch) if after != before else old
     except UserError as error:
         if error.diagnostics[0].code == "PTXAS_LIMIT":
             return {}
@@ -94,20 +101,27 @@ def resources(before: str, after: str, module: Module, arch: str) -> dict[str, R
     found: dict[str, Resources] = {}
     for function in module.functions:
         if function.name in old and function.name in new:
-            registers = old[function.name], new[function.name]
+            (registers_old, counts_old), (registers_new, counts_new) = old[function.name], new[function.name]
+            registers = registers_old, registers_new
+            sass = None if counts_old is None or counts_new is None else (counts_old, counts_new)
             threads = BLOCK_THREADS
             for directive in function.directives:
                 if directive.name in ("reqntid", "maxntid"):
                     threads = 1
                     for number in re.findall(r"\d+", directive.arguments):
                         threads *= int(number)
-            found[function.name] = Resources(registers, _occupancy(arch, registers, min(max(threads, 1), 1024)))
+            found[function.name] = Resources(registers, _occupancy(arch, registers, min(max(threads, 1), 1024)), sass)
     return found
 
 
-def _registers(text: str, arch: str) -> dict[str, int]:
-    _, log = assemble(text.encode("utf-8", "replace").decode(), arch, limit_s=PTXAS_S)
-    return {match["name"]: int(match["registers"]) for match in _ENTRY.finditer(log)}
+def _assembled(text: str, arch: str) -> dict[str, tuple[int, MachineCounts | None]]:
+    """Registers and counts by kernel."""
+    cubin, log = assemble(text.encode("utf-8", "replace").decode(), arch, limit_s=PTXAS_S)
+    try:
+        counts = machine_counts(cubin)
+    except UserError:
+        counts = {}
+    return {match["name"]: (int(match["registers"]), counts.get(match["name"])) for match in _ENTRY.finditer(log)}
 
 
 def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[float, float] | None:
@@ -118,17 +132,28 @@ def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[flo
         return None
 
 
-def summary_of(reports: Sequence[KernelReport], arch: str) -> str:
-    """A sentence that says what became of the loads of all kernels."""
+def summary_of(reports: Sequence[KernelReport], arch: str, policy: Policy) -> str:
+    """A sentence that says what became of the loads of all kernels, and what pays where shuffles do not."""
     loads = sum(r.loads for r in reports)
     found = sum(len(r.shuffles) for r in reports)
     applied = sum(c.kind == "shuffle" for r in reports for c in r.applied)
     judged = [j for r in reports for j in r.judged if j.candidate.kind == "shuffle"]
     is_by_model = any(j.decision.predicted_gain is not None for j in judged)
     text = f"{applied} of {loads} loads became shuffles, {found} could"
-    if applied or not found or not is_by_model:
-        return text
-    return f"{text}: by the model none pays on {arch} (--policy all applies them nevertheless)"
+    if not applied and found and is_by_model:
+        others = policy.elsewhere() if isinstance(policy, Profitable) else [arch]
+        where = arch if others else f"{arch}, nor on any architecture since Volta"
+        text += f": by the model none pays on {where} (--policy all applies them nevertheless)"
+    kept = sum(c.kind == "reuse" for r in reports for c in r.applied)
+    joined = [v for r in reports for v in r.vectors if v.applies]
+    offered = [v for r in reports for v in r.vectors if not v.applies and v.predicted_gain > 0]
+    text += f"; {kept} kept in registers" if kept else ""
+    text += f"; {sum(len(v.lines) for v in joined)} joined in {len(joined)} vector loads" if joined else ""
+    if offered:
+        gain = max(v.predicted_gain for v in offered)
+        count = sum(len(v.lines) for v in offered)
+        text += f"; {count} can be joined in {len(offered)} vector loads (--vectors: by the model up to {gain:.0%} less time)"
+    return text
 
 
 def _line(path: str, kernel: Mapping[str, Json], stopwatch: Stopwatch) -> Line:
@@ -160,24 +185,30 @@ class Shuffled:
     arch: str
     refused: str = ""
     """What ptxas said against the new text."""
+    costs: Mapping[str, Resources] = field(default_factory=dict[str, Resources])
 
 
 def shuffled(module: Module, options: ShuffleOptions, arch: str | None = None) -> Shuffled:
     """`arch`: for registers and profit; None: the module's own."""
-    found = shuffle(module, options)
+    found = shuffle(module, replace(options, arch=arch))
     target = arch or module.directive("target").partition(",")[0].strip()
     try:
         costs = resources(module.text, found.text, module, target)
     except UserError as error:
         return Shuffled(module.text, (), [], "", target, error.diagnostics[0].message)
-    return Shuffled(found.text, tuple(found.reports), _kernels(found, costs), summary_of(found.reports, target), target)
+    return Shuffled(
+        found.text, tuple(found.reports), _kernels(found, costs), summary_of(found.reports, target, options.policy), target
+    )
 
 
-def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
+def _table(report: KernelReport, kernel: Mapping[str, Json], costs: Mapping[str, Resources]) -> list[str]:
     shuffles, reuses = len(report.shuffles), len(report.reuses)
     head = f"  {report.loads} loads: {shuffles} by a shuffle, {reuses} by reuse; {len(report.applied)} applied"
     if isinstance(registers := kernel["registers"], dict):
         head += f"; registers {registers['before']} -> {registers['after']}"
+    if (cost := costs.get(report.kernel)) is not None and cost.sass is not None:
+        before, after = cost.sass
+        head += f"; SASS {before.instructions} -> {after.instructions} instructions, {before.loads} -> {after.loads} loads"
     if report.predicted_gain is not None:
         head += f"; predicted gain {report.predicted_gain:.1%}"
     lines = [head]
@@ -191,6 +222,16 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
         text += f"; if {' and '.join(candidate.conditions)}" if candidate.conditions else ""
         text += f"; assumed: {'; '.join(candidate.assumed)}" if candidate.assumed else ""
         lines.append(text)
+    for vector in report.vectors:
+        said = "one load" if vector.applies else "can be one load (--vectors)"
+        said += (
+            " where it is aligned"
+            if vector.is_tested
+            else "; assumed: arrays begin at multiples of 16 bytes"
+            if vector.assumed
+            else ""
+        )
+        lines.append(f"   lines {', '.join(map(str, vector.lines))}: {said}, {vector.size_bytes} bytes")
     lines += [f"   line {refused.line} stays: {refused.reason}" for refused in report.refused]
     return lines
 
@@ -210,8 +251,10 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
 @click.option("--mode", type=click.Choice(["shuffle", "cache"]), default="shuffle", show_default=True,
               help="cache: a full warp loads what its outer lanes lack in one go; no lane loads alone.")  # fmt: skip
 @click.option("--shared", is_flag=True, help="Replace loads from shared memory, too.")
-@click.option("--assume", type=click.Choice(["nsw"]), default=None,
-              help="nsw: assume that signed index arithmetic does not wrap, and leave out the tests for it.")  # fmt: skip
+@click.option("--vectors", is_flag=True, help="Join loads of adjacent words by one thread into vector loads.")
+@click.option("--assume", "assumptions", type=click.Choice(["nsw", "aligned"]), multiple=True,
+              help="Leave out tests. nsw: signed index arithmetic does not wrap; aligned: arrays begin at multiples of 16 bytes. "
+              "Repeatable.")  # fmt: skip
 @click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
               help="Print an ablation for measurements; its results are wrong.")  # fmt: skip
 @click.option(
@@ -221,14 +264,15 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
 @limited
 def shuffle_command(
     file: str, out: Path, policy: str, report: Path | None, max_delta: int, max_rows: int | None, mode: str, shared: bool,
-    assume: str | None, variant: str | None, arch: str | None, as_json: bool,
+    vectors: bool, assumptions: tuple[str, ...], variant: str | None, arch: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Replace global loads by warp shuffles where another lane has loaded the value."""
     output = Output(as_json)
     stopwatch = Stopwatch()
     options = ShuffleOptions(
         policy=policy_of(policy, arch), max_delta=max_delta, max_rows=max_rows, mode=cast(Mode, mode), shared=shared,
-        variant=cast(Variant, variant or ""), assume_nsw=assume == "nsw",
+        variant=cast(Variant, variant or ""), assume_nsw="nsw" in assumptions, vectors=vectors,
+        assume_aligned="aligned" in assumptions,
     )  # fmt: skip
     if arch is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
         raise click.UsageError(f"expected --arch sm_XX, such as sm_90, got {arch!r}")
@@ -276,7 +320,7 @@ def _run(
     for place, (each, kernel) in enumerate(zip(found.reports, kernels, strict=True)):
         is_last = place == len(kernels) - 1
         outcome = Outcome(_line(file, kernel, stopwatch), SOLVED, written=written if is_last else ())
-        outcomes.append((outcome, _table(each, kernel)))
+        outcomes.append((outcome, _table(each, kernel, found.costs)))
     if not kernels:
         outcomes.append((Outcome(plain_line(file, "solved", stopwatch.read(), kernels=0), SOLVED, written=written), []))
     return outcomes

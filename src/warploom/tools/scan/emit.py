@@ -11,8 +11,25 @@ import click
 
 from warploom import scan
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
-from warploom.scan.emit import TARGETS, Choices, Emitted, IntType, RealType, Target, Types, emit, source_of
-from warploom.scan.networks import NAMED
+from warploom.machines import BANKS
+from warploom.scan.emit import (
+    PLAIN,
+    TARGETS,
+    Asked,
+    Cells,
+    Choices,
+    Emitted,
+    IntType,
+    RealType,
+    Target,
+    Types,
+    emit,
+    printable,
+    source_of,
+)
+from warploom.scan.layouts import FAMILIES, TABLE_ELEMENTS, Family, best_layout
+from warploom.scan.networks import NAMED, adjacency_of, named_network
+from warploom.scan.variants import ScanForm
 from warploom.tools.command.files import OUTPUT_FILE, write_text
 from warploom.tools.command.guard import guarded
 from warploom.tools.command.interrupts import Interrupts
@@ -23,7 +40,9 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.lift import lifting_of, split_target
+from warploom.tools.scan.proof import Proof, proof_of
 
+LAYOUTS = (*FAMILIES, "best")
 KINDS = ("int32", "int64", "float32", "float64")
 
 
@@ -42,13 +61,23 @@ KINDS = ("int32", "int64", "float32", "float64")
     "--threads", type=click.IntRange(32, 1024), default=256, help="Threads per block of the device-wide kernels (cuda only)."
 )
 @click.option("--items", type=click.IntRange(1, 32), help="Elements per thread of the device-wide kernels (cuda only).")
+@click.option("--backward", is_flag=True, help="Result i is the loop's on the elements from i to the end (cuda only).")
+@click.option(
+    "--segmented", is_flag=True,
+    help="An array of flags divides the list: the first element of each segment has one; backward: the last (cuda only).",
+)  # fmt: skip
+@click.option(
+    "--layout", type=click.Choice(LAYOUTS),
+    help="Add kernels that scan a block of --threads elements in shared memory, at these places of its cells (cuda only).",
+)  # fmt: skip
+@click.option("--block-network", metavar="NAME", help="Network of those kernels; default: brent-kung, and --layout best.")
 @click.option("--check/--no-check", default=True, help="Run the code against the loop and prove its data movement.")
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
 def emit_command(
     target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,
-    check: bool, as_json: bool, debug: bool,
+    backward: bool, segmented: bool, layout: str | None, block_network: str | None, check: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop."""
     output, stopwatch = Output(as_json), Stopwatch()
@@ -57,7 +86,8 @@ def emit_command(
 
     def work(_: Progress) -> Outcome:
         nonlocal text
-        outcome, text = emitted(target, language, types_of(kinds), Choices(network, threads, items), out, check, stopwatch)
+        asked = asked_for(threads, backward, segmented, layout, block_network)
+        outcome, text = emitted(target, language, types_of(kinds), Choices(network, threads, items), out, check, stopwatch, asked)
         return outcome
 
     with Interrupts() as stopped:
@@ -76,6 +106,25 @@ def emit_command(
     sys.exit(INTERRUPTED if stopped.seen else code)
 
 
+def asked_for(threads: int, backward: bool, segmented: bool, layout: str | None, block_network: str | None) -> Asked:
+    """The form of the scan, and the cells of its block; UserError: BAD_THREADS, BAD_LAYOUT, those of names of networks."""
+    form = ScanForm(backward, segmented)
+    if layout is None and block_network is None:
+        return Asked(form)
+    check_threads(threads)
+    name, wanted = block_network or "brent-kung", layout or "best"
+    net = named_network(name)(threads)
+    if adjacency_of(net) != "strict":
+        message = f"expected a network that is a scan for every associative operator, got {name} with {threads} columns"
+        raise UserError(Diagnostic("BAD_NETWORK", message, fix="Use brent-kung, sklansky or kogge-stone."))
+    if wanted == "table" and threads > TABLE_ELEMENTS:
+        message = f"expected at most {TABLE_ELEMENTS} cells for a table, got {threads}"
+        raise UserError(Diagnostic("BAD_LAYOUT", message, fix=f"Add --threads {TABLE_ELEMENTS}."))
+    every: tuple[Family, ...] = tuple(f for f in FAMILIES if f != "table" or threads <= TABLE_ELEMENTS)
+    found = best_layout(net, BANKS, families=every if wanted == "best" else (cast("Family", wanted),))
+    return Asked(form, Cells(name, net, printable(found.best.remap, threads)))
+
+
 def types_of(kinds: tuple[str, ...]) -> Types:
     """Types of these kinds, at most one of each; UserError."""
     whole = [k for k in kinds if k.startswith("int")]
@@ -88,52 +137,58 @@ def types_of(kinds: tuple[str, ...]) -> Types:
 
 
 def emitted(
-    target: str, language: Target, types: Types, choices: Choices, out: Path | None, check: bool, stopwatch: Stopwatch
-) -> tuple[Outcome, str]:
+    target: str, language: Target, types: Types, choices: Choices, out: Path | None, check: bool, stopwatch: Stopwatch,
+    asked: Asked = PLAIN,
+) -> tuple[Outcome, str]:  # fmt: skip
     """The line and the text; the text is written to `out`."""
-    _check_threads(choices)
+    check_threads(choices.threads)
     path, name = split_target(target)
     module = scan.read_module(path)
     found = lifting_of(module, name)
-    return emitted_loop(f"{target}:{language}", module, name, found, language, types, choices, check, stopwatch, out)
+    return emitted_loop(f"{target}:{language}", module, name, found, language, types, choices, check, stopwatch, out, asked)
 
 
-def _check_threads(choices: Choices) -> None:
-    if choices.threads % 32:
-        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {choices.threads}", fix="Round it."))
+def check_threads(threads: int) -> None:
+    """UserError (BAD_THREADS) where they are no whole warps."""
+    if threads % 32:
+        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {threads}", fix="Round it."))
 
 
 def emitted_loop(
     case: str, module: scan.Module, name: str, found: scan.Lifting, language: Target, types: Types, choices: Choices, check: bool,
-    stopwatch: Stopwatch, out: Path | None = None,
+    stopwatch: Stopwatch, out: Path | None = None, asked: Asked = PLAIN,
 ) -> tuple[Outcome, str]:  # fmt: skip
     """The line and the text for a loop that was lifted; the text is written to `out`."""
-    _check_threads(choices)
+    check_threads(choices.threads)
     if found.operator is None or found.verdict in ("refuted", "unchecked"):
         reason = found.reason or "the operator was not proved"
         return Outcome(plain_line(case, found.status, stopwatch.read(), reason=reason), EXIT_BY_STATUS[found.status]), ""
     try:
         if check:
-            made = emit(found, language, types, choices)
+            made = emit(found, language, types, choices, asked)
         else:
-            made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
+            made = Emitted(source_of(found.operator, language, types, choices, asked), "unchecked", reason="not asked for")
     except UnsupportedError as error:
         code = getattr(scan.user_function(module, name), "__code__", None)
         first = code.co_firstlineno if code is not None else 1
         span = Span(module.file, first, 1, first, 1)
         raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
+    proof = None
+    if check and language == "cuda" and made.verdict in ("tested", "unchecked") and made.movement is not None:
+        proof = proof_of(found.operator, types, choices, asked)
     written: tuple[Path, ...] = ()
     if out is not None and made.verdict != "refuted":
         write_text(out, made.source)
         written = (out,)
-    line = _line(case, found, made, language, types, stopwatch, out)
-    code = EXIT_BY_STATUS[str(line["status"])] if made.verdict != "refuted" else IMPOSSIBLE
+    line = _line(case, found, made, language, types, stopwatch, out, asked, proof)
+    code = IMPOSSIBLE if line["status"] == "error" else EXIT_BY_STATUS[str(line["status"])]
     return Outcome(line, code, written=written), made.source
 
 
 def _line(
-    case: str, found: scan.Lifting, made: Emitted, language: Target, types: Types, stopwatch: Stopwatch, out: Path | None
-) -> Line:
+    case: str, found: scan.Lifting, made: Emitted, language: Target, types: Types, stopwatch: Stopwatch, out: Path | None,
+    asked: Asked, proof: Proof | None,
+) -> Line:  # fmt: skip
     fields: Line = {}
     if made.verdict == "tested":
         fields["cases"] = made.cases
@@ -143,14 +198,24 @@ def _line(
         "kernels": list(made.kernels),
         "operator": {"verdict": found.verdict, "domain": found.domain},
     }
+    if not asked.form.is_plain:
+        fields["variant"] = f"{asked.form} scan"
+    if asked.cells is not None:
+        cells = asked.cells
+        fields["cells"] = {"columns": cells.net.columns, "network": cells.name, "layout": str(cells.remap)}
     if made.movement is not None:
         moved = made.movement
         fields["movement"] = {"verdict": "proved" if moved.is_proved else "unchecked", "launches": moved.launches}
         fields["movement"] |= {"domain": moved.domain} if moved.is_proved else {"reason": moved.reason}
+    if proof is not None:
+        fields |= proof.fields
     fields["notes"] = list(made.notes)
     fields |= {"out": str(out)} if out is not None else {"source": made.source}
     status: Literal["solved", "error"] = "error" if made.verdict == "refuted" else "solved"
     reason = f"a bug of Warploom: {made.reason}" if made.verdict == "refuted" else ""
+    if proof is not None and proof.verdict == "refuted":
+        reason = f"a bug of Warploom: its judges disagree, the kernels are {made.verdict} and their PTX refuted: {proof.reason}"
+        return plain_line(case, "error", stopwatch.read(), reason=reason) | fields
     if made.verdict == "unchecked" and made.reason:
         fields["notes"] = [*made.notes, f"{'not settled' if made.cases else 'not run'}: {made.reason}"]
     return plain_line(case, status, stopwatch.read(), verdict=made.verdict, reason=reason, **fields)
@@ -169,4 +234,10 @@ def _summary(line: Line) -> list[str]:
     moved = cast("dict[str, str] | None", line.get("movement"))
     if moved is not None:
         found.append(f"movement {moved['verdict']}: {moved.get('domain') or moved.get('reason')}")
+    proof = cast("dict[str, str] | None", line.get("proof"))
+    if proof is not None:
+        sizes = cast("dict[str, list[list[int]]]", line.get("proved_at", {}))
+        blocks = dict.fromkeys(threads for launches in sizes.values() for threads, _ in launches)
+        at = f" with {', '.join(map(str, blocks))} threads" if sizes else ""
+        found.append(f"kernels of warps and blocks {proof['verdict']}{at}: {proof.get('domain') or proof['reason']}")
     return found + [f"note: {n}" for n in cast("list[str]", line["notes"])]

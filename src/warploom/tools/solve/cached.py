@@ -15,6 +15,7 @@ from warploom.core import Status
 from warploom.ir.dataflow import GatherSet, Program, replays
 from warploom.ir.swizzle import IntArray
 from warploom.solve import Goal, Json
+from warploom.synth.dataflow import Objective, machine_counts
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
@@ -25,9 +26,9 @@ _NUMBERS = {"visited": int, "oracle": int, "ineffectiveness": float}
 """Fields of the search; each may be null."""
 
 
-def objective_of(goal: Goal) -> tuple[str, ...]:
-    """The quantities of which the answer is the least."""
-    return ("cost",) if goal == "best" else ()
+def listed_objective(goal: Goal, objective: Objective) -> list[str]:
+    """The quantities of which the answer is the least, in order."""
+    return list(objective.parts) if goal == "best" else []
 
 
 def entry(line: Line, tables: Sequence[Mapping[str, IntArray]]) -> Json:
@@ -42,15 +43,15 @@ def outcome_of(
     program: Program,
     holes: Mapping[str, GatherSet],
     found: Json,
-    asked: tuple[Goal, bool],
+    asked: tuple[Goal, bool, Objective],
     phases: Mapping[str, float],
     stopwatch: Stopwatch,
 ) -> Outcome | None:
     """The outcome that an entry stands for; None where it is no entry for this program, or its solutions do not meet the goal.
 
-    `asked`: the goal, and whether one solution per movement is listed.
+    `asked`: the goal, whether one solution per movement is listed, and the objective.
     """
-    goal, is_distinct = asked
+    goal, is_distinct, objective = asked
     match found:
         case {
             "status": "solved" | "unsat" as kept_status, "goal": str(kept_goal), "complete": bool(complete), "count": int(count),
@@ -67,7 +68,7 @@ def outcome_of(
         return None
     fields: Line = {
         "goal": goal,
-        "objective": list(objective_of(goal)),
+        "objective": listed_objective(goal, objective),
         "complete": complete,
         "count": count,
         "distinct": distinct,
@@ -84,6 +85,8 @@ def outcome_of(
             return None
         texts = [one.texts for one in members]
         fields["holes"] = texts[0]
+        counts = machine_counts(program, {name: holes[name].gather(table) for name, table in members[0].tables.items()})
+        fields |= counts | {"counted": "model"} if counts else {}
         if len(members) == (distinct if is_distinct else count):
             verdict, fields["domain"] = "proved", DOMAIN
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import click
 from warploom.core import UserError
 from warploom.core.private import default_cache_path
 from warploom.solve import Goal
-from warploom.synth.dataflow import PARTS
+from warploom.synth.dataflow import PARTS, read_objective
 from warploom.tools.command.files import OUTPUT_FILE
 from warploom.tools.command.guard import guarded
 from warploom.tools.command.interrupts import Interrupts
@@ -38,6 +39,12 @@ def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 @click.option(
     "--best", "goal", flag_value="best", multiple=True, callback=_one_goal, help="Find the cheapest solution (default)."
 )
+@click.option(
+    "--objective",
+    metavar="PARTS",
+    help="What the best solution has least of, in order: some of shuffles and selects, then cost. Default: all three where the "
+    "program is one warp's, else cost.",
+)
 @click.option("--distinct", is_flag=True, help="List only one of the solutions that move every value the same way.")
 @click.option("--workers", type=click.IntRange(min=1), help="Search in this many processes.")
 @click.option("--cluster", metavar="ADDRESS", help="Search on the Dask cluster whose scheduler has this address.")
@@ -60,6 +67,7 @@ def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 def solve_dataflow(
     program: str,
     goal: Goal,
+    objective: str | None,
     distinct: bool,
     workers: int | None,
     cluster: str | None,
@@ -87,7 +95,8 @@ def solve_dataflow(
     options = SolveOptions(goal, budget, nodes, default_cache_path() if is_cached else None, distinct, in_parts, cuda)
 
     def work(progress: Progress) -> Outcome:
-        return solve(read_source(program), options, stopwatch, progress)
+        given = replace(options, objective=None if objective is None else read_objective(objective))
+        return solve(read_source(program), given, stopwatch, progress)
 
     with Interrupts() as stopped:
         if show:

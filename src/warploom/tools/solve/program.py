@@ -30,10 +30,15 @@ from warploom.solve import (
     process_executor,
 )
 from warploom.synth.dataflow import (
+    OF_MACHINES,
+    ONLY_COST,
     PARTS,
+    Objective,
     PartsResult,
     ProgramResult,
     Solution,
+    machine_counts,
+    objective_of,
     program_movement,
     solve_in_parts,
     solve_program,
@@ -42,7 +47,7 @@ from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMP
 from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.solve.cached import DOMAIN, UNSAT, entry, objective_of, outcome_of
+from warploom.tools.solve.cached import DOMAIN, UNSAT, entry, listed_objective, outcome_of
 from warploom.tools.solve.code import write_kernel
 
 LISTED = 1000
@@ -92,6 +97,12 @@ class SolveOptions:
     in_parts: InParts | None = None
     cuda: Path | None = None
     """Where the kernel of the best solution goes."""
+    objective: Objective | None = None
+    """None: what a warp does, for the best solution."""
+
+    @property
+    def minimised(self) -> Objective:
+        return self.objective or (OF_MACHINES if self.goal == "best" else ONLY_COST)
 
 
 def read_source(asked: str) -> Source:
@@ -113,7 +124,8 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
     with ResultCache(options.cache, events.append) as cache:
         key = _key(program, options)
         found = cache.find(key)
-        kept = outcome_of(source.case, program, _choices(program), found, (options.goal, options.distinct), phases, stopwatch)
+        asked = options.goal, options.distinct, objective_of(program, options.minimised)
+        kept = outcome_of(source.case, program, _choices(program), found, asked, phases, stopwatch)
         if kept is not None:
             outcome = kept
         else:
@@ -136,9 +148,9 @@ def _solved(
     messages: tuple[str, ...] = ()
     parts: PartsResult | None = None
     if options.in_parts is None:
-        result = solve_program(program, goal=options.goal, budget=budget, progress=tell)
+        result = solve_program(program, goal=options.goal, budget=budget, progress=tell, objective=options.minimised)
     else:
-        parts, messages = _in_parts(program, options.in_parts, options.goal, budget, progress)
+        parts, messages = _in_parts(program, options.in_parts, options, budget, progress)
         result = parts.result
     progress("replaying")
     holes = _holes(program, result)
@@ -146,7 +158,7 @@ def _solved(
     solutions = result.solutions.movements() if options.distinct else result.solutions
     check = _replay(program, holes, solutions)
     phases |= {**result.phases, "replay": round(time.process_time() - started, 6)}
-    outcome = _outcome(case, options, holes, result, check, phases, stopwatch)
+    outcome = _outcome(case, program, options, holes, result, check, phases, stopwatch)
     if options.cuda is not None and check.listed and outcome.line["verdict"] in ("proved", "tested"):
         progress("printing and reading back")
         outcome = _with_kernel(outcome, program, _gathers(holes, check.listed[0]), options.cuda, stopwatch)
@@ -174,21 +186,23 @@ def _with_kernel(
 
 
 def _in_parts(
-    program: Program, crew: InParts, goal: Goal, budget: Budget, progress: Progress
+    program: Program, crew: InParts, options: SolveOptions, budget: Budget, progress: Progress
 ) -> tuple[PartsResult, tuple[str, ...]]:
     """The result, and what is wrong with the journal."""
     journal = None if crew.journal is None else Journal(crew.journal)
     events = None if crew.events is None else EventLog(crew.events).write
     found = solve_in_parts(
-        program, crew.executor, parts=crew.parts, goal=goal, budget=budget, journal=journal, events=events, progress=progress
-    )
+        program, crew.executor, parts=crew.parts, goal=options.goal, budget=budget, journal=journal, events=events,
+        progress=progress, objective=options.minimised,
+    )  # fmt: skip
     return found, () if journal is None else rendered(journal.damage)
 
 
 def _key(program: Program, options: SolveOptions) -> str:
     """Comments, file and layout do not matter, but for the lines in the names of holes."""
     names = [name for name, _ in named_statements(program)]
-    return problem_key(("solve with tables", program_text(program), names, options.goal, options.distinct))
+    by = objective_of(program, options.minimised).parts
+    return problem_key(("solve with tables", program_text(program), names, options.goal, options.distinct, by))
 
 
 def _is_final(line: Line) -> bool:
@@ -258,6 +272,7 @@ def _texts(holes: list[_Hole], solution: Solution) -> dict[str, str]:
 
 def _outcome(
     case: str,
+    program: Program,
     options: SolveOptions,
     holes: list[_Hole],
     result: ProgramResult,
@@ -284,7 +299,7 @@ def _outcome(
     best = check.listed[0] if check.listed else None
     fields |= {
         "goal": options.goal,
-        "objective": list(objective_of(options.goal)),
+        "objective": listed_objective(options.goal, result.solutions.objective),
         "complete": result.complete,
         "count": count,
         "distinct": distinct,
@@ -295,6 +310,9 @@ def _outcome(
         "phases": dict(phases),
         "holes": _texts(holes, best) if best else {},
     }
+    if best is not None:
+        counts = machine_counts(program, _gathers(holes, best))
+        fields |= counts | {"counted": "model"} if counts else {}
     if asked_all:
         fields["listed"] = "distinct" if options.distinct else "all"
         fields["solutions"] = [_texts(holes, solution) for solution in check.listed]

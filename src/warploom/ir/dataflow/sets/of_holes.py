@@ -1,12 +1,15 @@
-"""Swizzle Inventor's swizzles of an axis: `xform` with the shorthands `row` and `col`; `compose`, `row_compose`, `col_compose`.
+"""Swizzle Inventor's swizzles of an axis: `xform`; `compose`, `row_compose`, `col_compose`; `row` and `col`, which have both.
 
 The functions are those of `ir.swizzle` on the points (i, k): i on axis `main`, k on axis `second`; n defaults to the argument's
 length of `main`, the space to 3 for `xform` (the whole template) and to 2 for `compose` (up to two primitives; 3: up to five).
+`row` and `col` with a space are the template alone.
 
 Source: Swizzle Inventor, section 5.3, equations 5 to 7, section 5.4, and section 8.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from warploom.ir.dataflow.gather_set import GatherSet
 from warploom.ir.dataflow.sets.call import Call
@@ -15,12 +18,24 @@ from warploom.ir.dataflow.sets.selects import axis_names
 from warploom.ir.dataflow.sets.swizzles import positions_on, swizzle_axes
 from warploom.ir.kernel.nodes import Hole
 from warploom.ir.kernel.text import index_text
-from warploom.ir.swizzle import SPACES, function_set
+from warploom.ir.swizzle import SPACES, EitherSet, function_set
+from warploom.ir.swizzle.grown import PARAMETERS
 from warploom.ir.swizzle.kinds import kind_of
 
 
 def xform(call: Call) -> GatherSet:
     return _of_kind(call, "xform", "full", SPACES[-1])
+
+
+def swizzle(call: Call) -> GatherSet:
+    """The template, and where no space is asked for, compositions of up to two primitives such as `xor`."""
+    if "space" in call.options:
+        return xform(call)
+    template = xform(call)
+    axes = swizzle_axes(call, "n")
+    if max(call.integer("n", axes.n), call.out[axes.second]) > PARAMETERS:
+        return template
+    return replace(template, members=EitherSet((template.members, compose(call).members)))
 
 
 def compose(call: Call) -> GatherSet:

@@ -1,0 +1,365 @@
+"""On a GPU: what the papers compare themselves with, beside our kernels of the same problem.
+
+`python benchmarks/gpu/peers.py [--json] [--dry-run] [CASE ...]`, cases as in `warploom bench kernels`. Kernels of others are
+written here from their descriptions; libraries are called if they are installed, and named with the reason if they are not:
+
+- arrays of structures: every thread its structure (direct), through vectors, through shared memory (our baseline), Catanzaro's
+  decomposition with tables of lanes as trove does it, CUB's WarpExchange
+- convolution: Iandola's kernel (a patch of inputs in registers of one thread), NPP, ArrayFire
+- products over GF(2): Ben-Sasson's kernel, which is the completion of the smallest space (eight accumulates)
+- CUB's block scan is written by `warploom scan emit --target cub`; matrix products (cuBLAS): `benchmarks/gpu/schedule.py`;
+  PyTorch and CuPy: `benchmarks/gpu/libraries.py`
+
+Figures of the papers stand beside (`paper`): their text gives means only, and none for Halide. --dry-run needs no GPU: every
+kernel is compiled and run in the PTX interpreter at small sizes, and compared with the reference.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib import import_module
+from importlib.util import find_spec
+from math import gcd
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from warploom.core import UserError, find_tool
+from warploom.gpu import (
+    compile_cuda,
+    compile_to_ptx,
+    cuda_source,
+    device_arch,
+    device_available,
+    time_kernel,
+    time_on_device,
+)
+from warploom.kernels import complete_example, find
+from warploom.ptx import launch
+from warploom.tools.bench.kernels import COUNT_SIZES, TIME_SIZES
+
+LANES = 32
+REPEATS = 20
+DRY_ARCH = "sm_90"
+STRUCTS = (2, 3, 4, 5, 7, 8)
+FILTERS = (3, 5, 7)
+PAPERS: Mapping[str, Mapping[str, float]] = {"conv2d": {"npp": 3.2, "arrayfire": 2.3, "iandola": 1.5}}
+"""How many times as fast as these the paper's kernels are, in the mean. Source: Swizzle Inventor, section 7.1."""
+
+Arrays = dict[str, Any]
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A kernel of somebody else, in our words."""
+
+    name: str
+    source: str
+    symbol: str
+    grid: Callable[[Mapping[str, int]], Triple]
+    block: Triple
+    arrays: tuple[str, ...]
+    """Of the example, in the order of the parameters; its sizes follow."""
+    sizes: tuple[str, ...]
+
+
+def rotated(values: Sequence[str], amount: str, prefix: str) -> tuple[list[str], list[str]]:
+    """Lines that move register k to k + amount, modulo their number, and the new names: a choice for each bit of the amount."""
+    lines: list[str] = []
+    names, count = list(values), len(values)
+    for bit in range((count - 1).bit_length()):
+        new = [f"{prefix}{bit}_{k}" for k in range(count)]
+        moved = [names[(k - (1 << bit)) % count] for k in range(count)]
+        lines += [
+            f"int {n} = (({amount}) >> {bit}) & 1 ? {far} : {near};" for n, far, near in zip(new, moved, names, strict=True)
+        ]
+        names = new
+    return lines, names
+
+
+def decomposed(words: int) -> list[str]:
+    """Catanzaro's transposition of `words` registers by 32 lanes: rotate registers, shuffle lanes, rotate registers."""
+    rest = LANES // gcd(words, LANES)
+    rows = [[j * words + (i + j // rest) % words for j in range(LANES)] for i in range(words)]
+    place = {element: i for i, row in enumerate(rows) for element in row}
+    # What is in register k of lane 0 belongs to row place; other lanes are as much further as their number.
+    order = [place[k * LANES] for k in range(words)]
+    lines, turned = rotated([f"a{order.index(p)}" for p in range(words)], f"lane % {words}", "r")
+    for i in range(words):
+        source = f"(lane * {words} + ({i} + lane / {rest}) % {words}) % {LANES}"
+        lines.append(f"int s{i} = __shfl_sync(0xffffffffu, {turned[i]}, {source});")
+    more, last = rotated([f"s{i}" for i in range(words)], f"(lane / {rest}) % {words}", "t")
+    return [*lines, *more, *(f"int b{k} = {last[k]};" for k in range(words))]
+
+
+def structure_peers(words: int) -> Iterator[Peer]:
+    """Word j of structure i of a tile from src[words * i + j] to dst[32 * j + i]."""
+    each = range(words)
+    stores = [f"dst[{LANES} * {j} + lane] = b{j};" for j in each]
+    striped = [f"int a{r} = src[{LANES} * {r} + lane];" for r in each]
+    bodies = {
+        "direct": [f"int b{j} = src[{words} * lane + {j}];" for j in each],
+        "trove": [*striped, *decomposed(words)],
+        "cub": [
+            f"using Exchange = cub::WarpExchange<int, {words}>;",
+            "__shared__ typename Exchange::TempStorage room[4];",
+            f"int items[{words}];",
+            *(f"items[{r}] = src[{LANES} * {r} + lane];" for r in each),
+            "Exchange(room[threadIdx.x / 32]).StripedToBlocked(items, items);",
+            *(f"int b{j} = items[{j}];" for j in each),
+        ],
+    }
+    if words in (2, 4):
+        fields = "xyzw"[:words]
+        wide = f"int{words} whole = reinterpret_cast<const int{words}*>(src)[lane];"
+        bodies["vector"] = [wide, *(f"int b{j} = whole.{field};" for j, field in enumerate(fields))]
+    for name, body in bodies.items():
+        symbol = f"aos_{name}_{words}"
+        head = "#include <cub/warp/warp_exchange.cuh>\n" if name == "cub" else ""
+        lines = [
+            "int lane = threadIdx.x % 32;",
+            "int tile = blockIdx.x * 4 + threadIdx.x / 32;",
+            "if (tile >= tiles) return;",
+            f"src += {LANES * words} * tile;",
+            f"dst += {LANES * words} * tile;",
+            *body,
+            *stores,
+        ]
+        yield Peer(
+            name,
+            _kernel(head, symbol, "const int* __restrict__ src, int* __restrict__ dst, int tiles", lines),
+            symbol,
+            lambda sizes: (-(-sizes["tiles"] // 4), 1, 1),
+            (128, 1, 1),
+            ("src", "dst"),
+            ("tiles",),
+        )
+
+
+def filter_peers(size: int) -> Iterator[Peer]:
+    """Iandola et al. 2013: a thread loads the inputs of a few outputs to registers, once, and keeps all in registers."""
+    side = 2
+    reach = side + size - 1
+    lines = [
+        f"int left = {side} * (blockIdx.x * blockDim.x + threadIdx.x), top = {side} * (blockIdx.y * blockDim.y + threadIdx.y);",
+        "if (top >= h || left >= w) return;",
+        f"float in[{reach}][{reach}], out[{side}][{side}] = {{}};",
+        f"int wide = w + {size - 1}, high = h + {size - 1};",
+        "#pragma unroll",
+        f"for (int a = 0; a < {reach}; a++)",
+        "    #pragma unroll",
+        f"    for (int b = 0; b < {reach}; b++)",
+        "        in[a][b] = top + a < high && left + b < wide ? x[(size_t)(top + a) * wide + left + b] : 0.0f;",
+        "#pragma unroll",
+        f"for (int a = 0; a < {size}; a++)",
+        "    #pragma unroll",
+        f"    for (int b = 0; b < {size}; b++) {{",
+        f"        float weight = f[a * {size} + b];",
+        "        #pragma unroll",
+        f"        for (int p = 0; p < {side}; p++)",
+        "            #pragma unroll",
+        f"            for (int q = 0; q < {side}; q++) out[p][q] += weight * in[a + p][b + q];",
+        "    }",
+        "#pragma unroll",
+        f"for (int p = 0; p < {side}; p++)",
+        "    #pragma unroll",
+        f"    for (int q = 0; q < {side}; q++)",
+        "        if (top + p < h && left + q < w) y[(size_t)(top + p) * w + left + q] = out[p][q];",
+    ]
+    symbol = f"iandola_{size}"
+    parameters = "const float* __restrict__ x, const float* __restrict__ f, float* __restrict__ y, int h, int w"
+    yield Peer(
+        "iandola",
+        _kernel("", symbol, parameters, lines),
+        symbol,
+        lambda sizes: (-(-sizes["w"] // (32 * side)), -(-sizes["h"] // (4 * side)), 1),
+        (32, 4, 1),
+        ("x", "f", "y"),
+        ("h", "w"),
+    )
+
+
+def _kernel(head: str, symbol: str, parameters: str, lines: Sequence[str]) -> str:
+    body = "\n".join(f"    {line}" for line in lines)
+    return f'{head}extern "C" __global__ void {symbol}({parameters})\n{{\n{body}\n}}\n'
+
+
+def peers_of(case: str) -> list[Peer]:
+    kind, _, number = case.rpartition("-")
+    if kind == "aos-store-crc":
+        return list(structure_peers(int(number)))
+    if kind == "conv2d":
+        return list(filter_peers(int(number)))
+    return []
+
+
+CASES = (*(f"aos-store-crc-{n}" for n in STRUCTS), *(f"conv2d-{n}" for n in FILTERS), "mult64-reg", "mult32-reg")
+
+
+def cub_options() -> tuple[str, ...]:
+    """Options of the compiler for CUB's headers; none where they are not installed."""
+    try:
+        folder = find_tool("ptxas").parent.parent / "include"
+    except UserError:
+        return ()
+    return (f"-I{folder / 'cccl'}", f"-I{folder}") if (folder / "cccl" / "cub").is_dir() else ()
+
+
+def dry_run(case: str) -> dict[str, object]:
+    """Every kernel of the case on the interpreter; `right` by name."""
+    example = find(case)
+    sizes = {size: min(COUNT_SIZES[size], 40) for size in example.sketch.kernel.sizes}
+    arrays = example.arrays(sizes)
+    expected = example.reference(**arrays)
+    right: dict[str, bool | str] = {}
+    for peer in peers_of(case):
+        if "#include <cub" in peer.source and not cub_options():
+            right[peer.name] = "the headers of CUB (nvidia-cuda-cccl) are not installed"
+            continue
+        given = [*(arrays[name].copy() for name in peer.arrays), *(np.int32(sizes[name]) for name in peer.sizes)]
+        text = compile_to_ptx(peer.source, DRY_ARCH, options=cub_options())
+        ran = launch(text, kernel=peer.symbol, grid=peer.grid(sizes), block=peer.block, args=given)
+        found = {name: ran.arrays[n] for n, name in enumerate(peer.arrays) if n in ran.arrays}
+        is_same = all(
+            np.allclose(found[name].reshape(array.shape), array, rtol=1e-4, atol=1e-5) for name, array in expected.items()
+        )
+        right[peer.name] = ran.status == "finished" and not ran.findings and is_same
+    if case.startswith("mult"):
+        right["ben-sasson"] = complete_example(example, space=1).verdict == "proved"
+    missing = {
+        name: reason for name, call in LIBRARIES.items() if (reason := call(case, {}, dry=True)) and isinstance(reason, str)
+    }
+    return {"case": case, "right": right, "libraries": missing}
+
+
+def measure(case: str) -> dict[str, object]:
+    """Milliseconds of ours and of each peer; sizes larger than the caches."""
+    example = find(case)
+    sizes = {size: TIME_SIZES[size] for size in example.sketch.kernel.sizes}
+    arrays = example.arrays(sizes)
+    line: dict[str, object] = {"case": case, "sizes": sizes, "arch": device_arch()}
+    forms = {
+        "ours": (example.sketch.kernel, complete_example(example).completions[0].holes),
+        "shared": (example.baseline.kernel, {}),
+    }
+    if case.startswith("mult"):
+        least = complete_example(example, space=1)
+        if least.completions:
+            forms["ben-sasson"] = (example.sketch.kernel, least.completions[0].holes)
+    for name, (form, holes) in forms.items():
+        source = cuda_source(form, holes)
+        compiled = compile_cuda(source.text, arch=device_arch())
+        line[name] = round(time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS).median_ms, 4)
+    for peer in peers_of(case):
+        if "#include <cub" in peer.source and not cub_options():
+            line[peer.name] = "the headers of CUB (nvidia-cuda-cccl) are not installed"
+            continue
+        compiled = compile_cuda(peer.source, arch=device_arch(), options=cub_options())
+        given = [arrays[name].copy() for name in peer.arrays]
+        numbers = [sizes[name] for name in peer.sizes]
+        timing = time_kernel(compiled, peer.symbol, peer.grid(sizes), peer.block, given, numbers, repeats=REPEATS)
+        line[peer.name] = round(timing.median_ms, 4)
+    for name, call in LIBRARIES.items():
+        found = call(case, arrays, dry=False)
+        if found is not None:
+            line[name] = found if isinstance(found, str) else round(found, 4)
+    line["paper"] = dict(PAPERS.get(case.partition("-")[0], {}))
+    return line
+
+
+# libraries: milliseconds, the reason why there are none, or None where the library has no such function
+
+
+def arrayfire(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
+    if not case.startswith("conv2d"):
+        return None
+    if find_spec("arrayfire") is None:
+        return "arrayfire is not installed"
+    if dry:
+        return "needs a GPU"
+    af = import_module("arrayfire")
+    x, f = af.np_to_af_array(arrays["x"]), af.np_to_af_array(np.ascontiguousarray(arrays["f"][::-1, ::-1]))
+    times: list[float] = []
+    for _ in range(REPEATS + 3):
+        begin = af.time()
+        af.eval(af.convolve2(x, f))
+        af.sync()
+        times.append(af.time() - begin)
+    return median(times[3:]) * 1e3
+
+
+def npp(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
+    """`nppiFilter_32f_C1R_Ctx` would need a context; the form without one is in NPP up to 12."""
+    if not case.startswith("conv2d"):
+        return None
+    library = next((found for name in ("libnppif.so", "libnppif.so.12", "libnppif.so.11") if (found := _loaded(name))), None)
+    if library is None or find_spec("cupy") is None:
+        return "NPP (libnppif) or cupy, which holds its arrays, is not installed"
+    if dry:
+        return "needs a GPU"
+    cupy, size = import_module("cupy"), arrays["f"].shape[0]
+    x, y = cupy.asarray(arrays["x"]), cupy.asarray(arrays["y"])
+    f = cupy.asarray(np.ascontiguousarray(arrays["f"][::-1, ::-1]))
+    pair = ctypes.c_int * 2
+    pointer = ctypes.c_void_p
+    call = library.nppiFilter_32f_C1R
+    call.argtypes = [pointer, ctypes.c_int, pointer, ctypes.c_int, pair, pointer, pair, pair]
+    extent = pair(y.shape[1], y.shape[0])
+    times: list[float] = []
+    for _ in range(REPEATS + 3):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record(cupy.cuda.Stream.null)
+        status = call(x.data.ptr, x.strides[0], y.data.ptr, y.strides[0], extent, f.data.ptr, pair(size, size), pair(0, 0))
+        end.record(cupy.cuda.Stream.null)
+        end.synchronize()
+        if status:
+            return f"nppiFilter_32f_C1R returned {status}"
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return median(times[3:])
+
+
+def _loaded(name: str) -> Any:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None
+
+
+LIBRARIES: Mapping[str, Callable[..., float | str | None]] = {"arrayfire": arrayfire, "npp": npp}
+
+
+def main(arguments: list[str]) -> int:
+    as_json, is_dry = "--json" in arguments, "--dry-run" in arguments
+    patterns = [argument for argument in arguments if not argument.startswith("--")]
+    if unknown := [argument for argument in arguments if argument.startswith("--") and argument not in ("--json", "--dry-run")]:
+        print(f"expected --json or --dry-run, got {unknown[0]}", file=sys.stderr)
+        return 2
+    cases = [case for case in CASES if not patterns or any(fnmatchcase(case, pattern) for pattern in patterns)]
+    if not cases:
+        print(f"expected a pattern that some case matches, got {patterns[0]!r}; cases are {', '.join(CASES)}", file=sys.stderr)
+        return 2
+    if not is_dry and not device_available():
+        print("no CUDA device here: nothing to time (--dry-run checks the kernels without one)", file=sys.stderr)
+        return 3
+    wrong = False
+    for case in cases:
+        try:
+            line = dry_run(case) if is_dry else measure(case)
+        except UserError as error:
+            line = {"case": case, "reason": str(error).splitlines()[0]}
+            wrong = True
+        right = line.get("right")
+        wrong = wrong or (isinstance(right, dict) and False in right.values())
+        print(json.dumps(line) if as_json else f"{case:<18} { ({k: v for k, v in line.items() if k != 'case'}) }", flush=True)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""Counts instructions of the machine code that ptxas makes of a kernel."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from warploom.core import Diagnostic, UserError, find_tool
+
+LIMIT_S = 20
+"""Wall seconds for one disassembly."""
+_KERNEL = re.compile(r"^\s*\.text\.(?P<name>[\w$.]+):")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)")
+_END = re.compile(r"^\s*\.size\b|^//-+ \.")
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCounts:
+    """Instructions in the text of a kernel, each once."""
+
+    instructions: int
+    """Without the padding behind the end."""
+    loads: int
+    """Of global memory, of any width."""
+
+
+def machine_counts(cubin: bytes) -> dict[str, MachineCounts]:
+    """By kernel; UserError (TOOL_MISSING, NVDISASM_ERROR) without nvdisasm, or if it refuses the code."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        command = [str(find_tool("nvdisasm")), "-c", str(path)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to end within {LIMIT_S} s")) from error
+    if done.returncode != 0:
+        raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to accept the code, got: {done.stderr.strip()}"))
+    return counts_in(done.stdout)
+
+
+def counts_in(sass: str) -> dict[str, MachineCounts]:
+    """Counts of a disassembly."""
+    found: dict[str, MachineCounts] = {}
+    name = ""
+    for line in sass.splitlines():
+        if (kernel := _KERNEL.match(line)) is not None:
+            name = kernel["name"]
+            found[name] = MachineCounts(0, 0)
+        elif _END.match(line):
+            name = ""
+        elif name and (instruction := _INSTRUCTION.match(line)) is not None and instruction["opcode"] != "NOP":
+            known = found[name]
+            is_load = instruction["opcode"] in ("LDG", "LD")
+            found[name] = MachineCounts(known.instructions + 1, known.loads + is_load)
+    return found

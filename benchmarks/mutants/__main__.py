@@ -278,7 +278,9 @@ def main() -> int:
         run(left, out, jobs=given.jobs, known=_known(sites, cache, given.jobs, given.tests), limit_s=given.limit)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     counts = summary(rows, {s.key for s in every})
-    header = {"record": "run", "seed": given.seed, "places": len(every), "refusals": given.refusals,
+    recorded = {str(r["key"]) for r in rows if r.get("record") == "site"} | EQUIVALENT.keys()
+    header = {"record": "run", "seed": given.seed, "places": len(every), "left": sum(s.key not in recorded for s in every),
+              "refusals": given.refusals,
               "python": platform.python_version(), "pytest": version("pytest")}  # fmt: skip
     with out.open("a", encoding="utf-8") as file:
         for row in (header, *counts):

@@ -4,6 +4,13 @@ _SUPPLY = "src/warploom/synth/search/folds.py:FoldConstraint._may_supply:refusal
 _RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
 
 EQUIVALENT: dict[str, str] = {
+    "src/warploom/ctext/numbers.py:rounded:negation:math.inf -> (-math.inf):0": (
+        "Only its size is used: `copysign` gives it the sign of the value."
+    ),
+    "src/warploom/machines/banks.py:_are_alike:arithmetic:np.arange(addresses.shape[1], dtype=np.int64) ^ step -> "
+    "(np.arange(addresses.shape[1], dtype=np.int64)) | (step):0": (
+        "Each pair of lanes is compared from the lane without the bit; the other one is compared with itself, which always holds."
+    ),
     "src/warploom/ptx/symbolic/basic_block.py:BasicBlockRun._named:constant:64 -> 65:0": (
         "Addresses have 64 bits, and a word cut to its own width is the word itself."
     ),

@@ -48,7 +48,7 @@ def page(results: Path) -> str:
     found = "No run is recorded yet."
     if judged:
         share = f"{100 * dead / len(judged):.1f} %"
-        found = f"Of {len(judged)} bugs that change an answer {dead} were noticed ({share}).{_missing(results, bugs)}"
+        found = f"Of {len(judged)} bugs that change an answer {dead} were noticed ({share}).{_missing(results)}"
         found += f"\n\n{table(bugs, 'bugs')}\n\nNot noticed:\n\n{_survivors(bugs)}"
     return f"""# How the checks are checked
 
@@ -81,13 +81,13 @@ Survivors in provers:
 """
 
 
-def _missing(results: Path, bugs: Sequence[Row]) -> str:
+def _missing(results: Path) -> str:
     """What the last run says of places without a record, and of how it was made."""
     lines = (results / "mutants.jsonl").read_text(encoding="utf-8").splitlines()
     runs = [row for row in map(json.loads, lines) if row.get("record") == "run"]
     if not runs:
         return ""
-    left = int(runs[-1].get("places", 0)) - len(bugs)
+    left = int(runs[-1].get("left", 0))
     text = f" {left} of the sample have not been run yet." if left > 0 else ""
     return text + (f" {runs[-1]['note']}" if runs[-1].get("note") else "")
 

@@ -145,3 +145,11 @@ def test_parentheses(text: Text, expected: str) -> None:
 ])  # fmt: skip
 def test_sums(text: Text, expected: str) -> None:
     assert text.text == expected
+
+
+def test_and_inside_or_is_parenthesised() -> None:
+    """C would do without; people would not."""
+    both, one = binary("&&", Text("a"), Text("b")), Text("c")
+    assert binary("||", both, one).text == chain("||", [both, one]).text == "(a && b) || c"
+    assert binary("&&", one, one).text == chain("&&", [one, one]).text == "c && c"
+    assert chain("||", [binary("+", one, one), one]).text == "c + c || c"

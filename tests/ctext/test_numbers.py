@@ -12,7 +12,19 @@ import pytest
 
 from warploom.core import BY_NAME, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u32, u64
 from warploom.core.compiler import the_compiler
-from warploom.ctext import Text, binary, c_literal, c_type, cuda_type, decimal, exact_double, integer, literal, vector_type
+from warploom.ctext import (
+    Text,
+    binary,
+    c_literal,
+    c_type,
+    cuda_type,
+    decimal,
+    exact_double,
+    integer,
+    is_narrow,
+    literal,
+    vector_type,
+)
 from warploom.ctext.numbers import rounded
 
 INTEGERS = [0, 1, -1, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1, -(2**63), 2**64 - 1, -(2**31) - 1]
@@ -108,3 +120,7 @@ def test_literals_bind_as_they_are_written() -> None:
 def test_vectors_that_one_access_moves(name: str, lanes: int, expected: str | None) -> None:
     found = vector_type(BY_NAME[name], lanes)
     assert (None if found is None else cuda_type(found)) == expected
+
+
+def test_what_c_computes_as_int_is_narrow() -> None:
+    assert [d.name for d in (i8, u8, i16, i32, u32, i64, f16, f32) if is_narrow(d)] == ["i8", "u8", "i16"]

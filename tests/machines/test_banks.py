@@ -77,7 +77,7 @@ def test_the_interpreter_of_ptx_counts_the_same(first, second, size):
         return
     layout = WarpLayout(threads)
     rows = places.reshape(2, 32), active.reshape(2, 32)
-    assert wavefronts(rows[0] * size, rows[1], size) == _wavefronts(layout, places[threads] * size, size)
+    assert wavefronts(rows[0] * size, rows[1], size) == _wavefronts(layout, places[threads] * size, size).sum()
     assert lines(rows[0] * size, rows[1]) == _sectors(layout, places[threads], size)
 
 

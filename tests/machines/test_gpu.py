@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import pickle
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from warploom.machines import (
     compiled_architecture,
     nearest_architecture,
 )
-from warploom.machines.cpu import WIDE_CORE, Core
+from warploom.machines.cpu import PORTS, WIDE_CORE, Core, system_caches
 from warploom.machines.gpu import OLDEST_COMPILED
 from warploom.schedule.targets import TARGETS, least_cycles, target
 
@@ -58,7 +59,7 @@ def test_a_value_that_cannot_be_right_is_refused(kind: type[Any], name: str) -> 
     elif isinstance(value, bool):
         wrong = [1, None]
     elif isinstance(value, int | float):
-        wrong = [None, str(value), -1, 10**9]
+        wrong = [None, str(value), -1, 10**9, True]
     else:
         wrong = ["", 3]
     for each in wrong:
@@ -183,3 +184,19 @@ def test_the_compiler_knows_what_the_table_says_it_knows() -> None:
 def test_rows_can_be_sent_to_other_processes() -> None:
     for row in ARCHITECTURES.values():
         assert pickle.loads(pickle.dumps(row)) == row
+
+
+def test_memory_of_a_multiprocessor_comes_in_steps() -> None:
+    """All generations so far have a whole number of 32 KiB for cache and shared memory together."""
+    assert [a.name for a in ARCHITECTURES.values() if a.largest is not None and a.largest.l1_kib % 32] == []
+
+
+def test_caches_without_linux_grow_outwards(tmp_path: Path) -> None:
+    sizes = [level.size_bytes for level in system_caches(tmp_path)]
+    assert sizes == sorted(sizes) and len(set(sizes)) == 3
+
+
+def test_a_core_has_half_as_many_of_the_widest_vectors() -> None:
+    rates = {(port.kind, port.size_bytes): port.per_clock for port in PORTS}
+    vectors = {kind for kind, size in rates if size == 64}
+    assert {rates[kind, size] / rates[kind, 64] for kind in vectors for size in (4, 16, 32)} == {2.0}

@@ -90,3 +90,11 @@ def test_what_real_numbers_have():
     """Laws on infinities are asked for these; a function that is missing here would follow the laws of numbers."""
     functions = {row.sign for row in BY_NAME.values() if row.is_function}
     assert functions | {"+", "-", "*", "/", "neg", "abs", "min", "max"} == OF_REALS
+
+
+def test_all_ones_change_no_word() -> None:
+    assert (identity_of("&", u32), identity_of("&", i8)) == (2**32 - 1, -1)
+
+
+def test_a_function_without_a_sign_goes_by_its_name() -> None:
+    assert BY_SIGN["sqrt"] is BY_NAME["sqrt"] and "" not in BY_SIGN

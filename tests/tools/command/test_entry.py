@@ -47,6 +47,21 @@ def test_usage_errors_are_lines_too(arguments: tuple[str, ...]) -> None:
     assert people.exit_code == 2 and people.stdout == ""
 
 
+@pytest.mark.parametrize("case", ["gone", "closed"])
+def test_messages_that_nobody_can_read_change_nothing(case: str) -> None:
+    """click would end with 1 where the reader of standard error has gone, and print to standard output where it is closed."""
+    given = bench.own_command("list", "--nonsense")
+    if case == "gone":
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = subprocess.run(given, stdout=subprocess.PIPE, stderr=writer, check=False)
+        os.close(writer)
+    else:
+        shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *given]
+        ended = subprocess.run(shell, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+
+
 def test_a_word_behind_the_dashes_is_no_option() -> None:
     assert call("list", "--", "--json").stdout == ""
 

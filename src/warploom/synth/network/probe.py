@@ -17,6 +17,7 @@ from warploom.ir.swizzle import Tables
 from warploom.synth.network.network import (
     UNDEFINED,
     Arithmetic,
+    Batch,
     BoolArray,
     Elements,
     Folds,
@@ -31,6 +32,11 @@ from warploom.terms import Algebra, Term, evaluate
 Numbers = NDArray[Any]
 _MAGNITUDE = 100
 """Largest of the whole numbers that stand for exact ones: sums of thousands of products of eight stay exact in 64 bits."""
+
+TOGETHER = 1 << 22
+"""Cells times functions that are evaluated at once."""
+LONG_KEY = 64
+"""Values by which functions are told apart; more take longer to sort than to evaluate."""
 
 
 class Probe:
@@ -49,6 +55,45 @@ class Probe:
             for batch in self.network.batches:
                 _run(batch, values, tables)
         return bool((values[self.cells] == self.wanted).all())
+
+    def surviving(self, decided: Sequence[Tables], hole: int, functions: Tables) -> BoolArray:
+        """[functions]: whether this function of `hole`, with what is `decided` of the others, gives the wanted numbers."""
+        step = max(1, TOGETHER // max(1, len(self.inputs)))
+        parts = [self._surviving(decided, hole, functions[n : n + step]) for n in range(0, len(functions), step)]
+        return np.concatenate(parts) if parts else np.zeros(0, np.bool_)
+
+    def _surviving(self, decided: Sequence[Tables], hole: int, functions: Tables) -> BoolArray:
+        """Functions that agree at all points met so far are one column of numbers."""
+        column: IntArray = np.zeros(len(functions), np.int64)
+        kinds = functions[:1]
+        met = np.zeros(functions.shape[1], np.bool_)
+        values = self.inputs[:, None].copy()
+        with np.errstate(all="ignore"):
+            for batch in self.network.batches:
+                fresh = np.unique(np.concatenate([p for h, p in _points(batch) if h == hole] or [np.zeros(0, np.int64)]))
+                fresh = fresh[~met[fresh]]
+                if len(fresh):
+                    met[fresh] = True
+                    keys: IntArray = np.column_stack([column, functions[:, fresh].astype(np.int64)])
+                    first, column = _distinct(keys)
+                    values = values[:, keys[first, 0]]
+                    kinds = functions[first]
+                tables = [kinds if h == hole else t[None] for h, t in enumerate(decided)]
+                _run_all(batch, values, tables)
+        return np.logical_and.reduce(values[self.cells] == self.wanted[:, None], axis=0)[column]
+
+
+def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """(a row of each kind, the kind of each row); where keys are long, each row is its own kind."""
+    if keys.shape[1] > LONG_KEY:
+        return np.arange(len(keys)), np.arange(len(keys))
+    order = np.lexsort(keys.T[::-1])
+    ordered = keys[order]
+    starts = np.ones(len(keys), np.bool_)
+    starts[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    kind = np.empty(len(keys), np.int64)
+    kind[order] = np.cumsum(starts) - 1
+    return order[starts], kind
 
 
 def make_probe(network: Network, wanted: Sequence[tuple[int, Term]], algebra: Algebra, seed: int = 0) -> Probe | None:
@@ -116,6 +161,48 @@ def _fold(batch: Folds, values: Numbers, tables: Sequence[Tables]) -> None:
         made: BoolArray = entry.guard[_chosen(entry.slots, tables, len(entry.fold))]
         _REDUCE[batch.op].at(state, entry.fold[made], values[entry.value[made]])
     values[batch.out] = state
+
+
+def _points(batch: Batch) -> list[tuple[int, IntArray]]:
+    """(hole, points) that decide something in the batch."""
+    match batch:
+        case Elements() | Placements():
+            slots = [batch.slots]
+        case Folds():
+            slots = [e.slots for e in batch.entries]
+        case Arithmetic() | Retained():
+            slots = []
+    return [pair for s in slots for pair in zip(s.holes, s.points, strict=True)]
+
+
+def _run_all(batch: Batch, values: Numbers, tables: Sequence[Tables]) -> None:
+    """`values`: [cells, functions]; `tables`: [functions or 1, points] of the holes that are decided."""
+    every = np.arange(int(values.shape[1]))
+
+    def chosen(slots: Slots, rows: int) -> tuple[IntArray, ...]:
+        found: list[IntArray] = []
+        for hole, points in zip(slots.holes, slots.points, strict=True):
+            found.append(tables[hole][:, points].T.astype(np.int64))
+        return (np.arange(rows)[:, None], *found)
+
+    match batch:
+        case Elements():
+            values[batch.out] = values[batch.source[chosen(batch.slots, len(batch.out))], every]
+        case Retained():
+            values[batch.out] = values[batch.old]
+        case Placements():
+            target = np.broadcast_to(batch.target[chosen(batch.slots, len(batch.source))], (len(batch.source), len(every)))
+            values[target, every] = values[batch.source]
+            values[UNDEFINED] = 0
+        case Arithmetic():
+            values[batch.out] = _ARITHMETIC[batch.op](*(values[o] for o in batch.operands))
+        case Folds():
+            state = np.full((len(batch.out), len(every)), int(batch.init.data[0])).astype(values.dtype)
+            for entry in batch.entries:
+                made = np.broadcast_to(entry.guard[chosen(entry.slots, len(entry.fold))], (len(entry.fold), len(every)))
+                row, column = np.nonzero(made)
+                _REDUCE[batch.op].at(state, (entry.fold[row], column), values[entry.value[row], column])
+            values[batch.out] = state
 
 
 def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ propagation work on. What does not fit that form stays *loose*: it prunes nothin
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -102,8 +102,12 @@ class Requirements:
     zero: int
     """Value number that makes a contribution vanish; -1: none."""
     entries: tuple[StatementEntries, ...]
+    judged: tuple[tuple[int, Term], ...]
+    """Required cells that are computed, and their terms."""
     is_loose: bool
     """Some required output is beyond these forms, so a fully decided candidate must be evaluated."""
+    apart: tuple[Requirements, ...] = ()
+    """Accumulators by their form, where they have several, so that they are not counted together."""
 
 
 def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str, Any], algebra: Algebra) -> Requirements:
@@ -145,7 +149,7 @@ def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str,
     universe = Universe(numbers, normaliser)
     counted = folds.counted(universe) or _Counted()
     loose |= len(counted.multiplicity) < len(folds.demands) or counted.counting == "parity"
-    return Requirements(
+    whole = Requirements(
         universe,
         *numbered(wanted),
         *numbered(optional),
@@ -155,7 +159,23 @@ def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str,
         counting=counted.counting,
         zero=counted.zero,
         entries=counted.entries,
+        judged=tuple((c, t) for c, t in wanted if not folds.only_moves(c)),
         is_loose=loose,
+    )
+    if len(counted.multiplicity):
+        return whole
+    return replace(whole, apart=tuple(_with(whole, c) for c in folds.counted_apart(universe)))
+
+
+def _with(whole: Requirements, counted: _Counted) -> Requirements:
+    return replace(
+        whole,
+        folds=len(counted.multiplicity),
+        terms=counted.terms,
+        multiplicity=counted.multiplicity,
+        counting=counted.counting,
+        zero=counted.zero,
+        entries=counted.entries,
     )
 
 
@@ -262,17 +282,31 @@ class _FoldRequirements:
 
     # ------------------------------------------------------------ counting
 
-    def counted(self, universe: Universe) -> _Counted | None:
+    def counted_apart(self, universe: Universe) -> list[_Counted]:
+        """Accumulators of several forms (operators, numbers of factors) in groups of one form, as far as they can be counted."""
+        groups: dict[tuple[str, int], dict[int, Term]] = {}
+        for cell, term in self.demands.items():
+            batch, row = self.fold_of[cell]
+            summands = [self._summands(np.flatnonzero(e.fold == row), e.value, batch.op)[1] for e in batch.entries]
+            rows = [(e.statement, c, c, e.slots, e.guard) for e, c in zip(batch.entries, summands, strict=True) if len(c)]
+            inner = self._inner(rows, batch.op)
+            sizes = {len(self._factors_of(int(c), inner)) for cells in summands for c in cells}
+            groups.setdefault((batch.op, max(sizes, default=0)), {})[cell] = term
+        found = [self.counted(universe, group) for group in groups.values()] if len(groups) > 1 else []
+        return [c for c in found if c is not None]
+
+    def counted(self, universe: Universe, demands: Mapping[int, Term] | None = None) -> _Counted | None:
         """The contributions that every demanded fold must add; None where they cannot be counted."""
-        operators = {self.fold_of[c][0].op for c in self.demands}
+        demands = self.demands if demands is None else demands
+        operators = {self.fold_of[c][0].op for c in demands}
         if len(operators) != 1:
             return None
         outer = operators.pop()
         counting = self._counting(outer)
-        rows = self._entry_rows({cell: n for n, cell in enumerate(self.demands)})
+        rows = self._entry_rows({cell: n for n, cell in enumerate(demands)})
         inner = self._inner(rows, outer)
         tables: list[dict[tuple[int, ...], int]] = []
-        for cell, term in self.demands.items():
+        for cell, term in demands.items():
             table = self._monomials(universe, self.fold_of[cell][0].init, term, outer, inner)
             if table is None:
                 return None

@@ -30,15 +30,15 @@ from warploom.synth.proof.symbolic import SpecResult
 from warploom.synth.search.enabled import enabled_sets
 from warploom.synth.search.prices import Limit, Prices
 from warploom.synth.search.propagation import Candidate, ConflictError, initial_candidate
-from warploom.synth.search.sketch_model import Chosen, SketchModel, build_constraints, disable, injective_elements
+from warploom.synth.search.sketch_model import FREE_FOLDS, Chosen, SketchModel, build_constraints, disable, injective_elements
+from warploom.synth.search.sums import SumConstraint
 from warploom.terms import Algebra, Term
 
 DEFAULT_PRICED: tuple[Priced, ...] = ("wavefronts", "shuffles")
 """What counts after the accumulates, where an index of shared memory is open."""
 SHORT_PATIENCE = 16
-"""Candidates tried for cheaper index expressions, where open indices of shared memory make each one dear to propagate."""
-FREE_FOLDS = 1 << 22
-"""Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
+"""Candidates tried for cheaper index expressions, where open indices of shared memory or sums of sums make each one dear to
+propagate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ class Engine:
         self.evaluate = evaluate if self.required.is_loose else None
         self.merges = True
         """Without `all_answers`, functions too many to list that agree wherever it matters are one."""
+        self.has_sums = any(isinstance(c, SumConstraint) for c in self.constraints)
         self.probe = make_probe(self.network, self._wanted(spec, stored), algebra) if self.required.is_loose else None
         self.sample: Sample | None = None
         self.prices: Prices | None = None
@@ -245,7 +246,7 @@ class Engine:
                 goal="all" if all_answers else "best",
                 below=answers[0][0] if answers else below,
                 good_enough=None if all_answers else self.good_enough(parts),
-                patience=PATIENCE if parts == 1 else SHORT_PATIENCE,
+                patience=SHORT_PATIENCE if parts > 1 or self.has_sums else PATIENCE,
                 budget=_rest(budget, statistics, started),
                 statistics=statistics,
                 progress=progress,

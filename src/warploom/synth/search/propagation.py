@@ -10,9 +10,9 @@ Source: the reductions of Swizzleflow, section 4, run in both directions and per
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log2
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,17 @@ class Candidate:
     base: Candidate | None = None
     """The candidate that it was copied from, if that was at a fixed point: only what differs from it can narrow anything."""
 
+    shares: dict[Constraint, Any] = field(default_factory=dict["Constraint", Any])
+    """What a constraint found about it, to go on from."""
+
     def copy(self) -> Candidate:
-        return Candidate([a.copy() for a in self.allowed], list(self.functions), self.domains.copy(), self.needed.copy())
+        return Candidate(
+            [a.copy() for a in self.allowed],
+            list(self.functions),
+            self.domains.copy(),
+            self.needed.copy(),
+            shares=dict(self.shares),
+        )
 
 
 class ConflictError(Exception):

@@ -31,9 +31,14 @@ from warploom.synth.search.propagation import (
     narrow_slots,
     slot_options,
 )
+from warploom.synth.search.sums import sum_constraints
 
+FREE_FOLDS = 1 << 22
+"""Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
 DEAR_TO_LIST = 1 << 16
 """Listing what fits of a larger set takes longer than to run the constraints."""
+CHEAP_TO_EVALUATE = 1 << 28
+"""Cells times functions of the last open hole: fewer are evaluated before anything else is done with them."""
 FIRST_BLOCK = 64
 """Functions that are looked at together at first."""
 WORTH_A_SAMPLE = 4
@@ -156,6 +161,11 @@ class SketchModel:
         if self.prices is not None and not is_fixed:
             found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
             functions, priced = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
+        others = None if self.probe is None else _decided_others(candidate, choice)
+        if self.probe is not None and others is not None and self.network.cells * len(functions) <= CHEAP_TO_EVALUATE:
+            keeps = self.probe.surviving(others, choice, functions.tables)
+            functions, priced = functions.select(keeps), [p for p, kept in zip(priced, keeps.tolist(), strict=True) if kept]
+            others = None
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
@@ -170,6 +180,8 @@ class SketchModel:
                 left = left[self.prices.of_functions(candidate, choice, functions.select(left), self.limit)[1]]
             if ahead is not None:
                 left = left[ahead.surviving(functions.select(left))]
+            if self.probe is not None and others is not None:
+                left = left[self.probe.surviving(others, choice, functions.tables[left])]
             positions: list[int] = left.tolist()
             for j in positions:
                 yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
@@ -306,6 +318,19 @@ class SketchModel:
         )
 
 
+def _decided_others(candidate: Candidate, choice: int) -> list[Tables] | None:
+    """The tables of all other holes, by number, if `choice` is the last open one; `choice` itself has none."""
+    tables: list[Tables] = []
+    for hole, functions in enumerate(candidate.functions):
+        if hole == choice:
+            tables.append(np.zeros(0, np.int16))
+        elif functions is None or len(functions) > 1:
+            return None
+        else:
+            tables.append(functions.tables[0])
+    return tables
+
+
 def _growing(order: IntArray) -> Iterator[IntArray]:
     """Parts of growing size: who takes but the first few does not wait for what is done to all."""
     start, size = 0, FIRST_BLOCK
@@ -437,4 +462,8 @@ def build_constraints(network: Network, required: Requirements) -> tuple[list[Co
     folds = FoldConstraint(required, group_of)
     if required.folds:
         constraints.append(folds)
+    if required.is_loose:
+        parts = [FoldConstraint(part, group_of) for part in required.apart]
+        constraints += [part for part in parts if part.rows * part.real.shape[1] <= FREE_FOLDS]
+        constraints += sum_constraints(network, required, group_of)
     return constraints, folds

@@ -56,6 +56,16 @@ class _Watched(io.BufferedWriter):
             raise
 
 
+class _Messages(io.FileIO):
+    """Standard error: a message that nobody can read is dropped, and the exit code stays that of the result."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(memoryview(data).cast("B"))
+
+
 @dataclass(frozen=True, slots=True)
 class Later:
     """A command that is imported when somebody runs it."""
@@ -119,9 +129,7 @@ def run(command: Callable[[], object]) -> NoReturn:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         _complain("expected a standard output, got a closed one")
         sys.exit(BAD_INPUT)
-    reconfigure = getattr(sys.stderr, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")  # names of files may be no text
+    _keep_messages()
     out = _watched_output()
     code, fault = SOLVED, ""
     try:
@@ -169,6 +177,20 @@ def _watched_output() -> _Watched | None:
     watched = _Watched(raw)
     sys.stdout = io.TextIOWrapper(watched, encoding, "backslashreplace", line_buffering=is_terminal)
     return watched
+
+
+def _keep_messages() -> None:
+    """Takes standard error's place, also where it is closed; except where it is no file of the system's (in tests)."""
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr = _as_text(io.FileIO(os.devnull, "w"), "utf-8")  # else click prints to standard output
+        return
+    with suppress(OSError, ValueError):
+        sys.stderr = _as_text(_Messages(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding)
+
+
+def _as_text(raw: io.FileIO, encoding: str) -> io.TextIOWrapper:
+    """By lines; names of files may be no text."""
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=True)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -21,12 +21,7 @@ def add_memory(words: Vocabulary) -> None:
         [layout(x, y).is_not("OUTER"), layout(y, z).is_not("OUTER"), layout(x, z).is_("OUTER")],
     )
     laid_out, follows = words.laid_out, space.fact("follows", 2)
-    """The second pair comes after the first in the list of pairs."""
-    space.require(
-        "layouts of one array",
-        {p: words.staged_pairs, q: words.staged_pairs},
-        [laid_out(p, q), ~follows(p, q), layout(p, q).is_("OUTER")],
-    )
+    """Of pairs of one value: the second comes after the first in the list of pairs."""
     space.require(
         "what is no dimension comes first",
         {p: words.staged_pairs, q: words.staged_pairs},

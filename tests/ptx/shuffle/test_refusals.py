@@ -83,3 +83,11 @@ def test_a_predicate_that_is_set_anew_between_two_loads() -> None:
     text = "\tsetp.lt.u32 %p1, %r1, %r2;\n\t@%p1 ld.global.nc.f32 %f1, [%rd4];\n{between}\t@%p1 ld.global.nc.f32 %f2, [%rd4];\n"
     assert len(reasons(text.replace("{between}", ""))) == 1
     assert len(reasons(text.replace("{between}", "\tsetp.gt.u32 %p1, %r1, %r2;\n"))) == 2
+
+
+@pytest.mark.parametrize("address", ["%rd5", "4096", "%r9"])
+def test_a_store_between_is_tested_for_at_64_bit_registers_alone(address: str) -> None:
+    plain = FIRST.replace(".nc", "")
+    lines = f"\tcvt.u32.u64 %r9, %rd5;\n{plain}\tst.global.f32 [{address}], %f1;\n{SECOND.replace('.nc', '')}"
+    found = reasons(lines)
+    assert any("may change what the load" in reason for reason in found) == (address != "%rd5"), found

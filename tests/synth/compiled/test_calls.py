@@ -2,7 +2,7 @@
 
 import pytest
 
-from warploom.core import UnsupportedError, i32
+from warploom.core import UnsupportedError, i32, i64
 from warploom.ptx import lower, parse
 from warploom.synth.compiled import ArrayArgument, Opaque, SymbolicRun, Undefined, number_of, run_symbolically
 
@@ -87,3 +87,9 @@ def test_what_is_not_followed(body: str, said: str) -> None:
 def test_without_functions_calls_are_not_followed() -> None:
     with pytest.raises(UnsupportedError, match="a call of joined"):
         run(f"{STORED}{CALL} ld.param.b32 %r3, [r];", {})
+
+
+def test_what_is_passed_are_whole_numbers_and_no_addresses() -> None:
+    long = {"joined": Opaque((((0, i64),),), ((0, i32),))}
+    with pytest.raises(UnsupportedError, match="expected data passed in a, got an address"):
+        run("st.param.b64 [a], %d1; call.uni (r), joined, (a); ld.param.b32 %r3, [r];", long)

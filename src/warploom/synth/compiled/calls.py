@@ -14,7 +14,7 @@ from typing import TypeAlias
 from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Group, Instruction, Name, Operand
-from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, Data, Undefined, Value
 from warploom.synth.compiled.operands import Operands, width_of
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
@@ -144,10 +144,7 @@ class Calls:
         data = self.launch.data
         if value.__class__ in ADDRESSES:
             raise self.launch.unsupported(f"expected data passed in {name}, got an address", index)
-        try:
-            return _term(data, value, kind)
-        except NoBitsError as error:
-            raise self.launch.unsupported(f"expected whole numbers passed in {name}, got {error}", index) from error
+        return _term(data, value, kind)
 
     def _given(self, name: str, function: Opaque, values: list[Term | Undefined]) -> dict[int, tuple[int, Value]]:
         data = self.launch.data

@@ -4,7 +4,8 @@ _SUPPLY = "src/warploom/synth/search/folds.py:FoldConstraint._may_supply:refusal
 _RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
 
 EQUIVALENT: dict[str, str] = {
-    "src/warploom/ptx/shuffle/detect.py:_Detector._own_store:refusal:not isinstance(address, Address) or not isinstance..5bfd72c4 -> False:0": (
+    "src/warploom/ptx/shuffle/detect.py:_Detector._own_store:refusal:not isinstance(address, Address) or "
+    "not isinstance..5bfd72c4 -> False:0": (
         "A plain store has no coordinates, and an address without a register is none that is kept until the second load."
     ),
     "src/warploom/ctext/numbers.py:rounded:negation:math.inf -> (-math.inf):0": (

@@ -253,7 +253,7 @@ def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:
     none = np.zeros(0, np.int64)
     return Requirements(
         universe, lowered.goal_values, lowered.goal_cells, none, none, len(contents), terms, multiplicity, "exact", ZERO_NUMBER,
-        required.entries, is_loose=False,
+        required.entries, judged=(), is_loose=False,
     )  # fmt: skip
 
 

@@ -1,0 +1,76 @@
+"""What the searches of `explore` find in the paper's spaces with a budget of nodes, over seeds, by the model of the paper's GPU.
+
+    python benchmarks/search_seeds.py --space matmul-1024x1024x1024 --search refine mcts --nodes 12000 --seeds 5 --out FILE.jsonl
+
+Times are modelled; only `seconds` (CPU) depends on the machine. Rows that FILE has are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import warploom
+from warploom.kernels.tensors import PAPER_SPACES, PaperSpace
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import Features
+from warploom.schedule.search import Options, Recipe, explore_kernel, strategy_named
+from warploom.schedule.search.modelled import ModelEvaluator
+from warploom.schedule.targets import K4000
+
+SPACES = {space.name: space for space in PAPER_SPACES}
+
+
+def row(space: PaperSpace, search: str, nodes: int, seed: int) -> dict[str, object]:
+    """One search."""
+    (stage,) = space.program().stages
+    model = Recipe(stage, K4000, Bound, Features.paper())()
+    began = time.process_time()
+    found = explore_kernel(model, space.name, ModelEvaluator(K4000), Options(strategy=strategy_named(search, seed), nodes=nodes))
+    return {
+        "space": space.name, "search": search, "budget": nodes, "seed": seed, "time_ms": found.time_ms, "nodes": found.nodes,
+        "evaluated": found.evaluated, "dead_ends": found.dead_ends, "seconds": round(time.process_time() - began, 2),
+        "version": warploom.__version__,
+    }  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--space", nargs="+", choices=sorted(SPACES), required=True)
+    parser.add_argument("--search", nargs="+", choices=("refine", "mcts", "uct"), default=["refine", "mcts"])
+    parser.add_argument("--nodes", type=int, default=12_000)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    keys = ("space", "search", "budget", "seed")
+    lines = given.out.read_text(encoding="utf-8").splitlines() if given.out and given.out.exists() else []
+    known = {tuple(r[k] for k in keys): r for r in map(json.loads, lines)}
+    for space in given.space:
+        for search in given.search:
+            rows: list[dict[str, object]] = []
+            for seed in range(given.seeds):
+                found = known.get((space, search, given.nodes, seed))
+                if found is None:
+                    found = row(SPACES[space], search, given.nodes, seed)
+                    if given.out:
+                        with given.out.open("a", encoding="utf-8") as file:
+                            file.write(json.dumps(found) + "\n")
+                rows.append(found)
+                print(json.dumps(found), flush=True)
+            times = sorted(float(str(r["time_ms"])) for r in rows if r["time_ms"] is not None)
+            median = statistics.median(times) if times else float("nan")
+            text = (
+                f"{space} {search}: median {median:.4g} ms, {times[0]:.4g} to {times[-1]:.4g}"
+                if times
+                else f"{space} {search}: none"
+            )
+            print(text, file=sys.stderr, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -42,12 +42,19 @@ LOADS = """
 }
 """
 
+GIVEN = ("--arg",)
+TWICE = ("loads.ptx", "loads.ptx")
 COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ptx shuffle": (("ptx", "shuffle", "loads.ptx", "-o", "out.ptx", "--json", "--arch"), tuple(ARCHITECTURES)),
     "scan tune": (("scan", "tune", "sum.py:total", "--n", "32", "--top", "1", "--json", "--arch"), ("sm_103",)),
     "layout": (("layout", "32x32:f32", "--access", "rows", "--json", "--arch"), tuple(ARCHITECTURES)),
     "check-layout": (("check-layout", "c ^ r", "--tile", "32x32:f32", "--access", "columns", "--json", "--arch"), ("sm_103",)),
     "exchange": (("exchange", "--from", "striped", "--to", "blocked", "--regs", "2", "--json", "--arch"), tuple(ARCHITECTURES)),
+    "lint": (
+        ("lint", "loads.ptx", "--launch", "1", "1", *GIVEN, "zeros:f32:1", *GIVEN, "zeros:f32:1", "--json", "--arch"),
+        ("sm_103",),
+    ),
+    "same": (("same", *TWICE, "--launch", "1", "1", *GIVEN, "f32[1]", *GIVEN, "f32[1]", "--json", "--arch"), ("sm_103",)),
     "explore": (("explore", "axpy", "--size", "n=4096", "--choices", "--json", "--target"), ("sm_103",)),
 }
 """By command: its arguments before the name of the architecture, and architectures that it must take. (That each row

@@ -63,4 +63,4 @@ GOOD = {
 )  # fmt: skip
 def test_entries_that_no_program_has(changes: dict[str, Any]) -> None:
     nothing: Any = None
-    assert cached.outcome_of("x", nothing, {}, {**GOOD, **changes}, ("best", False), {}, nothing) is None
+    assert cached.outcome_of("x", nothing, {}, {**GOOD, **changes}, ("best", False, nothing), {}, nothing) is None

@@ -14,11 +14,22 @@ from warploom.gpu.machine_code import MachineCounts, machine_counts
 from warploom.gpu.merged import merged_accesses
 from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.sizes import SizeLimits
-from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_file, compile_to_ptx, toolchain_available
+from warploom.gpu.toolchain import (
+    Compiled,
+    assemble,
+    compile_cuda,
+    compile_file,
+    compile_to_ptx,
+    is_architecture,
+    require_architecture,
+    spilled,
+    toolchain_available,
+)
 
 __all__ = [
     "Compiled", "CudaSource", "Executed", "Lowered", "MachineCounts", "ReadBack", "SizeLimits", "Timing",
     "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work", "cuda_source",
-    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "launch", "lower", "machine_counts",
-    "merged_accesses", "read_back", "run_kernel", "safe_sizes", "time_kernel", "time_on_device", "toolchain_available",
+    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "is_architecture", "launch", "lower",
+    "machine_counts", "merged_accesses", "read_back", "require_architecture", "run_kernel", "safe_sizes", "spilled",
+    "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -28,18 +28,24 @@ class MachineCounts:
 
 
 def machine_counts(cubin: bytes) -> dict[str, MachineCounts]:
-    """By kernel; UserError (TOOL_MISSING, NVDISASM_ERROR) without nvdisasm, or if it refuses the code."""
+    """By kernel; UserError as `disassembled`."""
+    return counts_in(disassembled(cubin))
+
+
+def disassembled(cubin: bytes, *options: str, limit_s: float = LIMIT_S) -> str:
+    """What nvdisasm prints; UserError (TOOL_MISSING, NVDISASM_ERROR) without it, if it refuses the code or takes longer than
+    `limit_s` wall seconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        command = [str(find_tool("nvdisasm")), "-c", str(path)]
+        command = [str(find_tool("nvdisasm")), "-c", *options, str(path)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)
         except subprocess.TimeoutExpired as error:
-            raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to end within {LIMIT_S} s")) from error
+            raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to end within {limit_s:g} s")) from error
     if done.returncode != 0:
         raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to accept the code, got: {done.stderr.strip()}"))
-    return counts_in(done.stdout)
+    return done.stdout
 
 
 def counts_in(sass: str) -> dict[str, MachineCounts]:

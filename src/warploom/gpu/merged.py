@@ -7,19 +7,19 @@ machine's instructions are read off. What the interpreter of PTX counts can then
 from __future__ import annotations
 
 import re
-import subprocess
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 
-from warploom.core import Diagnostic, UserError, find_tool
+from warploom.gpu.machine_code import disassembled
+from warploom.gpu.toolchain import assemble
 
 _SHARED = re.compile(r"^\s*(?:@!?%\w+\s+)?(?:ld|st)(?:\.\w+)*\.shared(?:::cta)?(?:\.\w+)*\s")
 _BITS = re.compile(r"\.[bsuf](\d+)\s")
 _VECTOR = re.compile(r"\.v([248])\b")
 _LINE = re.compile(r'//## File ".*", line (\d+)')
 _MACHINE = re.compile(r"\b(?:LDS|STS)((?:\.\w+)*)\s")
+_LIMIT_S = 300
+"""Wall seconds for the disassembly."""
 _WIDTHS = {"U8": 1, "S8": 1, "8": 1, "U16": 2, "S16": 2, "16": 2, "64": 8, "128": 16}
 
 
@@ -32,7 +32,8 @@ def merged_accesses(ptx: str, arch: str) -> dict[int, int] | None:
     asked = {n: _bytes(line) for n, line in enumerate(ptx.splitlines(), 1) if _SHARED.match(line)}
     if not asked:
         return {}
-    return widths_in(_disassembled(_tagged(ptx, asked), arch), asked)
+    cubin, _ = assemble(_tagged(ptx, asked), arch, options=("-lineinfo",))
+    return widths_in(disassembled(cubin, "--print-line-info", limit_s=_LIMIT_S), asked)
 
 
 def widths_in(sass: str, asked: Mapping[int, int]) -> dict[int, int] | None:
@@ -64,18 +65,3 @@ def _tagged(ptx: str, lines: dict[int, int]) -> str:
         else:
             found.append(f'{line} .file 1 "kernel.ptx"' if line.startswith(".address_size") else line)
     return "\n".join(found) + "\n"
-
-
-def _disassembled(ptx: str, arch: str) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        source, cubin = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        source.write_text(ptx, encoding="utf-8")
-        _run("PTXAS_ERROR", "ptxas", "-lineinfo", f"--gpu-name={arch}", str(source), "-o", str(cubin))
-        return _run("NVDISASM_ERROR", "nvdisasm", "-c", "--print-line-info", str(cubin))
-
-
-def _run(code: str, tool: str, *arguments: str) -> str:
-    done = subprocess.run([str(find_tool(tool)), *arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise UserError(Diagnostic(code, f"expected {tool} to accept the kernel, got: {(done.stdout + done.stderr).strip()}"))
-    return done.stdout

@@ -29,6 +29,7 @@ _ERROR_LINE = re.compile(
 )
 
 _FILE_LINE = re.compile(r'^(\s*\.file\s+\d+ )"([^"\n]*)"', re.M)
+_ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?", re.A)
 _MACRO = re.compile(r"[A-Za-z_]\w*(=[\w.+-]*)?", re.A)
 
 
@@ -114,9 +115,10 @@ def compile_file(
     """PTX with line information of a file in CUDA C++: by nvcc, which takes host code, too; by NVRTC, device code alone, where
     nvcc or gcc is missing. folders: of headers. defines: `NAME` or `NAME=TEXT`.
 
-    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, MACRO, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
+    UserError: FILE_NOT_FOUND, NOT_READ, TOOL_MISSING, ARCHITECTURE, MACRO, CUDA_ERROR, CUDA_LIMIT past `limit_s` wall seconds.
     """
     text, whole = read_text_file(path, "a file in CUDA C++"), os.path.abspath(path)
+    require_architecture(arch)
     for macro in defines:
         if not _MACRO.fullmatch(macro):
             message = f"expected NAME or NAME=TEXT, of letters, digits and . + -, for a macro, got {macro!r}"
@@ -149,6 +151,17 @@ def compile_file(
         if done.returncode != 0 or not target.is_file():
             raise UserError(*_compile_errors(text, done.stderr + done.stdout, "kernel.cu", path))
         return _with_own_names(target.read_text(encoding="utf-8", errors="surrogateescape"), Path(folder), whole, folders)
+
+
+def is_architecture(text: str) -> bool:
+    """True for `sm_90` and its like, whether or not a compiler knows it."""
+    return _ARCHITECTURE.fullmatch(text) is not None
+
+
+def require_architecture(arch: str) -> None:
+    """UserError (ARCHITECTURE) for a text that names none."""
+    if not is_architecture(arch):
+        raise UserError(Diagnostic("ARCHITECTURE", f"expected an architecture such as sm_90, got {arch!r}"))
 
 
 def _with_own_names(ptx: str, folder: Path, file: str, folders: Sequence[str]) -> str:
@@ -192,18 +205,19 @@ def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] =
         cubin=cubin,
         registers=_last(r"Used (\d+) registers", log),
         local_bytes=_last(r"(\d+) bytes stack frame", log),
-        spill_bytes=_last(r"(\d+) bytes spill stores", log) + _last(r"(\d+) bytes spill loads", log),
+        spill_bytes=sum(spilled(log)),
         shared_bytes=_last(r"(\d+) bytes smem", log),
         log=log,
     )
 
 
-def assemble(ptx: str, arch: str = "sm_90", *, limit_s: float = 300) -> tuple[bytes, str]:
-    """Cubin and `ptxas -v` log of a PTX text; UserError (PTXAS_ERROR) with the log, PTXAS_LIMIT past `limit_s` wall seconds."""
+def assemble(ptx: str, arch: str = "sm_90", *, options: Sequence[str] = (), limit_s: float = 300) -> tuple[bytes, str]:
+    """Cubin and `ptxas -v` log of a PTX text; `options` go to ptxas. UserError (PTXAS_ERROR) with the log, PTXAS_LIMIT past
+    `limit_s` wall seconds."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        source.write_text(ptx)
-        command = [str(find_tool("ptxas")), "-v", f"--gpu-name={arch}", str(source), "-o", str(target)]
+        source.write_text(ptx, encoding="utf-8", errors="surrogateescape")
+        command = [str(find_tool("ptxas")), "-v", f"--gpu-name={arch}", *options, str(source), "-o", str(target)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)
         except subprocess.TimeoutExpired as error:
@@ -213,6 +227,13 @@ def assemble(ptx: str, arch: str = "sm_90", *, limit_s: float = 300) -> tuple[by
         if done.returncode != 0:
             raise UserError(Diagnostic("PTXAS_ERROR", f"expected ptxas to accept the PTX for {arch}, got: {log.strip()}"))
         return target.read_bytes(), log
+
+
+def spilled(log: str, function: str | None = None) -> tuple[int, int]:
+    """Bytes of spill stores and of spill loads of a thread, from the log of `assemble`; None: of its last function."""
+    if function is not None:
+        log = log.partition(f"Function properties for {function}\n")[2].partition("\n")[0]
+    return _last(r"(\d+) bytes spill stores", log), _last(r"(\d+) bytes spill loads", log)
 
 
 def _last(pattern: str, log: str) -> int:

@@ -56,6 +56,8 @@ def test_triton(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert out.tolist() == (x + 1).tolist()
     with pytest.raises(KernelError, match="WL002"):
         launch_checked(unmasked, 8, 64, out, x, y, np.int32(1000), constants={"BLOCK": 128})
+    with pytest.raises(UserError, match="expected blocks of 32 times num_warps"):
+        launch_checked(add, 8, 48, out, x, y, np.int32(1000), constants={"BLOCK": 128})
     with pytest.raises(UserError, match="expected 4 arguments for add"):
         launch_checked(add, 8, 64, out, x, constants={"BLOCK": 128})
 

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
-from warploom.gpu import toolchain_available
+from warploom.core import UserError
+from warploom.gpu import compile_file, toolchain_available
 from warploom.tools.lint.command import lint_command
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.rules import RULES
@@ -268,4 +269,12 @@ def test_no_name_of_the_user_reaches_nvcc(tmp_path: Path, monkeypatch: pytest.Mo
     assert result.exit_code == 1 and f"{path}:3:" in result.stdout
     for macro in ("A=$(touch pwned)", "A;touch pwned", "A=`id`", "A='", "A=x\ny"):
         assert linted("-D", macro, file=path).exit_code == 2
+    with pytest.raises(UserError, match="expected an architecture such as sm_90"):
+        compile_file(str(path), "sm_90;touch pwned")
     assert commands and not any("pwned" in argument for command in commands for argument in command)
+
+
+def test_bytes_that_are_no_text_are_no_fault(tmp_path: Path) -> None:
+    path = kernel(tmp_path, "// caf\n")
+    path.write_bytes(path.read_bytes().replace(b"caf", b"caf\xe9"))
+    assert linted("--launch", "1", "1", "--arg", "zeros:i32:4", file=path).exit_code == 0

@@ -63,18 +63,17 @@ def launch_checked(
     Raises KernelError for mistakes, UserError for what cannot be compiled or launched, UnsupportedError for an instruction that
     the interpreter does not know. A comment `// warploom: ignore[RULE]` silences a rule on its line.
     """
-    values: list[Argument] = [*args]
+    values: Sequence[Argument] = args
+    compilation = Compilation(arch, tuple(folders), tuple(defines))
     if isinstance(source, str | Path):
         if constants:
-            raise UserError(
-                Diagnostic("CONSTANT", "expected constants for a Triton kernel alone; a macro of CUDA is among defines")
-            )
-        read = _read(str(source), _changed(source), Compilation(arch, tuple(folders), tuple(defines)))
+            message = "expected constants for a Triton kernel alone; macros of CUDA are `defines`"
+            raise UserError(Diagnostic("CONSTANT", message))
+        read = _read(str(source), _changed(source), compilation)
         name = kernel_named(read, kernel)
     else:
-        read, name, shared_bytes = _of_triton(source, values, dict(constants or {}), arch, int(np.prod(block)))
-        hidden = len(read.program.routines[name].parameters) - len(values)
-        values += [np.zeros(256, np.uint8)] * hidden
+        made = _triton_kernel(source, len(args)).launchable(args, constants or {}, compilation, int(np.prod(block)))
+        read, name, values, shared_bytes = made.source, made.name, made.values, made.shared_bytes
     ran = launch(
         read.program, name, grid=grid, block=block, args=values, symbols=symbols, dynamic_shared_bytes=shared_bytes, counts=True,
         in_place=True,
@@ -88,9 +87,8 @@ def launch_checked(
     return Checked(ran.counts, tuple(counting))
 
 
-def _of_triton(
-    function: object, values: Sequence[Argument], constants: Mapping[str, object], arch: str, threads: int
-) -> tuple[Source, str, int]:
+def _triton_kernel(function: object, count: int) -> TritonKernel:
+    """UserError for what is none, or takes another number of arguments."""
     inner: object = getattr(function, "fn", function)
     name = getattr(function, "__name__", "kernel")
     try:
@@ -99,11 +97,10 @@ def _of_triton(
         message = f"expected a path or a function under @triton.jit, got {type(function).__name__}"
         raise UserError(Diagnostic("NO_KERNEL", message)) from None
     triton = TritonKernel(f"{file}:{name}", function)
-    if len(values) != len(triton.arguments):
-        message = f"expected {len(triton.arguments)} arguments for {name} ({', '.join(triton.arguments)}), got {len(values)}"
+    if count != len(triton.arguments):
+        message = f"expected {len(triton.arguments)} arguments for {name} ({', '.join(triton.arguments)}), got {count}"
         raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message))
-    made = triton.compiled(values, constants, arch, threads // 32)
-    return Source(triton.at, Compilation(arch), made.text), made.name, made.shared_bytes
+    return triton
 
 
 def _changed(path: str | Path) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.gpu import is_architecture
 from warploom.ptx import Launch, Routine, launch
 from warploom.ptx.simt import Argument
 from warploom.tools.command.files import OUTPUT_FILE
@@ -37,9 +36,6 @@ from warploom.tools.ptx.run import ARGUMENT_HELP, arguments, extents, symbols
 Form = Literal["text", "json", "sarif", "github"]
 _EXAMPLES = dict.fromkeys(("b64", "u64"), "random:f32:1024") | {"s64": "i64:1024", "f32": "f32:1", "f64": "f64:1"}
 """An argument for a parameter of each type: those of 64 bits mostly are arrays."""
-_SCRATCH_BYTES = 256
-"""For each of Triton's own parameters, which kernels without profiling and descriptors do not use."""
-_ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +129,18 @@ def _launched(path: str, options: LintOptions) -> _Launched:
 
 def _of_triton(path: str, shape: tuple[tuple[int, ...], tuple[int, ...]] | None, options: LintOptions) -> _Launched:
     kernel = TritonKernel(path)
-    threads = 0 if shape is None else math.prod(shape[1])
-    if shape is None or threads % 32 or threads & (threads - 1):
-        message = f"expected --launch GRID BLOCK with 32 times num_warps (a power of two) as BLOCK, got {threads or 'none'}"
+    if shape is None:
+        message = "expected --launch GRID BLOCK with 32 times num_warps (a power of two) as BLOCK, got none"
         texts = " ".join(["--arg ..."] * len(kernel.arguments) + [f"--const {name}=..." for name in kernel.constants])
         raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix=f"Write: --launch 4 128 {texts}"))
-    values: list[Argument] = [*arguments(options.arguments, len(kernel.arguments), kernel.name)]
-    made = kernel.compiled(values, dict(map(constant, options.constants)), options.compilation.arch, threads // 32)
-    source = Source(path, options.compilation, made.text)
-    hidden = len(source.program.routines[made.name].parameters) - len(values)
-    values += [np.zeros(_SCRATCH_BYTES, np.uint8)] * hidden
-    return _Launched(source, made.name, shape, values, made.shared_bytes)
+    values = arguments(options.arguments, len(kernel.arguments), kernel.name)
+    made = kernel.launchable(values, dict(map(constant, options.constants)), options.compilation, math.prod(shape[1]))
+    return _Launched(made.source, made.name, shape, made.values, made.shared_bytes)
 
 
 def _assembled_for(source: Source, arch: str) -> str:
     target = source.program.module.directive("target").partition(",")[0].strip()
-    return arch if source.is_compiled or not _ARCHITECTURE.fullmatch(target) else target
+    return arch if source.is_compiled or not is_architecture(target) else target
 
 
 def is_wrong(found: Found, *, is_strict: bool) -> bool:
@@ -255,8 +247,6 @@ def lint_command(
     linted: list[Linted] = []
 
     def work(_: Progress) -> Outcome:
-        if not _ARCHITECTURE.fullmatch(arch):
-            raise UserError(Diagnostic("ARCHITECTURE", f"expected an architecture such as sm_90, got {arch!r}"))
         options = LintOptions(
             kernel, launched, texts, symbol_texts, constants, shared, limit, strict, baseline, write_baseline,
             Compilation(arch, folders, defines),

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warploom.core import UserError, find_tool
-from warploom.gpu import assemble
+from warploom.core import UserError
+from warploom.gpu import assemble, spilled
 from warploom.ptx import TYPE_BITS, Counts, Finding, Place
 from warploom.ptx.simt import SHARED, Argument, LineCounts, shared_layout
 from warploom.tools.lint.names import demangled
@@ -20,7 +20,6 @@ from warploom.tools.lint.sources import Source, line_text
 _SHOWN_LANES = 8
 _WASTE = 2
 """Sectors for each that would do, from which on an access is reported: one more for a start between two sectors is usual."""
-_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 Triple = tuple[int, int, int]
 
 
@@ -140,16 +139,14 @@ def costs(counts: Counts, source: Source, kernel: str) -> list[Found]:
 def spills(source: Source, kernel: str, arch: str) -> list[Found]:
     """What ptxas says of the kernel; nothing where it is not installed or refuses the file."""
     try:
-        find_tool("ptxas")
-        _, log = assemble(source.ptx, arch)
+        _, log = assemble(source.ptx, arch, options=(f"--entry={kernel}",))
     except UserError:
         return []
-    part = log.partition(f"entry function '{kernel}'")[2]
-    match = _STACK.search(part.partition("entry function")[0])
-    if match is None or not int(match[2]) + int(match[3]):
+    stores, loads = spilled(log, kernel)
+    if not stores + loads:
         return []
     routine = source.program.routines[kernel]
-    message = f"{match[2]} bytes of spill stores and {match[3]} bytes of spill loads of each thread on {arch}"
+    message = f"{stores} bytes of spill stores and {loads} bytes of spill loads of each thread on {arch}"
     return [Found(BY_NAME["spills"], message, source.places(routine.span(0).line)[-1:], kernel, routine.span(0).line)]
 
 

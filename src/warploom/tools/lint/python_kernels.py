@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.ptx.simt import Argument
+from warploom.tools.lint.sources import Compilation, Source
 from warploom.tools.ptx.prove import load_spec
 
 _TYPES = {
@@ -23,14 +25,20 @@ _TYPES = {
 """Triton's names of NumPy's types."""
 _WRAPPED = 8
 """Decorators around a kernel (autotune, heuristics) that are looked through."""
+_SCRATCH_BYTES = 256
+"""For each of Triton's own parameters, which kernels without profiling and descriptors do not use."""
 _DIVISIBLE = 16
 """Triton compiles pointers and numbers anew that are multiples of it, and so does this."""
 
 
 @dataclass(frozen=True, slots=True)
-class TritonPtx:
-    text: str
+class TritonLaunch:
+    """A kernel compiled for its arguments."""
+
+    source: Source
     name: str
+    values: list[Argument]
+    """Those given, and scratch memory for Triton's own parameters."""
     shared_bytes: int
 
 
@@ -61,8 +69,23 @@ class TritonKernel:
         self.constants = [p.name for p in found.params if p.is_constexpr]
         self.arguments = [p.name for p in found.params if not p.is_constexpr]
 
-    def compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, warps: int) -> TritonPtx:
-        """PTX for arguments like these. `constants`: of `tl.constexpr` parameters. UserError: CONSTANT, TRITON_ERROR."""
+    def launchable(
+        self, values: Sequence[Argument], constants: Mapping[str, object], compilation: Compilation, threads: int
+    ) -> TritonLaunch:
+        """Compiled for arguments like these and blocks of so many threads. `constants`: of `tl.constexpr` parameters.
+
+        UserError: LAUNCH_SHAPE, CONSTANT, TRITON_ERROR.
+        """
+        if threads < 1 or threads % 32 or threads & (threads - 1):
+            message = f"expected blocks of 32 times num_warps (a power of two) threads for {self.name}, got {threads}"
+            raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+        made = self._compiled(values, constants, compilation.arch, threads // 32)
+        source, name = Source(self.at, compilation, made.asm["ptx"]), str(made.metadata.name)
+        hidden = len(source.program.routines[name].parameters) - len(values)
+        scratch = [np.zeros(_SCRATCH_BYTES, np.uint8)] * hidden
+        return TritonLaunch(source, name, [*values, *scratch], int(made.metadata.shared))
+
+    def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, warps: int) -> Any:
         given = {name: self._default(name) for name in self.constants} | dict(constants)
         wrong = [n for n in given if n not in self.constants] + [n for n, v in given.items() if v is _MISSING]
         if wrong:
@@ -86,12 +109,11 @@ class TritonKernel:
             with warnings.catch_warnings(), contextlib.redirect_stderr(said):
                 warnings.simplefilter("ignore")
                 source = compiler.ASTSource(self._function, signature, fixed, even)
-                made = compiler.compile(source, target=target, options={"num_warps": warps})
+                return compiler.compile(source, target=target, options={"num_warps": warps})
         except Exception as error:  # whatever the compiler raises is about the user's kernel
             message = f"Triton refuses the kernel: {type(error).__name__}: {str(error).strip()[:2000]}"
             file = self.at.rpartition(":")[0]
             raise UserError(Diagnostic("TRITON_ERROR", message, Span(file, 1, 1, 1, 1))) from error
-        return TritonPtx(made.asm["ptx"], made.metadata.name, int(made.metadata.shared))
 
     def _default(self, name: str) -> object:
         parameter = next(p for p in self._function.params if p.name == name)

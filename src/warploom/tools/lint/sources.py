@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UserError
-from warploom.gpu import compile_file
+from warploom.gpu import compile_file, require_architecture
 from warploom.ptx import Place, Places, Program
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.ptx.check import good_program, read_ptx
@@ -25,6 +25,10 @@ class Compilation:
     arch: str = "sm_90"
     folders: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """UserError (ARCHITECTURE), also where nothing is compiled for it."""
+        require_architecture(self.arch)
 
 
 class Source:

@@ -68,7 +68,7 @@ def _python(program: Program, target: Target) -> str:
     body = [line for operation in program.operations for line in _line(operation, program, target)]
     count = len(program.outputs)
     if target == "numba":
-        head = "from numba import cuda\n\n\n@cuda.jit(device=True)\n"
+        head = "from numba import cuda\n\n\n# Arrays of int32, the only words of 32 bits that Numba shuffles.\n@cuda.jit(device=True)\n"
         head += f"def exchange(before, after{', shared' if program.shared_words else ''}):\n"
         body.insert(0, f"lane = cuda.threadIdx.x % {rounded(program.threads)}")
         body += [f"after[{i}] = {_named(value)}" for i, value in enumerate(program.outputs) if value]

@@ -22,6 +22,7 @@ from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
 from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
+from warploom.tools.explore.run_time import asked_sizes
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 
@@ -98,7 +99,7 @@ class Explored(Result):
 def explore(
     kernel: Kernel,
     *,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     target: str = "cpu",
     budget_s: float | None = None,
     nodes: int | None = None,
@@ -111,7 +112,8 @@ def explore(
 ) -> Explored:
     """Searches the implementations of a kernel for the fastest. `warploom explore`.
 
-    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays. target: `cpu` (this
+    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays; `"?"` is known at run
+    time, `"?:64"` then a multiple of 64, `"?:64@4096"` one for which 4096 is searched. target: `cpu` (this
     machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search and check together, 60 if not said.
     nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
     for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
@@ -122,11 +124,15 @@ def explore(
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})
     first = order_of(order if order is None or isinstance(order, str) else ",".join(order))
-    _check(sizes or {}, {"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
+    asked_for = asked_sizes((name, _size(name, size)) for name, size in (sizes or {}).items())
+    _check({"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
     if isinstance(found, TunableSketch):
+        if asked_for.run_time:
+            message = "expected a kernel among tensor functions for sizes known at run time, got a sketch"
+            raise UserError(Diagnostic("OPTION", message))
         asked = SketchOptions(
             arch_of_sketch(target),
-            sizes,
+            asked_for.values,
             budget_s,
             tuple(decided.items()),
             order=first,
@@ -139,7 +145,8 @@ def explore(
     on, used = machine_of(target, threads)
     options = KernelOptions(
         target=on,
-        sizes=dict(sizes or {}),
+        sizes=asked_for.values,
+        run_time=asked_for.run_time,
         threads=used,
         budget_s=budget_s,
         seed=seed,
@@ -164,10 +171,15 @@ def _texts(fixed: Mapping[str, object]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str | None) -> None:
-    for name, size in sizes.items():
-        if type(size) is not int or not 1 <= size <= LARGEST:
-            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+def _size(name: str, size: object) -> str:
+    if type(size) is int and 1 <= size <= LARGEST:
+        return str(size)
+    if isinstance(size, str) and size.startswith("?"):
+        return size
+    raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+
+
+def _check(numbers: Mapping[str, float | None], search: str | None) -> None:
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))

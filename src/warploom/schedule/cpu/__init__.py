@@ -18,13 +18,13 @@ from warploom.schedule.cpu.compiled import Call, CompiledNest, compile_nest
 from warploom.schedule.cpu.helpers import c_type
 from warploom.schedule.cpu.host import host
 from warploom.schedule.cpu.plain import PLAIN_FLAGS, plain_loop, plain_nest
-from warploom.schedule.cpu.printer import Source, c_program, c_source
+from warploom.schedule.cpu.printer import Source, c_program, c_source, iterations_text
 from warploom.schedule.cpu.timing import Effort, Timing, retime, spread_of, time_call
 from warploom.schedule.cpu.worker import Crashed, MeasureWorker
 
 __all__ = [
     "COMMON", "KERNEL_FLAGS", "PLAIN_FLAGS", "Caches", "Calibration", "Call", "CompiledNest", "Compiler", "Crashed", "Effort",
-    "MeasureWorker", "Source", "Timing", "build_library",
-    "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
-    "find_compiler", "host", "order_flags", "plain_loop", "plain_nest", "retime", "spread_of", "time_call", "zig_compiler",
+    "MeasureWorker", "Source", "Timing", "build_library", "c_program", "c_source", "c_type", "caches", "calibrate",
+    "compile_nest", "core_count", "find_compiler", "host", "iterations_text", "order_flags", "plain_loop", "plain_nest",
+    "retime", "spread_of", "time_call", "zig_compiler",
 ]  # fmt: skip

@@ -68,7 +68,7 @@ class Indices:
         for axis, letter in enumerate("xyz"):
             for word, sizes in (("block", grid), ("thread", block)):
                 self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
-                trips = (open_blocks or {}).get(axis) if word == "block" else None
+                trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
                 self.highs[word, axis] = (sizes[axis] if trips is None else trips.at(MOST_AT_RUN_TIME)) - 1
         hardware = frozenset(a for a, high in self.highs.items() if high)
         self.scope = Scope(None, hardware, "")

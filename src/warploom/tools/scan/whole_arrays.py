@@ -145,7 +145,7 @@ class WholeArray:
         done: list[_Promise] = []
         for ticket in range(self.blocks):
             promise: _Promise | None = None
-            for flags in _mixtures([p.flags for p in reversed(done)]):
+            for flags in mixtures([p.flags for p in reversed(done)]):
                 found = self._run(elements, 0, ticket, flags)
                 if promise is not None and found != promise:
                     raise NotSeenError(f"what the block with ticket {ticket} does depends on how far others have come")
@@ -236,7 +236,7 @@ class WholeArray:
             elements.known[handed.symbols(slot)] = interval
 
 
-def _mixtures(earlier: Sequence[Flags]) -> Iterator[Flags]:
+def mixtures(earlier: Sequence[Flags]) -> Iterator[Flags]:
     """What the flags of earlier blocks, the nearest first, may give: every choice of words is one of these.
 
     The nearest flag that gives its last word is tried at each place. NotSeenError for flags of more than two words.

@@ -1,6 +1,7 @@
 from .completing import Completed, complete
 from .exchanges import Exchanged, exchange
 from .exploring import Explored, explore
+from .jitting import JitFunction, jit
 from .layouts import Laid, check_layout, layout
 from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
 from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
@@ -13,6 +14,7 @@ __all__ = [
     "Emitted",
     "Exchanged",
     "Explored",
+    "JitFunction",
     "Laid",
     "Lifted",
     "Progress",
@@ -26,6 +28,7 @@ __all__ = [
     "complete",
     "exchange",
     "explore",
+    "jit",
     "layout",
     "lift",
     "prove_ptx",

@@ -10,7 +10,7 @@ from warploom.api.result import Progress, Result, no_answer, nothing_said, worke
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import cuda_source
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.frontend import TensorFunction, TensorHolder
 from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
@@ -25,7 +25,7 @@ from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 
-Kernel: TypeAlias = TensorFunction | TensorKernel | TunableSketch | Sketch | str
+Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
 """What can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
 
 
@@ -118,6 +118,8 @@ def explore(
     decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so
     far. Raises UserError for a kernel or options that are wrong in themselves.
     """
+    if isinstance(kernel, TensorHolder):
+        kernel = kernel.tensor
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})

@@ -1,14 +1,16 @@
 """`wl.jit`: a call is right at once, and faster after a search."""
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import warploom as wl
-from warploom import f32
+from warploom import f32, gpu
 from warploom.api import jitting
+from warploom.sketch import load
 from warploom.tools.kernels import tuning
 
 
@@ -106,3 +108,77 @@ def test_a_file_of_such_functions_is_explored_by_name(tmp_path: Path) -> None:
     assert found.line["kernel"] == "twice"
     with pytest.raises(wl.UserError, match="NOT_STORED"):
         wl.explore(f"{file}:wrong", sizes={"n": 32}, target="sm_90", nodes=5)
+
+
+@pytest.fixture(scope="module")
+def explored() -> wl.Explored:
+    return wl.explore(made().tensor, sizes={"n": 64}, nodes=10, budget_s=20, threads=1)
+
+
+def test_an_explored_kernel_is_called_saved_and_loaded(explored: wl.Explored, tmp_path: Path) -> None:
+    again = wl.load_kernel(explored.save(tmp_path / "scaled.kernel"))
+    assert again.text == "scaled(X, by, [Y])" and again.line == explored.line
+    for kernel in (explored, again):
+        np.testing.assert_array_equal(kernel(X, 2), X * 2)
+        with pytest.raises(wl.UserError, match="CALL_SHAPE"):
+            kernel(X[:32], 2)
+
+
+def test_kernels_of_gpus_are_not_called_here(explored: wl.Explored) -> None:
+    modelled = wl.explore(made(), sizes={"n": 64}, target="sm_90", nodes=5)
+    assert modelled.suffixes == (".json", ".html", ".cu")
+    for call in (lambda: modelled(X, 2), modelled._kernel):  # pyright: ignore[reportPrivateUsage]
+        with pytest.raises(wl.UserError, match="NOT_HERE"):
+            call()
+    failed = wl.Explored(line=line(status="unknown"), options=None, implementations=None, report=None, function=None)
+    with pytest.raises(wl.UserError, match="NO_ANSWER"):
+        failed(X, 2)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "no"])
+def test_files_that_are_no_kernels(explored: wl.Explored, tmp_path: Path, text: str) -> None:
+    path = explored.save(tmp_path / "a.kernel")
+    whole = path.read_text()
+    for spoiled in (text, whole.replace('"units"', '"unit"'), whole[:-5]):
+        path.write_text(spoiled)
+        with pytest.raises(wl.UserError, match="KERNEL_FILE"):
+            wl.load_kernel(path)
+    with pytest.raises(wl.UserError, match="KERNEL_FILE"):
+        wl.load_kernel(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("threads",), 0),
+        (("line",), 1),
+        (("stages",), []),
+        (("signature",), []),
+        (("signature", "parameters"), ["X", "Y"]),
+        (("signature", "arrays"), [{"name": "Y", "dtype": "f32", "shape": [0], "role": "output"}]),
+        (("signature", "arrays"), []),
+        (("signature", "scalars"), [{"name": "by", "dtype": "float"}]),
+    ],
+)
+def test_kernels_with_a_digest_that_fits_and_odd_parts(
+    explored: wl.Explored, tmp_path: Path, place: tuple[str, ...], value: object
+) -> None:
+    record = json.loads(explored._kernel())  # pyright: ignore[reportPrivateUsage]
+    record.pop("digest")
+    inner = record
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    path = tmp_path / "a.kernel"
+    path.write_text(tuning.store.file_text(record))
+    with pytest.raises(wl.UserError, match="KERNEL_FILE"):
+        wl.load_kernel(path)
+
+
+def test_completed_sketches_say_that_there_is_no_gpu() -> None:
+    (sketch,) = load("examples/conv1d_8_lanes.py")
+    found = wl.complete(sketch)
+    if gpu.device_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(wl.UserError, match=r"NO_DEVICE.*\n.*run\(arrays\)"):
+        found.launch({})

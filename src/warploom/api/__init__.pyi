@@ -4,6 +4,7 @@ from .exploring import Explored, explore
 from .jitting import JitFunction, jit
 from .layouts import Laid, check_layout, layout
 from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
+from .loading import LoadedKernel, load_kernel
 from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
 from .result import Progress, Result
 from .solving import Solved, solve
@@ -17,6 +18,7 @@ __all__ = [
     "JitFunction",
     "Laid",
     "Lifted",
+    "LoadedKernel",
     "Progress",
     "ProvedPtx",
     "RanPtx",
@@ -31,6 +33,7 @@ __all__ = [
     "jit",
     "layout",
     "lift",
+    "load_kernel",
     "prove_ptx",
     "run_ptx",
     "shuffle_ptx",

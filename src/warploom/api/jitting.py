@@ -12,8 +12,7 @@ from typing import Any, overload
 from warploom.api.exploring import Explored
 from warploom.api.result import Progress, nothing_said, worked
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Program
-from warploom.schedule.calls import Calls, Runner, plain_runner
+from warploom.schedule.calls import Calls, Runner, Signature, plain_runner
 from warploom.schedule.cpu import core_count
 from warploom.schedule.frontend import TensorFunction, TensorHolder, tensor_within
 from warploom.tools.command.duration import seconds_of
@@ -21,7 +20,7 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.result import ExploredOutcome
-from warploom.tools.kernels.tuning import known_runner, search
+from warploom.tools.kernels.tuning import known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
 """Environment variable: the time of a search at the first call of each size that nothing was kept for, such as `30s`."""
@@ -41,7 +40,7 @@ class JitFunction(TensorHolder):
         self.kernels = kernels
         """Folder of kernels that were exported."""
         self.__name__ = self.__qualname__ = function.name
-        self._calls = Calls(function, self._made)
+        self._calls = Calls(Signature.of(function), self._made)
 
     @property
     def name(self) -> str:
@@ -80,7 +79,7 @@ class JitFunction(TensorHolder):
             if number is not None and not number > 0:
                 raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
         asked = self._calls.signature.bind(arrays, named).sizes if sizes is None else sizes
-        self._calls.program(asked)  # refuses wrong sizes before anything is measured
+        plain_program(self.tensor, asked)  # refuses wrong sizes before anything is measured
         return self._tuned(asked, budget_s, nodes, seed, progress or nothing_said)
 
     def kind(self, *arrays: Any, **named: Any) -> str:
@@ -102,9 +101,10 @@ class JitFunction(TensorHolder):
             if runner is not None:
                 self._calls.use(sizes, runner)
         found = outcome.explored if isinstance(outcome, ExploredOutcome) else None
-        return Explored(line=outcome.line, options=options, implementations=found, report=None)
+        return Explored(line=outcome.line, options=options, implementations=found, report=None, function=self.tensor)
 
-    def _made(self, program: Program, sizes: Mapping[str, int]) -> Runner:
+    def _made(self, sizes: Mapping[str, int]) -> Runner:
+        program = plain_program(self.tensor, sizes)
         known = known_runner(self.tensor, program, self.threads, self.kernels)
         if known is not None:
             return known

@@ -10,7 +10,7 @@ import pytest
 import warploom as wl
 from warploom import f32, f64, i32
 from warploom.core import UserError
-from warploom.schedule.calls import Calls, CompiledRunner, EvaluatedRunner, plain_runner
+from warploom.schedule.calls import Calls, CompiledRunner, EvaluatedRunner, Signature, plain_runner
 from warploom.schedule.calls import runners as runners_module
 from warploom.schedule.frontend import TensorFunction
 
@@ -37,7 +37,7 @@ def squares(X: i32["n"], by: i32, Y: wl.out[i32["n"]]):
 
 
 def calls(function: TensorFunction) -> Any:
-    made = Calls(function, lambda program, _: plain_runner(program, 2))
+    made = Calls(Signature.of(function), lambda sizes: plain_runner(function.program(sizes), 2))
     return lambda *given, **named: made(given, named)
 
 

@@ -6,7 +6,10 @@ and runners: compiled kernels, or the evaluation where no compiler works. Open `
 
 from warploom.schedule.calls.arguments import Binding, Signature
 from warploom.schedule.calls.functions import Calls
-from warploom.schedule.calls.packed import pack, unpack
+from warploom.schedule.calls.packed import pack, pack_signature, unpack, unpack_signature
 from warploom.schedule.calls.runners import CompiledRunner, EvaluatedRunner, Runner, plain_runner
 
-__all__ = ["Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "Runner", "Signature", "pack", "plain_runner", "unpack"]
+__all__ = [
+    "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "Runner", "Signature", "pack", "pack_signature", "plain_runner",
+    "unpack", "unpack_signature",
+]  # fmt: skip

@@ -48,17 +48,29 @@ class Binding:
 class Signature:
     """The parameters of a tensor function, and what a call may give for them."""
 
-    def __init__(self, function: TensorFunction) -> None:
-        tree = function.tree
-        self.name = function.name
-        self.sizes = function.sizes
-        self.arrays = {a.name: a for a in tree.arrays if a.role is not Role.TEMPORARY}
-        self.scalars = {p.name: p for p in tree.scalars}
-        self.all = tuple(name for name in tree.parameters if name in self.arrays or name in self.scalars)
+    def __init__(
+        self,
+        name: str,
+        arrays: Sequence[ArrayParameter],
+        scalars: Sequence[Parameter],
+        parameters: Sequence[str],
+        sizes: Sequence[str],
+    ) -> None:
+        """`parameters`: all names, in the order of a call; `arrays` may hold those between stages, too."""
+        self.name = name
+        self.sizes = tuple(sizes)
+        self.arrays = {a.name: a for a in arrays if a.role is not Role.TEMPORARY}
+        self.scalars = {p.name: p for p in scalars}
+        self.all = tuple(name for name in parameters if name in self.arrays or name in self.scalars)
         self.outputs = tuple(name for name in self.all if name in self.arrays and self.arrays[name].role is Role.OUTPUT)
         self.inputs = tuple(name for name in self.all if name not in self.outputs)
-        self._span = tree.arrays[0].span
         self.dtypes = {name: to_numpy(a.dtype) for name, a in self.arrays.items()}
+        self._span = arrays[0].span
+
+    @staticmethod
+    def of(function: TensorFunction) -> Signature:
+        tree = function.tree
+        return Signature(function.name, tree.arrays, tree.scalars, tree.parameters, function.sizes)
 
     @property
     def text(self) -> str:

@@ -11,13 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.schedule.backbone import Program, Role, cpu_tiles
+from warploom.schedule.backbone import Role
 from warploom.schedule.calls.arguments import Binding, Signature
 from warploom.schedule.calls.runners import CompiledRunner, Runner
-from warploom.schedule.frontend import TensorFunction
 
 Array: TypeAlias = NDArray[Any]
-MakeRunner: TypeAlias = Callable[[Program, Mapping[str, int]], Runner]
+MakeRunner: TypeAlias = Callable[[Mapping[str, int]], Runner]
 _KEPT = 512
 """Sizes, and forms of calls, that are remembered; the oldest are forgotten."""
 _address = ctypes.addressof
@@ -40,11 +39,11 @@ class _Form:
 
 
 class Calls:
-    """`make` gives the runner of a program at sizes that were not seen before."""
+    """`make` gives the runner at sizes that were not seen before. UserErrors of it, such as sizes at which the function reads
+    outside of an array, are the call's."""
 
-    def __init__(self, function: TensorFunction, make: MakeRunner) -> None:
-        self.function = function
-        self.signature = Signature(function)
+    def __init__(self, signature: Signature, make: MakeRunner) -> None:
+        self.signature = signature
         self._make = make
         self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
         self._forms: dict[tuple[object, ...], _Form] = {}
@@ -81,24 +80,21 @@ class Calls:
         return runner
 
     def runner(self, sizes: Mapping[str, int]) -> Runner:
-        """Made for these sizes if there is none. UserError: sizes at which the function reads outside of an array."""
-        key = tuple(sizes[name] for name in self.function.sizes)
+        """Made for these sizes if there is none."""
+        key = tuple(sizes[name] for name in self.signature.sizes)
         runner = self._runners.get(key)
         if runner is None:
-            runner = self._make(self.program(sizes), sizes)
+            runner = self._make(sizes)
             self.use(sizes, runner)
         return runner
 
     def known(self, sizes: Mapping[str, int]) -> Runner | None:
         """The runner of these sizes, if there is one."""
-        return self._runners.get(tuple(sizes[name] for name in self.function.sizes))
-
-    def program(self, sizes: Mapping[str, int]) -> Program:
-        return self.function.program(sizes, cpu_tiles)
+        return self._runners.get(tuple(sizes[name] for name in self.signature.sizes))
 
     def use(self, sizes: Mapping[str, int], runner: Runner) -> None:
         """From now on for these sizes."""
-        key = tuple(sizes[name] for name in self.function.sizes)
+        key = tuple(sizes[name] for name in self.signature.sizes)
         self._runners[key] = runner
         self._runners.move_to_end(key)
         while len(self._runners) > _KEPT:
@@ -109,8 +105,7 @@ class Calls:
         """Remembers the form of a call whose arrays went to the kernels as they were."""
         if not isinstance(runner, CompiledRunner) or binding.copies or any(type(a) is not np.ndarray for a in given):
             return
-        tree = self.function.tree
-        arrays = [a for a in tree.arrays if a.role is not Role.TEMPORARY]
+        arrays = list(self.signature.arrays.values())
         known = [next((n for n, g in enumerate(given) if g is array), -1) for array in binding.arrays]
         made = [n for n, place in enumerate(known) if place < 0]
         is_output = [a.role is Role.OUTPUT for a in arrays]

@@ -35,7 +35,7 @@ def solved_sizes(
         wanted = array.shape[position]
         if all(s in known for s in wanted.names) and wanted.whole_at(known) != extent:
             why = ", ".join(f"{s} = {known[s]} by axis {said_by[s][1]} of {said_by[s][0].name!r}" for s in wanted.names)
-            _refuse(array, position, extent, f"{wanted} is {wanted.whole_at(known)}{f' ({why})' if why else ''}")
+            _refuse(array, position, extent, f"{wanted} is {wanted.whole_at(known)} ({why})" if why else f"it has {wanted}")
     if missing := [size for size in sizes if size not in known]:
         message = f"expected arrays that say the size{'s' if len(missing) > 1 else ''} {', '.join(missing)} of {name!r}, got none"
         raise UserError(Diagnostic("CALL_SHAPE", message, fix="Pass the output, too: its shape says the size."))

@@ -77,9 +77,14 @@ def machine_digest() -> str:
 def add(folder: Path, record: Mapping[str, Json]) -> Path:
     """Writes the file of a record, in place of an older one of its key. UserError (NOT_WRITTEN)."""
     path = folder / f"{legal(str(record['function']))}-{str(record['key'])[:_KEY_DIGITS]}.json"
-    whole = {"format": FORMAT, "version": warploom.__version__, "machine": machine_digest(), "made_by": made_by(), **record}
-    write_bytes(path, (json.dumps({**whole, "digest": _digest(whole)}, ensure_ascii=False) + "\n").encode(), mode=0o600)
+    write_bytes(path, file_text({"made_by": made_by(), **record}).encode(), mode=0o600)
     return path
+
+
+def file_text(record: Mapping[str, Json]) -> str:
+    """What the file of a record holds."""
+    whole = {"format": FORMAT, "version": warploom.__version__, "machine": machine_digest(), **record}
+    return json.dumps({**whole, "digest": _digest(whole)}, ensure_ascii=False) + "\n"
 
 
 def find(folder: Path | None, function: str, program: Program, threads: int, *, is_shipped: bool = False) -> Kept | None:
@@ -101,16 +106,20 @@ def read(path: Path, *, is_shipped: bool = False) -> Kept:
     if not is_shipped and not is_private(path.parent):
         return Kept(path, None, f"{path.parent} can be written by others")
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        follow = 0 if is_shipped else os.O_NOFOLLOW
+        handle = os.open(path, os.O_RDONLY | follow | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return Kept(path, None, error.strerror or str(error))
-    with os.fdopen(handle, "rb") as file:
+    try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
             return Kept(path, None, "it is no file of the store")
         if not is_shipped and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
             return Kept(path, None, "others own it or can write it")
-        data = file.read()
+        with os.fdopen(os.dup(handle), "rb") as file:
+            data = file.read()
+    finally:
+        os.close(handle)
     record = None
     with suppress(ValueError, RecursionError):
         record = json.loads(data)

@@ -110,6 +110,20 @@ _BENCH = {
         "Find the steps of every m x n transpose by search; each is proved on all of its elements.",
     ),
 }
+_KERNELS = {
+    "export": Later(
+        "warploom.tools.kernels.command:export_command",
+        "Copy the kernels that count here into a folder, for a package that ships them.",
+    ),
+    "list": Later(
+        "warploom.tools.kernels.command:list_command",
+        "List the kernels that `tune` has kept: function, sizes, threads, times, and why one does not count.",
+    ),
+    "prune": Later(
+        "warploom.tools.kernels.command:prune_command",
+        "Delete kernels that do not count (damaged, of other versions, machines or compilers), or every kernel.",
+    ),
+}
 _COMMANDS = {
     "bench": Later("warploom.tools.cli:bench", "Run benchmark cases, each in a fresh process."),
     "check-layout": Later(
@@ -130,6 +144,9 @@ _COMMANDS = {
     "explore": Later(
         "warploom.tools.explore.command:explore",
         "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
+    ),
+    "kernels": Later(
+        "warploom.tools.cli:kernels", "List, export and delete the kernels that functions with `wl.jit` have found."
     ),
     "layout": Later(
         "warploom.tools.layout.command:layout_command",
@@ -191,6 +208,11 @@ def ptx() -> None:
 @click.group(cls=Commands, later=_SCAN)
 def scan() -> None:
     """Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."""
+
+
+@click.group(cls=Commands, later=_KERNELS)
+def kernels() -> None:
+    """List, export and delete the kernels that functions with `wl.jit` have found."""
 
 
 @click.group(cls=Commands, later=_BENCH)

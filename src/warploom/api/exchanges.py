@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.api.result import Result, worked
 from warploom.tools.layout.exchanges import exchanged, told
+from warploom.tools.pages.layouts import banks_as_text, layout_page, layout_part
 
 Held: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
 """What lanes hold: a name, a function of (lane, item) or (warp, lane, register, slot), or elements [lanes, items]."""
@@ -86,8 +87,17 @@ class Exchanged(Result):
         return str(self.line.get("code", ""))
 
     def explain(self) -> str:
-        """The counts, those of other programs, and why this one was taken."""
-        return self.reason if self.status != "solved" else "\n".join([self.case, *told(self.line)]) + "\n"
+        """The counts, those of other programs, why this one was taken, and the banks of what lanes hold before and after."""
+        return (
+            self.reason if self.status != "solved" else "\n".join([self.case, *told(self.line), *banks_as_text(self.line)]) + "\n"
+        )
+
+    def _page(self) -> str:
+        return layout_page(self.line)
+
+    def _repr_html_(self) -> str:
+        """The counts, and pictures of lanes by registers, coloured by bank."""
+        return layout_part(self.line)
 
 
 def exchange(

@@ -9,9 +9,10 @@ from warploom.layout.exchange.choose import VIAS, Candidate, Exchange, Via, exch
 from warploom.layout.exchange.emit import TARGETS, Target, emit, kernel
 from warploom.layout.exchange.recheck import faults
 from warploom.layout.exchange.replay import FaultError, Replay
+from warploom.layout.exchange.texts import places_in_shared
 
 __all__ = [
     "TARGETS", "VIAS", "Candidate", "Exchange", "FaultError", "Replay", "Target", "Via", "certificate",
     "certificate_of_bound", "emit", "exchange",
-    "faults", "kernel",
+    "faults", "kernel", "places_in_shared",
 ]  # fmt: skip

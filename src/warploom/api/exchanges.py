@@ -23,7 +23,7 @@ class Exchanged(Result):
 
     @property
     def via(self) -> str:
-        """`shuffle` or `shared`; empty without an answer."""
+        """`shuffle`, `shared`, `matrix`, `load` or `tma`; empty without an answer."""
         return str(self.line.get("via", ""))
 
     @property
@@ -108,7 +108,7 @@ def exchange(
     regs: int | None = None,
     bits: int | None = None,
     free: Sequence[str] = (),
-    via: Literal["auto", "shuffle", "shared", "load", "tma"] = "auto",
+    via: Literal["auto", "shuffle", "shared", "matrix", "load", "tma"] = "auto",
     emit: Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"] = "cuda",
     arch: str = "sm_90",
 ) -> Exchanged:

@@ -18,7 +18,18 @@ from warploom.layout.distributed import (
     distributed_of_text,
     needs_no_sizes,
 )
-from warploom.layout.exchange import Candidate, Exchange, Target, Via, certificate, emit, exchange, faults, places_in_shared
+from warploom.layout.exchange import (
+    Candidate,
+    Exchange,
+    Target,
+    Transpose,
+    Via,
+    certificate,
+    emit,
+    exchange,
+    faults,
+    places_in_shared,
+)
 from warploom.machines import architecture
 from warploom.tools.command.files import write_text
 from warploom.tools.command.lines import GAVE_UP, SOLVED, Line, plain_line
@@ -106,6 +117,7 @@ def _other_side(axis: str, run: int, bits: int) -> str:
 def _counts(found: Candidate) -> Line:
     return {
         "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "logic": found.program.logic,
+        "transposes": found.program.count(Transpose),
         "wavefronts": found.wavefronts, "registers": found.program.registers,
         "cycles": found.cycles, **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
@@ -128,7 +140,7 @@ def _sum(counts: Mapping[str, Any]) -> str:
         "shuffles",
         "selects",
         "permutes",
-        *(["logic"] if counts["logic"] else []),
+        *(name for name in ("logic", "transposes") if counts[name]),
         "wavefronts",
         "registers",
         *(["sectors"] if "sectors" in counts else []),

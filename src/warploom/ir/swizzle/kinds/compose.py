@@ -43,6 +43,12 @@ class Compose(HoleKind):
         short = ShortSet(hole.n, points, min(space, LENGTH))
         return LongSet(short) if space > LENGTH and hole.grammar == "long" else short
 
+    def narrower(self, hole: Hole) -> str:
+        return "leave out grammar, so that two primitives do" if hole.grammar == "long" else ""
+
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        return "" if hole.grammar == "long" else 'grammar="long" has compositions of up to five primitives'
+
     def widens(self, hole: Hole) -> bool:
         return True
 

@@ -22,7 +22,7 @@ from warploom.ir.dataflow.sets.swizzles import positions_on, swizzle_axes
 from warploom.ir.kernel.nodes import Hole
 from warploom.ir.kernel.text import index_text
 from warploom.ir.swizzle import SPACES, EitherSet, FunctionSet, function_set
-from warploom.ir.swizzle.grown import PARAMETERS
+from warploom.ir.swizzle.grown import USUAL
 from warploom.ir.swizzle.kinds import kind_of
 
 SETS_KEPT = 4
@@ -39,7 +39,7 @@ def swizzle(call: Call) -> GatherSet:
         return xform(call)
     template = xform(call)
     axes = swizzle_axes(call, "n")
-    if max(call.integer("n", axes.n), call.out[axes.second]) > PARAMETERS:
+    if max(call.integer("n", axes.n), call.out[axes.second]) > USUAL:
         return template
     return replace(template, members=_either(template.members, compose(call).members))
 

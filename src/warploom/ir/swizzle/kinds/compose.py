@@ -20,7 +20,7 @@ def compose(i: Any, n: int, k: Any, grammar: str = "full", name: str | None = No
 class Compose(HoleKind):
     word = staticmethod(compose)
     notes = """a composition of the primitives that the paper grows its grammar by, for index i of n with parameter k, both
-  below 64: `rot`, `fan`, `group`, `unit`, `xor`, and `cm2linear`, which switches the two ([transposes.md](transposes.md)).
+  below 128: `rot`, `fan`, `group`, `unit`, `xor`, and `cm2linear`, which switches the two ([transposes.md](transposes.md)).
   Space 1: one primitive. From space 2 on: up to two, of any price at which there are at most 100,000. `grammar="long"`, in
   space 3: and up to five, where the other holes leave one value for each i and k; the values are then taken apart."""
     operands = ("i", "k")

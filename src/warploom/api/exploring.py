@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
@@ -24,7 +25,7 @@ from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
-from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
+from warploom.tools.explore.result import ExploredOutcome, code_text, page_text, save_package
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 from warploom.tools.kernels.files import kernel_text
@@ -123,6 +124,12 @@ class Explored(Result):
         if self.report is not None and self.report.kernel is not None:
             return cuda_source(self.report.kernel).text
         raise no_answer(self, "code")
+
+    def save_package(self, folder: str | Path) -> list[Path]:
+        """Writes the CPU kernel into a folder: C with one entry point, its header, a Python module that compiles and loads it,
+        and a PyTorch operator with fake tensors; the files need no Warploom. UserError: NO_ANSWER, NOT_HERE, NOT_WRITTEN."""
+        made, options = self._of_cpu("a kernel to save")
+        return save_package(self.line, made, options, Path(folder))
 
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         has_code = self.implementations is not None or (self.report is not None and self.report.kernel is not None)

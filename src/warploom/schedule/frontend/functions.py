@@ -68,7 +68,9 @@ class TensorFunction:
             )
             for stage, name in zip(tree.stages, self.stage_names, strict=True)
         )  # fmt: skip
-        return Program(tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars)
+        return Program(
+            tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
+        )
 
     @property
     def stage_names(self) -> tuple[str, ...]:

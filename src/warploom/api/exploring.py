@@ -23,9 +23,11 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.package import check_known
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
 from warploom.tools.explore.result import ExploredOutcome, code_text, page_text, save_package
+from warploom.tools.explore.run_time import asked_sizes, at_values
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 from warploom.tools.kernels.files import kernel_text
@@ -56,14 +58,20 @@ class Explored(Result):
     def _calls(self) -> Calls:
         made, options = self._of_cpu("a kernel to call")
         assert self.function is not None
-        kernels = [compile_nest(i.nest) for i in made.implementations]
-        runner = CompiledRunner(made.program, kernels, options.threads, "found")
+        nests = [i.nest for i in made.implementations]
 
         def at(sizes: Mapping[str, int]) -> Runner:
-            if dict(sizes) != self.sizes:
-                got, wanted = (", ".join(f"{n} = {v}" for n, v in s.items()) for s in (sizes, self.sizes))
-                raise UserError(Diagnostic("CALL_SHAPE", f"expected arrays of the sizes explored ({wanted}), got {got}"))
-            return runner
+            for name, size in sizes.items():
+                multiple = options.run_time.get(name)
+                if size % multiple if multiple is not None else size != self.sizes[name]:
+                    wanted = (
+                        f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                    )
+                    raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
+            program, at_these = made.program, nests
+            if options.run_time:
+                program, at_these = at_values(program, nests, {name: sizes[name] for name in options.run_time})
+            return CompiledRunner(program, [compile_nest(nest) for nest in at_these], options.threads, "found")
 
         return Calls(Signature.of(self.function), at)
 
@@ -79,6 +87,7 @@ class Explored(Result):
     def _kernel(self) -> str:
         made, options = self._of_cpu("a kernel to save")
         assert self.function is not None
+        check_known(options)
         return kernel_text(self.function, made, options, self.line)
 
     @property
@@ -148,7 +157,7 @@ class Explored(Result):
 def explore(
     kernel: Kernel,
     *,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     target: str = "cpu",
     budget_s: float | None = None,
     nodes: int | None = None,
@@ -161,7 +170,8 @@ def explore(
 ) -> Explored:
     """Searches the implementations of a kernel for the fastest. `warploom explore`.
 
-    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays. target: `cpu` (this
+    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays; `"?"` is known at run
+    time, `"?:64"` then a multiple of 64, `"?:64@4096"` one for which 4096 is searched. target: `cpu` (this
     machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search and check together, 60 if not said.
     nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
     for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
@@ -174,11 +184,15 @@ def explore(
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})
     first = order_of(order if order is None or isinstance(order, str) else ",".join(order))
-    _check(sizes or {}, {"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
+    asked_for = asked_sizes((name, _size(name, size)) for name, size in (sizes or {}).items())
+    _check({"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
     if isinstance(found, TunableSketch):
+        if asked_for.run_time:
+            message = "expected a kernel among tensor functions for sizes known at run time, got a sketch"
+            raise UserError(Diagnostic("OPTION", message))
         asked = SketchOptions(
             arch_of_sketch(target),
-            sizes,
+            asked_for.values,
             budget_s,
             tuple(decided.items()),
             order=first,
@@ -191,7 +205,8 @@ def explore(
     on, used = machine_of(target, threads)
     options = KernelOptions(
         target=on,
-        sizes=dict(sizes or {}),
+        sizes=asked_for.values,
+        run_time=asked_for.run_time,
         threads=used,
         budget_s=budget_s,
         seed=seed,
@@ -223,10 +238,15 @@ def _texts(fixed: Mapping[str, object]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str | None) -> None:
-    for name, size in sizes.items():
-        if type(size) is not int or not 1 <= size <= LARGEST:
-            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+def _size(name: str, size: object) -> str:
+    if type(size) is int and 1 <= size <= LARGEST:
+        return str(size)
+    if isinstance(size, str) and size.startswith("?"):
+        return size
+    raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+
+
+def _check(numbers: Mapping[str, float | None], search: str | None) -> None:
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))

@@ -88,6 +88,10 @@ _BENCH = {
         "warploom.tools.bench.kernels:bench_kernels",
         "Count, compile and (on a GPU) time every kernel beside its shared-memory baseline.",
     ),
+    "layout": Later(
+        "warploom.tools.bench.layouts:bench_layout",
+        "Find maps of tiles in shared memory, beside what row-major order, padding and CuTe's atoms take.",
+    ),
     "ptx": Later(
         "warploom.tools.bench.ptx:bench_ptx",
         "Replace every load of compiled stencils that a shuffle can cover; run the original and the rewritten kernel.",
@@ -180,11 +184,13 @@ _COMMANDS = {
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),
+    "bench-layout": Later("warploom.tools.bench.layout_cases:bench_layout_case"),
     "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
     "bench-ptx-stalls": Later("warploom.tools.bench.ptx_stalls:bench_ptx_stalls"),
     "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),
     "bench-schedule": Later("warploom.tools.bench.schedule:schedule_case_command"),
     "bench-transpose": Later("warploom.tools.bench.wall_transposes:bench_transpose"),
+    "bench-triton": Later("warploom.tools.bench.layout_peers:bench_triton"),
 }
 
 

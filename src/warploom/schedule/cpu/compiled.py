@@ -43,6 +43,8 @@ class CompiledNest:
     """Units of the part that runs when all units are done; 0: there is none."""
     common_bytes: tuple[int, ...] = ()
     """Bytes of the arrays that the second part gets from the first."""
+    run_time: tuple[tuple[str, int], ...] = ()
+    """Sizes that are arguments behind the parameters, with the values for which the rest is described."""
 
     def run(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None, threads: int = 1) -> float:
         """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
@@ -76,7 +78,8 @@ class Call:
         self._common = tuple(_aligned(size) for size in kernel.common_bytes)
         given = [a.ctypes.data for a in (*arrays, *self._common)]
         self._pointers = (ctypes.c_void_p * max(1, len(given)))(*given)
-        self._parameters = (ctypes.c_double * max(1, len(kernel.parameters)))(*(parameters[p] for p in kernel.parameters))
+        values = [*(parameters[p] for p in kernel.parameters), *(value for _, value in kernel.run_time)]
+        self._parameters = (ctypes.c_double * max(1, len(values)))(*values)
         self._job = Job(
             entry_of(kernel.library, ENTRY),
             self._pointers,
@@ -122,6 +125,7 @@ def compile_nest(
         source.scratch_bytes,
         source.second_units,
         source.common_bytes,
+        tuple((size.name, value) for size, value in nest.run_time),
     )
 
 

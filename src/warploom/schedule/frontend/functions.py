@@ -14,6 +14,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Parameter, Program, Role, Scope, Tiles, TileTable, no_tiles
 from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
+from warploom.schedule.frontend.run_time import with_run_time_sizes
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
 
 
@@ -71,6 +72,13 @@ class TensorFunction:
         return Program(
             tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
         )
+
+    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
+        """The program with these sizes as arguments of its kernels; by name, what their values are multiples of.
+
+        UserError (RUN_TIME_SIZE) where a size is in the way: then its value would be in the addresses or in the numbers.
+        """
+        return with_run_time_sizes(self.tree, program, multiples)
 
     @property
     def stage_names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from warploom.ctext import Names
 from warploom.operations import C_FUNCTIONS
@@ -33,6 +34,7 @@ static int warploom_shares(
     int failed = 0;
     if ((Index)threads > units) threads = (int)units;
     if (threads < 1) threads = 1;
+    if (units < 1) return 0;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : failed) if (threads > 1)
 #endif
@@ -71,28 +73,35 @@ def entry_of(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
             takes.append(f"{const}{cpu.c_type(regions[own].dtype)} *{names(own)}")
         else:
             takes.append(f"{cpu.c_type(scalars[own].dtype)} {names(own)}")
+    sizes = list(dict.fromkeys(size.name for nest in nests for size, _ in nest.run_time))
+    takes += [f"ptrdiff_t {size}" for size in sizes]
     declaration = f"int {name}({', '.join([*takes, 'int threads'])})"
     made, lines = list[str](), list[str]()
     for region in program.arguments:
         if region.role is Role.TEMPORARY:
             made.append(names(region.name))
-            lines.append(_allocated(names(region.name), region.elements * region.dtype.size_bytes, cpu.c_type(region.dtype)))
+            rest = prod(region.shape[1:]) * region.dtype.size_bytes
+            known = region.elements * region.dtype.size_bytes
+            size = str(known) if region.run_time is None else f"{region.run_time.name} * {rest}"
+            lines.append(_allocated(names(region.name), size, cpu.c_type(region.dtype)))
     calls: list[str] = []
     for number, (nest, source) in enumerate(zip(nests, sources, strict=True), 1):
         given = [f"(void *){names(b.name)}" for b in source.buffers]
         for n, size in enumerate(source.common_bytes, 1):
             own = names(f"common {number} {n}")
             made.append(own)
-            lines.append(_allocated(own, size, "char"))
+            lines.append(_allocated(own, str(size), "char"))
             given.append(own)
         calls.append(f"    void *const given_{number}[] = {{{', '.join(given or ['NULL'])}}};")
         passed = "NULL"
-        if nest.parameters:
-            values = ", ".join(f"(double){names(p.name)}" for p in nest.parameters)
+        if nest.parameters or nest.run_time:
+            given_sizes = [f"(double){size.name}" for size, _ in nest.run_time]
+            values = ", ".join([*(f"(double){names(p.name)}" for p in nest.parameters), *given_sizes])
             calls.append(f"    const double scalars_{number}[] = {{{values}}};")
             passed = f"scalars_{number}"
         bytes_ = -(-source.scratch_bytes // _LINE_BYTES) * _LINE_BYTES
-        runs = [(source.entry, source.units)] + ([(source.second_entry, source.second_units)] if source.second_entry else [])
+        runs = [(source.entry, source.units_text)]
+        runs += [(source.second_entry, source.second_units_text)] if source.second_entry else []
         for run, units in runs:
             call = f"warploom_shares({run}, given_{number}, {passed}, {units}, {bytes_}, threads)"
             calls.append(f"    if (!failed) failed = {call};")
@@ -106,5 +115,7 @@ def _functions(text: str) -> set[str]:
     return set(re.findall(r"\b(\w+)\(", text))
 
 
-def _allocated(name: str, size: int, scalar: str) -> str:
-    return f"    {scalar} *const {name} = aligned_alloc(64, {-(-size // _LINE_BYTES) * _LINE_BYTES});"
+def _allocated(name: str, size: str, scalar: str) -> str:
+    """`size`: bytes, as a number or a formula."""
+    lines = str(-(-int(size) // _LINE_BYTES)) if size.isdigit() else f"({size} + {_LINE_BYTES - 1}) / {_LINE_BYTES}"
+    return f"    {scalar} *const {name} = aligned_alloc({_LINE_BYTES}, {lines} * {_LINE_BYTES});"

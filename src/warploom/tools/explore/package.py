@@ -38,6 +38,7 @@ def package_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int]
     if options.target.kind != "cpu":
         message = f"expected a CPU for a folder of C, Python and PyTorch, got {options.target.name}"
         raise UserError(Diagnostic("OPTION", message, fix="Name a file: --code kernel.cu."))
+    check_known(options)
     text, sources = c_program(nests)
     made = _Package(program, entry_of(program, nests, sources, text).name, sizes, options.threads, any(map(has_integers, nests)))
     name = made.name
@@ -48,6 +49,13 @@ def package_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int]
         f"{name}.py": made.module(),
         f"{name}_torch.py": made.operator(),
     }
+
+
+def check_known(options: KernelOptions) -> None:
+    """UserError (OPTION) where sizes are known at run time only: the files say shapes."""
+    if options.run_time:
+        message = f"expected known sizes for files that are called, got {', '.join(options.run_time)} at run time"
+        raise UserError(Diagnostic("OPTION", message, fix="Write the C alone (--code kernel.c), or name the sizes."))
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ from .sketch import (
     sketch,
     sync,
     thread_id,
+    vector,
     warp_id,
     warp_size,
 )
@@ -209,6 +210,7 @@ __all__ = [
     "ulonglong4",
     "ushort2",
     "ushort4",
+    "vector",
     "warp_id",
     "warp_size",
     "xform",

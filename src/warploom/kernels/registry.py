@@ -52,7 +52,7 @@ class Family:
 def stencil1d(name: str, k_size: int) -> Example:
     return Example(
         name=name,
-        sketch=line.stencil1d(k_size, LINE_OUTPUTS, warps=1),
+        sketch=line.stencil1d_runs(k_size, LINE_OUTPUTS),
         baseline=line.stencil1d_shared(k_size),
         reference=reference.stencil1d(k_size),
         sizes=LINE_SIZES,
@@ -63,7 +63,7 @@ def stencil1d(name: str, k_size: int) -> Example:
 def conv1d(name: str, k_size: int) -> Example:
     return Example(
         name=name,
-        sketch=line.conv1d(k_size, LINE_OUTPUTS, warps=1),
+        sketch=line.conv1d_runs(k_size, LINE_OUTPUTS),
         baseline=line.conv1d_shared(k_size),
         reference=reference.conv1d,
         sizes=LINE_SIZES,

@@ -60,9 +60,9 @@ def stencil1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
 
 
 def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
-    """Moving average of K inputs with holes; `outputs` (2 or 4) side by side per lane, `warps` per block."""
+    """Moving average of K inputs with holes; `outputs` (2 or 4, at least K - 1) side by side per lane, `warps` per block."""
     K, OUT, THREADS = k_size, outputs, LANES * warps
-    TILE, EDGE = THREADS * OUT, min(OUT, k_size - 1)
+    TILE, EDGE = THREADS * OUT, k_size - 1
     n = wl.size("n")
 
     @wl.sketch(
@@ -74,13 +74,13 @@ def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
     )
     def kernel(x: wl.Global[f32, n + K - 1], y: wl.Global[f32, n]):
         lane, block, whole = wl.lane_id(), wl.block_id(), n // TILE
-        first = TILE * block + OUT * (wl.thread_id() - lane)  # the warp's first output
         if block < whole:
+            first = OUT * (wl.global_id() - lane)  # the warp's first output
             inp = wl.register(f32, OUT + EDGE)
             for j in wl.vector(OUT):
                 inp[j] = x[first + OUT * lane + j]
-            for j in range(EDGE):  # what follows the warp's inputs; lanes past it read its last one
-                inp[OUT + j] = x[first + LANES * OUT + (j if K - 1 <= OUT else min(OUT * lane + j, K - 2))]
+            for j in range(EDGE):
+                inp[OUT + j] = x[first + LANES * OUT + j]
             out = wl.accumulator(f32, op="+", finalize=lambda total: total / K, shape=(OUT,))
             for j in range(OUT):
                 for k in range(min(K, j + 1)):
@@ -93,7 +93,7 @@ def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
             for o in wl.vector(OUT):
                 y[first + OUT * lane + o] = out[o].value()
         else:
-            at = TILE * whole + THREADS * (block - whole) + wl.thread_id()
+            at = wl.global_id() + (TILE - THREADS) * whole
             if at < n:
                 mean = wl.accumulator(f32, op="+", finalize=lambda total: total / K)
                 for k in range(K):
@@ -173,9 +173,9 @@ def conv1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
 
 
 def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
-    """Convolution with K weights with holes; `outputs` (2 or 4) side by side per lane, `warps` per block."""
+    """Convolution with K weights with holes; `outputs` (2 or 4, at least K - 1) side by side per lane, `warps` per block."""
     K, OUT, THREADS = k_size, outputs, LANES * warps
-    TILE, EDGE = THREADS * OUT, min(OUT, k_size - 1)
+    TILE, EDGE = THREADS * OUT, k_size - 1
     n = wl.size("n")
 
     @wl.sketch(
@@ -187,16 +187,16 @@ def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
     )
     def kernel(x: wl.Global[f32, n + K - 1], w: wl.Constant[f32, K], y: wl.Global[f32, n]):
         lane, block, whole = wl.lane_id(), wl.block_id(), n // TILE
-        first = TILE * block + OUT * (wl.thread_id() - lane)  # the warp's first output
         weight = wl.register(f32, K)
         for k in range(K):
             weight[k] = w[k]
         if block < whole:
+            first = OUT * (wl.global_id() - lane)  # the warp's first output
             inp = wl.register(f32, OUT + EDGE)
             for j in wl.vector(OUT):
                 inp[j] = x[first + OUT * lane + j]
-            for j in range(EDGE):  # what follows the warp's inputs; lanes past it read its last one
-                inp[OUT + j] = x[first + LANES * OUT + (j if K - 1 <= OUT else min(OUT * lane + j, K - 2))]
+            for j in range(EDGE):
+                inp[OUT + j] = x[first + LANES * OUT + j]
             out = wl.accumulator(f32, op="+", inner="*", shape=(OUT,))
             for j in range(OUT):
                 for k in range(min(K, j + 1)):
@@ -209,7 +209,7 @@ def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
             for o in wl.vector(OUT):
                 y[first + OUT * lane + o] = out[o].value()
         else:
-            at = TILE * whole + THREADS * (block - whole) + wl.thread_id()
+            at = wl.global_id() + (TILE - THREADS) * whole
             if at < n:
                 total = wl.accumulator(f32, op="+", inner="*")
                 for k in range(K):

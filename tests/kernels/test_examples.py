@@ -76,8 +76,8 @@ COUNT_SIZES: dict[str, list[dict[str, int]]] = {
 
 
 def expect_no_more_traffic(example: Example) -> None:
-    """Never behind the baseline, except in sectors where no row of 8 outputs is a whole sector; in whole tiles only where a kernel
-    has a path of its own for them, with one sector more for each element that a warp needs from the next one."""
+    """Never behind the baseline, except in sectors where no row of 8 outputs is a whole sector; in whole tiles only where a
+    kernel has a path of its own for them, with one sector more for each element that a warp needs from the next one."""
     kernel = solved(example)
     runs = bool(aligned_params(kernel))
     for sizes in [{"n": 4096}] if runs else COUNT_SIZES[kernel.sizes[0]]:

@@ -344,7 +344,9 @@ class CMachine:
         lanes = int(kind[-1])
         bad = active & (first % lanes != 0)
         if bad.any():
-            message = f"{memory.name}[{int(first[np.argmax(bad)])}] begins a {kind}, whose first element has a multiple of {lanes}"
+            message = (
+                f"{memory.name}[{int(first[np.argmax(bad)])}] begins a {kind}, whose first element has a multiple of {lanes}"
+            )
             self._trouble("MISALIGNED", message, bad)
         return memory, first, kind, lanes
 

@@ -1,8 +1,8 @@
 """1-D stencil and convolution: a warp keeps its inputs in registers and passes them around by shuffles.
 
-`stencil1d` and `conv1d` are the paper's: the outputs of a lane lie 32 apart. In `stencil1d_runs` and `conv1d_runs` they are neighbours,
-so that four outputs take K - 1 shuffles and one load and one store of 16 bytes; blocks of whole tiles check no element, and those
-behind them compute one output per thread.
+`stencil1d` and `conv1d` are the paper's: the outputs of a lane lie 32 apart. In `stencil1d_runs` and `conv1d_runs` they are
+neighbours, so that four outputs take K - 1 shuffles and one load and one store of 16 bytes; blocks of whole tiles check no
+element, and those behind them compute one output per thread.
 Source: Swizzle Inventor, section 2, Listing 3, section 7.1 (each lane computes a tunable number of outputs).
 """
 

@@ -20,7 +20,7 @@ TILE_SIZES = ({"tiles": 1}, {"tiles": 3})
 LINE_OUTPUTS = 4
 """Outputs per lane: the halo of a warp then costs no more sectors than that of 128 threads with a shared tile."""
 RUN_INPUTS = 5
-"""Most inputs of an output at which the outputs of a lane are neighbours; from there on they lie 32 apart, in blocks of one warp."""
+"""Most inputs of an output at which the outputs of a lane are neighbours; past that they lie 32 apart, in blocks of one warp."""
 
 IMAGE_NOTES = (
     "A warp of 8 x 4 lanes, several outputs per lane (paper section 7.1), beside one output per thread in blocks of 16 x 8. From "

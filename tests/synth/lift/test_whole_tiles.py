@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.synth.kernels import sketch_of
 
 from warploom.core import UserError, f32
 from warploom.gpu import cuda_source, read_back
 from warploom.ir import Kernel, alignment_text, kernel_text, parse_kernel, run, verify
 from warploom.sketch import Global, ceil_div, size, sketch, thread_id, vector
-
 from warploom.synth.lift.lift import lift
-
-from ..kernels import sketch_of
 
 TWICE = """
 @kernel(block=(32, 1, 1), grid=(n // 128 + (n % 128 + 31) // 32, 1, 1), warp_size=32)

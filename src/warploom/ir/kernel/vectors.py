@@ -25,7 +25,6 @@ from warploom.ir.kernel.nodes import (
     Read,
     SetIndex,
     Shuffle,
-    SizeVar,
     Stmt,
     Store,
 )
@@ -94,7 +93,11 @@ def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
         return "VECTOR_INDEX", message, f"write {param.name}[... + {loop.var}]"
     if divisor(first_element(param, index, loop.var), kernel.body) % lanes:
         message = f"expected the first element of {param.name} at a multiple of {lanes}, got an index not known to be one"
-        return "VECTOR_ALIGNMENT", message, f"make every term of the index a multiple of {lanes} ({vector.name}), or use range(...)"
+        return (
+            "VECTOR_ALIGNMENT",
+            message,
+            f"make every term of the index a multiple of {lanes} ({vector.name}), or use range(...)",
+        )
     return None
 
 

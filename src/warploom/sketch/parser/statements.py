@@ -485,7 +485,9 @@ def _vector(state: State, call: ast.Call) -> tuple[IndexExpr, IndexExpr, int]:
     node = args.node("elements")
     elements = as_static_int(state, evaluate(state, node), node, "the elements of a vector")
     if elements not in (2, 4):
-        raise state.problem("VECTOR_TYPE", f"expected 2 or 4 elements in wl.vector(...), got {elements}", call, "Write wl.vector(4).")
+        raise state.problem(
+            "VECTOR_TYPE", f"expected 2 or 4 elements in wl.vector(...), got {elements}", call, "Write wl.vector(4)."
+        )
     return fold.ZERO, IndexConst(elements), 1
 
 

@@ -2,8 +2,8 @@
 
 In every dimension a store goes to c * block + e and a cell of the spec to a * iteration + k. With M the least common multiple of
 the coefficients an element is M * Q + R; R is enumerated, Q stays a symbol, and both block number and iteration are affine in Q.
-A store may go c * s further, where s is a sum of sizes and of their quotients: the same for every block, so that each element still
-belongs to one block number, which lies s lower.
+A store may go c * s further, where s is a sum of sizes and of their quotients: the same for every block, so that each element
+still belongs to one block number, which lies s lower.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def match(
 ) -> dict[Residue, Residues]:
     """Stores and cells of `array` by residue. Raises UnliftableError for places that are not of the form above.
 
-    sizes: names of run-time sizes. of_kernel, of_spec: symbols for `linear // d` that conditions may hold; where M is a multiple of d they are affine in Q, too.
+    sizes: names of run-time sizes.
+    of_kernel, of_spec: symbols for `linear // d` that conditions may hold; where M is a multiple of d they are affine in Q, too.
     """
     of_kernel, of_spec = of_kernel or {}, of_spec or {}
     uniform = _of_sizes(sizes, of_kernel)

@@ -26,20 +26,22 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
     }
     float out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j2 = 0; j2 < 4; ++j2) {
+      // hole 'row': 0 if lane >= j // OUT else 1
+      const float sent2 = inp[j2];
+      // hole 'lane': (lane + j // OUT) % 32
+      const float got2 = sent2;
       #pragma unroll
-      for (int k = 0; k < min(3, j + 1); ++k) {
-        out[j - k] += weight[k] * inp[j];
+      for (int k2 = 0; k2 < min(3, j2 + 1); ++k2) {
+        out[j2 - k2] += weight[k2] * got2;
       }
     }
     #pragma unroll
     for (int j = 4; j < 6; ++j) {
-      // hole 'row': 0 if lane >= j // OUT else 1
       const float sent = lane >= j >> 2 ? inp[j & 3] : inp[(j & 3) + 4];
-      // hole 'lane': (lane + j // OUT) % 32
       const float got = __shfl_sync(0xffffffff, sent, lane + (j >> 2));
       #pragma unroll
-      for (int k = j - 3; k < min(3, j + 1); ++k) {
+      for (int k = max(0, j - 3); k < min(3, j + 1); ++k) {
         out[j - k] += weight[k] * got;
       }
     }

@@ -333,12 +333,12 @@ class CMachine:
 
     def _vector(self, node: Any, active: Mask) -> tuple[Memory, Data, str, int]:
         """Array, first element, vector type and its components of `*(float4 *)(&x[first])`; misaligned ones are told."""
-        match node.expr:
-            case c_ast.Cast(to_type=to, expr=c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef() as place)):
-                memory, first = self._reference(place, active)
-                kind = type_named(to.type.type.type.names)
-            case _:
-                raise self._unsupported(node)
+        cast: Any = node.expr
+        address: Any = cast.expr if isinstance(cast, c_ast.Cast) else None
+        if not isinstance(address, c_ast.UnaryOp) or address.op != "&" or not isinstance(address.expr, c_ast.ArrayRef):
+            raise self._unsupported(node)
+        memory, first = self._reference(address.expr, active)
+        kind = type_named(cast.to_type.type.type.type.names)
         if memory.space != "global" or kind in NUMPY or component_type(kind) != memory.type:
             raise self._unsupported(node)
         lanes = int(kind[-1])

@@ -82,13 +82,10 @@ def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
             for j in range(EDGE):
                 inp[OUT + j] = x[first + LANES * OUT + j]
             out = wl.accumulator(f32, op="+", finalize=lambda total: total / K, shape=(OUT,))
-            for j in range(OUT):
-                for k in range(min(K, j + 1)):
-                    out[j - k].add(inp[j])
-            for j in range(OUT, OUT + K - 1):  # the j-th input from the lane's first is another lane's
+            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
                 sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
                 got = wl.shfl(sent, wl.xform(lane, 32, j // OUT, name="lane"))
-                for k in range(j - OUT + 1, min(K, j + 1)):
+                for k in range(max(0, j - OUT + 1), min(K, j + 1)):
                     out[j - k].add(got)
             for o in wl.vector(OUT):
                 y[first + OUT * lane + o] = out[o].value()
@@ -198,13 +195,10 @@ def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
             for j in range(EDGE):
                 inp[OUT + j] = x[first + LANES * OUT + j]
             out = wl.accumulator(f32, op="+", inner="*", shape=(OUT,))
-            for j in range(OUT):
-                for k in range(min(K, j + 1)):
-                    out[j - k].add(weight[k], inp[j])
-            for j in range(OUT, OUT + K - 1):  # the j-th input from the lane's first is another lane's
+            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
                 sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
                 got = wl.shfl(sent, wl.xform(lane, 32, j // OUT, name="lane"))
-                for k in range(j - OUT + 1, min(K, j + 1)):
+                for k in range(max(0, j - OUT + 1), min(K, j + 1)):
                     out[j - k].add(weight[k], got)
             for o in wl.vector(OUT):
                 y[first + OUT * lane + o] = out[o].value()

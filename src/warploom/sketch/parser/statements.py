@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import NoReturn, TypeAlias, TypeGuard
+from typing import NoReturn, TypeAlias
 
 from warploom.core import scalar_of
 from warploom.ir import (
@@ -408,8 +408,8 @@ def _merged(state: State, a: Scope, b: Scope, node: ast.AST) -> Scope:
 def _for(state: State, node: ast.For) -> None:
     if not isinstance(node.target, ast.Name) or node.orelse:
         raise unsupported(state, node, "this form of `for`", "Write `for i in range(...)`.")
-    is_vector = _is_vector(state, node.iter)
-    start, stop, step = _vector(state, node.iter) if is_vector else _range(state, node)
+    vector = _vector_call(state, node.iter)
+    start, stop, step = _range(state, node) if vector is None else _vector(state, vector)
     name = node.target.id
     first = state.frame.kinds.setdefault(name, ("a loop variable", node.target))
     if first[0] != "a loop variable":
@@ -432,7 +432,7 @@ def _for(state: State, node: ast.For) -> None:
         del state.facts.definitions[defined]
     runs = state.facts.decide(fold.compare("<" if step > 0 else ">", start, stop)) is True
     _leave_loop(state, name, before, runs)
-    state.emit(For(variable, start, stop, step, tuple(body), "", state.span(node), is_vector))
+    state.emit(For(variable, start, stop, step, tuple(body), "", state.span(node), vector is not None))
 
 
 def _leave_loop(state: State, name: str, before: Scope, runs: bool) -> None:
@@ -474,8 +474,9 @@ def _misplaced_vector(state: State, args: Arguments) -> NoReturn:
     raise state.problem("VECTOR_PLACE", message, args.call, "Write `for j in wl.vector(4):`.")
 
 
-def _is_vector(state: State, node: ast.expr) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and isinstance(f := evaluate(state, node.func), Static) and f.value is words.vector
+def _vector_call(state: State, node: ast.expr) -> ast.Call | None:
+    is_vector = isinstance(node, ast.Call) and isinstance(f := evaluate(state, node.func), Static) and f.value is words.vector
+    return node if is_vector and isinstance(node, ast.Call) else None
 
 
 def _vector(state: State, call: ast.Call) -> tuple[IndexExpr, IndexExpr, int]:

@@ -9,8 +9,8 @@ addresses are taken not to wrap. What is not understood is an open number: less 
 `Sat` may show values that cannot occur.
 
 z3 gets monomials as variables. What it has to know of products are the lemmas of `Products`: for a shared u >= 0 and a whole
-number q, the product is 0 where q is, at least u where q >= 1, and at most -u where q <= -1. With the bounds of columns this is
-how `row * width + column` tells rows apart.
+number q, the product is 0 where q is, at least u where q >= 1, and at most -u where q <= -1; for u <= 0 the other way round. With
+the bounds of columns this is how `row * width + column` tells rows apart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from warploom.core.linear import Linear, collected, variable
-from warploom.ptx.launches.intervals import Rounds
+from warploom.ptx.launches.intervals import Rounds, are_in_step
 from warploom.ptx.symbolic import LaunchLimits, Term, linear, signed
 from warploom.solve import BOOL, INT, Builder, Handle, Unsat
 
@@ -67,7 +67,7 @@ class Pair:
         self._limits = limits
         self._shared = shared
         self._rounds = (), dict(rounds[0]), dict(rounds[1])
-        self._are_alike = rounds[0] == rounds[1] and all(r.later is not None for _, r in rounds[0])
+        self._are_alike = are_in_step(rounds)
         self._ranged: dict[tuple[Term, int, int], Number] = {}
         self._values: dict[tuple[Term, int], Number] = {}
         self._truths: dict[tuple[Term, int], Handle] = {}
@@ -120,7 +120,7 @@ class Pair:
         return 0 if self._are_alike_in(term) else who
 
     def _are_alike_in(self, term: Term) -> bool:
-        return self._shared(term) and (self._are_alike or not _turns(term))
+        return self._shared(term) and (self._are_alike or not changes(term))
 
     # terms
 
@@ -314,7 +314,7 @@ class Pair:
         return self.is_zero(self.signed(difference, who))
 
 
-def _turns(term: Term) -> bool:
+def changes(term: Term) -> bool:
     """Whether the value may change from round to round of a loop."""
     stack, seen = [term], set[Term]()
     while stack:
@@ -361,10 +361,11 @@ class Products:
         product = times(size, inner)
         if product is None:
             return
-        positive = pair.at_least(size, constant(0))
         pair.require(pair.implies(pair.is_zero(inner), pair.is_zero(product)))
-        above = b.both([positive, pair.at_least(inner, constant(1))])
-        below = b.both([positive, pair.at_least(constant(-1), inner)])
-        pair.require(pair.implies(above, pair.at_least(product, size)))
-        pair.require(pair.implies(below, pair.at_least(constant(0), product.plus(size))))
+        for sign in (1, -1):
+            has_sign = pair.at_least(size.scaled(sign), constant(0))
+            above = b.both([has_sign, pair.at_least(inner, constant(1))])
+            below = b.both([has_sign, pair.at_least(constant(-1), inner)])
+            pair.require(pair.implies(above, pair.at_least(product.plus(size, -1).scaled(sign), constant(0))))
+            pair.require(pair.implies(below, pair.at_least(constant(0), product.plus(size).scaled(sign))))
         self.explain(inner)

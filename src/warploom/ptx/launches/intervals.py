@@ -36,6 +36,11 @@ Rounds: TypeAlias = tuple[tuple[int, Round], ...]
 """By header of the common loops around an access, outermost first."""
 
 
+def are_in_step(rounds: tuple[Rounds, Rounds]) -> bool:
+    """Whether two accesses are in the same round of each common loop around them."""
+    return rounds[0] == rounds[1] and all(round_.later is not None for _, round_ in rounds[0])
+
+
 def is_barrier(instruction: Instruction) -> bool:
     """True for one that all threads of the block wait at (PTX ISA 9.7.13.1): no count of threads, a known number."""
     if instruction.opcode not in ("bar", "barrier") or "sync" not in instruction.modifiers or is_of_warp(instruction):

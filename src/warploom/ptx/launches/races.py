@@ -18,9 +18,10 @@ from typing import TypeAlias
 from warploom.core.limits import tick
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.launches.assumptions import Assumed
-from warploom.ptx.launches.integers import Number, Pair, Products, constant
-from warploom.ptx.launches.intervals import Intervals, Rounds, is_barrier, is_of_warp
+from warploom.ptx.launches.integers import Number, Pair, Products, changes, constant
+from warploom.ptx.launches.intervals import Intervals, Rounds, are_in_step, is_barrier, is_of_warp
 from warploom.ptx.launches.uniform import Uniform
+from warploom.ptx.launches.words import Words, has_bitwise
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.symbolic import Access, Emulation, EmulationOptions, LaunchLimits, Term, emulate, linear
 from warploom.ptx.syntax import Name, operand_text
@@ -29,7 +30,7 @@ from warploom.solve import Handle, Sat, Unknown, Unsat
 RLIMIT = 3_000_000
 """z3's resource units for one pair of accesses; about a second."""
 _AXES = ("x", "y", "z")
-_INDEX = re.compile(r"%(?:tid|ctaid|clusterid|cluster_ctaid|cluster_ctarank)\b\.?(\w*)")
+_INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Of a thread or block; without an axis it is a vector of them all."""
 _NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "tex", "tld4", "suld", "wmma"})
 _MAY_POINT = frozenset(
@@ -38,10 +39,8 @@ _MAY_POINT = frozenset(
 """Terms that may be a pointer themselves: with one of these in an address it is not known which part is the array."""
 _SMALL = (3, 4096)
 """Most blocks along an axis, and the greatest parameter, of a launch that is to be replayed."""
-_SMALL_BLOCK = 130
-"""Greatest sum of the three extents of its blocks."""
-_ROWS = (1, 64)
-"""Threads along x of the launches that are tried: the fewest, and two warps."""
+_SMALL_BLOCKS = ((1, 130), (64, 130), (1, 1026))
+"""Of the launches that are tried: fewest threads along x, greatest sum of the three extents of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,8 @@ class _Races:
         graph = flow_graph(routine)
         if not graph.is_reducible:
             raise _UnclearError("a loop with several entries is not followed")
-        self._unused = _unused_axes(routine, assumed)
-        limits = _limits(self._unused, assumed)
+        self._unread = _unread(routine, assumed)
+        limits = _limits(self._unread, assumed)
         self._emulation: Emulation = emulate(routine, limits, EmulationOptions(assume_nsw=True), graph=graph)
         self._limits = self._emulation.limits
         self._intervals = Intervals(routine, graph)
@@ -255,12 +254,24 @@ class _Races:
         pair.require(pair.at_least(apart, constant(1 - a.access.size_bytes)))
         Products(pair).explain(apart)
         answer = self._ask(pair)
-        if isinstance(answer, Unsat):
+        if isinstance(answer, Unsat) or (is_same_block and self._are_apart_as_words(a, b, rounds)):
             return None
-        launches = tuple(dict.fromkeys(found for least in _ROWS if (found := self._small(pair, least)) is not None))
+        launches = tuple(dict.fromkeys(found for size in _SMALL_BLOCKS if (found := self._small(pair, *size)) is not None))
         if isinstance(answer, Sat) or launches:
             return Meeting(a.access.instruction, b.access.instruction, launches)
         return NotDecided("z3 did not decide whether two threads meet", a.access.instruction)
+
+    def _are_apart_as_words(self, a: _Place, b: _Place, rounds: tuple[Rounds, Rounds]) -> bool:
+        if a.address.width != b.address.width or not has_bitwise((a.address, b.address)):
+            return False
+        are_alike = are_in_step(rounds)
+        words = Words(
+            self._emulation.table, self._limits, lambda t: self._uniform.is_uniform(t) and (are_alike or not changes(t))
+        )  # fmt: skip
+        for who, place in ((1, a), (2, b)):
+            for part in (*self._emulation.path_condition(place.access.block), place.access.guard):
+                words.require(part, who)
+        return words.are_apart(a.address, a.access.size_bytes, b.address, b.access.size_bytes, self._rlimit)
 
     def _pair(self, *, is_same_block: bool, rounds: tuple[Rounds, Rounds], are_different: bool = True) -> Pair:
         shared: Callable[[Term], bool] = self._uniform.is_uniform if is_same_block else self._uniform.is_same_everywhere
@@ -285,8 +296,8 @@ class _Races:
     def _ask(self, pair: Pair, more: Sequence[Handle] = ()) -> Sat[bool | int | Fraction] | Unsat | Unknown:
         return pair.builder.check([*pair.conditions, *more], self._rlimit)
 
-    def _small(self, pair: Pair, least: int) -> Launch | None:
-        """A small launch in which the two may meet, with at least so many threads along x."""
+    def _small(self, pair: Pair, least: int, most: int) -> Launch | None:
+        """A small launch in which the two may meet, with at least so many threads along x, and extents of so much together."""
         more: list[Handle] = []
         registers = {f"{root}.{axis}": pair.register(f"{root}.{axis}", 0) for root in ("ntid", "nctaid") for axis in _AXES}
         for name, number in registers.items():
@@ -295,7 +306,7 @@ class _Races:
         threads = constant(0)
         for axis in _AXES:
             threads = threads.plus(registers[f"ntid.{axis}"])
-        more.append(pair.at_least(constant(_SMALL_BLOCK), threads))
+        more.append(pair.at_least(constant(most), threads))
         more.append(pair.at_least(registers["ntid.x"], constant(least)))
         parameters = {term: pair.value(term, 0) for term in self._numbers()}
         for number in parameters.values():
@@ -309,6 +320,8 @@ class _Races:
             return number.at({m: found.get("*".join(f"{a.name}@{a.who}" for a in m), 0) for m, _ in number.terms})
 
         extents = {name: at(number) for name, number in registers.items()}
+        if extents["ntid.x"] * extents["ntid.y"] * extents["ntid.z"] > self._limits.threads_max:
+            return None
         grid = (extents["nctaid.x"], extents["nctaid.y"], extents["nctaid.z"])
         block = (extents["ntid.x"], extents["ntid.y"], extents["ntid.z"])
         return Launch(grid, block, tuple((str(t.data[0]), at(number)) for t, number in parameters.items()))
@@ -326,9 +339,10 @@ class _Races:
     def _domain(self) -> Iterator[str]:
         for one in self._assumed:
             yield one.text
-        if self._unused:
-            names = " and ".join(sorted(self._unused))
-            yield f"launches of one thread and one block along {names}, which the kernel does not look at"
+        for root, what in (("ntid", "one thread in a block"), ("nctaid", "one block")):
+            axes = [axis for axis in _AXES if f"{root}.{axis}" in self._unread]
+            if axes:
+                yield f"{what} along {' and '.join(axes)}, since the kernel does not ask for its {root[1:]}.{axes[0]}"
         yield "fewer than 2^31 threads along each axis"
         yield "each access lies in the array that its address is computed from, no address wraps, different arrays do not overlap"
         if self._emulation.assumptions:
@@ -357,22 +371,26 @@ def _variable(term: Term) -> str | None:
     return str(term.data[0]) if term.op == "address" else None
 
 
-def _unused_axes(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
-    """Axes of which the kernel reads neither thread nor block, and about which nothing is said."""
-    required = routine.directive("reqntid") or ()
-    said = {axis for axis, extent in zip(_AXES, required, strict=False) if extent > 1}
-    said |= {axis for axis in _AXES for one in assumed if f"Dim.{axis}" in one.text}
+def _unread(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
+    """Extents of blocks and grid, as special registers, of which the kernel never asks where a thread is, and nothing is said."""
     read = {m for i in routine.instructions for o in i.operands for m in _INDEX.findall(operand_text(o))}
-    return frozenset() if "" in read else frozenset(_AXES) - read - said
+    required = routine.directive("reqntid") or ()
+    found: set[str] = set()
+    for root, name in (("tid", "blockDim"), ("ctaid", "gridDim")):
+        for n, axis in enumerate(_AXES):
+            is_read = (root, axis) in read or (root, "") in read
+            is_said = any(f"{name}.{axis}" in one.text for one in assumed) or (root == "tid" and required[n : n + 1] > (1,))
+            if not is_read and not is_said:
+                found.add(f"n{root}.{axis}")
+    return frozenset(found)
 
 
-def _limits(unused: frozenset[str], assumed: Sequence[Assumed]) -> LaunchLimits:
+def _limits(unread: frozenset[str], assumed: Sequence[Assumed]) -> LaunchLimits:
     full = LaunchLimits()
-    block, grid = list(full.block_max), list(full.grid_max)
-    low = list(full.block_min)
+    low, block, grid = list(full.block_min), list(full.block_max), list(full.grid_max)
     for n, axis in enumerate(_AXES):
-        if axis in unused:
-            block[n] = grid[n] = 1
+        block[n] = 1 if f"ntid.{axis}" in unread else block[n]
+        grid[n] = 1 if f"nctaid.{axis}" in unread else grid[n]
         for one in assumed:
             exact = one.exact(f"ntid.{axis}")
             if exact is not None and low[n] <= exact <= block[n]:

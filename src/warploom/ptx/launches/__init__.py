@@ -5,6 +5,7 @@ instructions with a small launch to replay, or why it is not decided. Open `race
 """
 
 from warploom.ptx.launches.assumptions import Assumed, assumptions
+from warploom.ptx.launches.offers import offered
 from warploom.ptx.launches.races import Launch, Meeting, NotDecided, RaceFree, Verdict, races
 
-__all__ = ["Assumed", "Launch", "Meeting", "NotDecided", "RaceFree", "Verdict", "assumptions", "races"]
+__all__ = ["Assumed", "Launch", "Meeting", "NotDecided", "RaceFree", "Verdict", "assumptions", "offered", "races"]

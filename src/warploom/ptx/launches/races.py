@@ -24,7 +24,7 @@ from warploom.ptx.launches.uniform import Uniform
 from warploom.ptx.launches.words import Words, has_bitwise
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.symbolic import Access, Emulation, EmulationOptions, LaunchLimits, Term, emulate, linear
-from warploom.ptx.syntax import Name, operand_text
+from warploom.ptx.syntax import Instruction, Name, operand_text
 from warploom.solve import Handle, Sat, Unknown, Unsat
 
 RLIMIT = 3_000_000
@@ -32,7 +32,10 @@ RLIMIT = 3_000_000
 _AXES = ("x", "y", "z")
 _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Of a thread or block; without an axis it is a vector of them all."""
-_NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "tex", "tld4", "suld", "wmma"})
+_NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "suld", "wmma"})
+_TEXTURE = frozenset({"tex", "tld4"})
+_HARMLESS = frozenset({"vprintf", "__assertfail"})
+"""Functions of the system that write nothing a kernel can read."""
 _MAY_POINT = frozenset(
     {"load", "opaque", "loop", "other", "select", "function", "trunc", "and", "or", "xor", "high", "umin", "umax"}
 )
@@ -96,6 +99,11 @@ _Key: TypeAlias = tuple[int, int, bool, tuple[Rounds, Rounds]]
 """Two accesses by their indices in the trace, whether their threads are of one block, and the rounds of its loops."""
 
 
+def extents_read(routine: Routine) -> tuple[str, ...]:
+    """Axes along which the kernel asks for the number of a thread in its block."""
+    return tuple(axis for axis in _AXES if f"ntid.{axis}" not in _unread(routine, ()))
+
+
 class _UnclearError(Exception):
     def __init__(self, reason: str, instruction: int | None = None) -> None:
         super().__init__(reason)
@@ -115,6 +123,7 @@ def races(program: Program, kernel: str, assumed: Sequence[Assumed] = (), rlimit
 
 class _Races:
     def __init__(self, program: Program, routine: Routine, assumed: Sequence[Assumed], rlimit: int) -> None:
+        self._program = program
         self._routine = routine
         self._assumed = assumed
         self._rlimit = rlimit
@@ -139,6 +148,8 @@ class _Races:
             if instruction.opcode in _NOT_FOLLOWED:
                 raise _UnclearError(f"{instruction.name} is not followed", n)
         for access in self._emulation.trace:
+            if access.kind == "call" and self._is_harmless(self._routine.instructions[access.instruction]):
+                continue
             if access.kind in ("copy", "call", "unknown"):
                 raise _UnclearError(f"{self._routine.instructions[access.instruction].name} is not followed", access.instruction)
             if access.kind == "order" or access.space in ("param", "local", "const") or "nc" in access.qualifiers:
@@ -151,6 +162,10 @@ class _Races:
             if place is not None:
                 found.append(place)
         return found
+
+    def _is_harmless(self, call: Instruction) -> bool:
+        names = [o.text for o in call.operands if isinstance(o, Name)]
+        return names[:1] != [] and names[0] in _HARMLESS and names[0] in self._program.declared
 
     def _place(self, access: Access) -> _Place | None:
         """None: memory of one thread, or that nobody writes."""
@@ -345,6 +360,8 @@ class _Races:
                 yield f"{what} along {' and '.join(axes)}, since the kernel does not ask for its {root[1:]}.{axes[0]}"
         yield "fewer than 2^31 threads along each axis"
         yield "each access lies in the array that its address is computed from, no address wraps, different arrays do not overlap"
+        if any(i.opcode in _TEXTURE for i in self._routine.instructions):
+            yield "nobody writes to textures"
         if self._emulation.assumptions:
             yield "sums and products that are used as signed indices do not wrap"
 

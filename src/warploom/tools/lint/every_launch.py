@@ -9,7 +9,7 @@ from typing import Any
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx import Routine
-from warploom.ptx.launches import Launch, Meeting, NotDecided, RaceFree, assumptions, races
+from warploom.ptx.launches import Launch, Meeting, NotDecided, RaceFree, assumptions, offered, races
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
@@ -53,19 +53,34 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
             where = "" if open_.instruction is None else f" at {_at(source, routine, open_.instruction)}"
             return _unknown(case, f"{open_.reason}{where}", stopwatch)
         case Meeting() as meeting:
-            for fill in _FILLS:
-                for launch in meeting.launches:
-                    again = _replayed(path, replace(options, kernel=name), source, launch, fill, stopwatch)
-                    if again is not None:
-                        return again
-            places = " and ".join(dict.fromkeys(_at(source, routine, n) for n in (meeting.first, meeting.second)))
-            reason = f"two threads may meet at {places}, but no launch was found that shows it; {_hint(meeting.launches)}"
-            return _unknown(case, reason, stopwatch)
+            offer = offered(source.program, name, said)
+            return _told(path, replace(options, kernel=name), case, source, meeting, offer, stopwatch)
 
 
-def _hint(launches: Sequence[Launch]) -> str:
+def _told(
+    path: str, options: LintOptions, case: str, source: Source, meeting: Meeting, offer: str | None, stopwatch: Stopwatch
+) -> Linted:
+    """A launch that shows the race, or that none was found."""
+    assert options.kernel is not None
+    routine = source.program.routines[options.kernel]
+    linted = None
+    for fill in _FILLS:
+        for launch in meeting.launches:
+            linted = linted or _replayed(path, options, source, launch, fill, stopwatch)
+    if linted is None:
+        places = " and ".join(dict.fromkeys(_at(source, routine, n) for n in (meeting.first, meeting.second)))
+        reason = f"two threads may meet at {places}, but no launch was found that shows it; {_hint(meeting.launches, offer)}"
+        linted = _unknown(case, reason, stopwatch)
+    if offer is None:
+        return linted
+    outcome = linted.outcome
+    said = (*outcome.messages, f"{case}: no data race in launches with {offer} (--assume)")
+    return replace(linted, outcome=replace(outcome, line=outcome.line | {"race_free_if": offer}, messages=said))
+
+
+def _hint(launches: Sequence[Launch], offer: str | None) -> str:
     used = [axis for n, axis in enumerate("xyz") if any(found.block[n] > 1 for found in launches)]
-    block = " && ".join(f"blockDim.{axis} == ..." for axis in used or ["x"])
+    block = offer or " && ".join(f"blockDim.{axis} == ..." for axis in used or ["x"])
     return f'say what launches have in common, such as --assume "{block}"'
 
 

@@ -89,7 +89,7 @@ def exchange(
     bits: int | None = None,
     free: Sequence[str] = (),
     via: Literal["auto", "shuffle", "shared", "load", "tma"] = "auto",
-    emit: Literal["cuda", "kernel", "numba", "python"] = "cuda",
+    emit: Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"] = "cuda",
     arch: str = "sm_90",
 ) -> Exchanged:
     """Writes the device function that brings registers from one layout to another. `warploom exchange`.

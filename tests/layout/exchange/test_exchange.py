@@ -266,7 +266,7 @@ def test_what_cannot_come_out_of_memory() -> None:
     with pytest.raises(UserError, match="side by side"):
         exchange(two, one, via="load")
     with pytest.raises(UserError, match="expected cuda"):
-        emit(exchange(one, two, via="load").chosen, "python")
+        emit(exchange(one, two, via="load"), "python")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_what_cannot_come_out_of_memory() -> None:
 def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> None:
     found = exchange(src, dst, via=via)
     names: dict[str, Any] = {}
-    exec(emit(found.chosen, "python"), names)
+    exec(emit(found, "python"), names)
     each = src.bits // 8
     values = np.random.default_rng(6).integers(0, 256, (src.elements.size, each), dtype=np.uint8)
 
@@ -291,7 +291,7 @@ def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> N
         return np.ascontiguousarray(values[held.elements].reshape(threads, -1)).view(np.uint32).T
 
     assert (names["exchange"](words(src)) == words(dst)).all()
-    compile(emit(found.chosen, "numba"), "exchange", "exec")
+    compile(emit(found, "numba"), "exchange", "exec")
 
 
 def test_a_spent_budget_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

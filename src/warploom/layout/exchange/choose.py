@@ -44,6 +44,8 @@ class Candidate:
     loads: int
     cycles: float
     """The larger of what the crossbar and what the arithmetic pipe take."""
+    memory: Ints | None = None
+    """What shared memory holds at the end [words, 4], by number of byte."""
 
     @property
     def cost(self) -> tuple[float, int, int]:
@@ -234,8 +236,9 @@ def _proved(
         via = "load" if run.sectors else "tma"
         crossbar += run.sectors / machine.timing.l1_sectors.value
     return Candidate(
-        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic)
-    )
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic),
+        run.memory if program.shared_words else None,
+    )  # fmt: skip
 
 
 def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -86,6 +86,11 @@ class Replay:
             else:
                 raise FaultError(f"a statement that no exchange has: {statement}")
 
+    @property
+    def memory(self) -> Bytes:
+        """What shared memory holds [words, bytes]."""
+        return self._memory
+
     def _index(self, name: str, expression: str) -> None:
         self._names[name] = self._number(expression)
 

@@ -19,20 +19,25 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.place import LARGEST, check_place
+from warploom.tools.explore.place import check_place
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch
 from warploom.tools.explore.target import explored
 
 if TYPE_CHECKING:
     from warploom.schedule.search import StrategyName
 
-_DIGITS = 15
 STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
 
 @click.command("explore")
 @click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
-@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes of the kernel, such as m=1024,n=1024,k=1024.")
+@click.option(
+    "--size",
+    "sizes",
+    metavar="NAME=N,...",
+    multiple=True,
+    help="Sizes of the kernel, such as m=1024,n=?,k=?:64: n is known at run time, k then a multiple of 64.",
+)
 @click.option(
     "--target",
     "machine",
@@ -122,9 +127,12 @@ def explore(
     source = click.get_current_context().get_parameter_source("machine")
     is_target_given = source is not click.core.ParameterSource.DEFAULT
 
+    from warploom.tools.explore.run_time import asked_sizes
+
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         found = explored(kernel)
-        named = _sizes(sizes)
+        asked_for = asked_sizes(_pairs(sizes))
+        named = asked_for.values
         decided = _decided(fixed)
         if file is not None and decided:
             message = "expected either --replay or --set, got both"
@@ -132,6 +140,7 @@ def explore(
         for path in (code, html):
             check_place(path)
         if isinstance(found, TunableSketch):
+            _refuse(bool(asked_for.run_time), "tensor functions", "sizes known at run time")
             _refuse(only_size, "tensor functions", "--estimate-size")
             _refuse(space == "paper", "tensor functions", "--space paper")
             _refuse(journal is not None or cluster is not None, "tensor functions", "--journal and --cluster")
@@ -164,6 +173,7 @@ def explore(
             target=on,
             is_target_given=is_target_given,
             sizes=named,
+            run_time=asked_for.run_time,
             threads=threads_used,
             budget_s=budget,
             proof_budget_s=PROVED_S if proof_budget is None else proof_budget,
@@ -223,15 +233,8 @@ def _refuse(is_asked: bool, about: str, options: str) -> None:
         raise UserError(Diagnostic("OPTION", f"expected a kernel among {about} for {options}, got a sketch"))
 
 
-def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for text in (part for given in texts for part in given.split(",") if part.strip()):
-        name, value = _pair(text, "--size", "m=1024,n=1024")
-        if not (value.isascii() and value.isdigit()) or not 1 <= int(value[:_DIGITS]) <= LARGEST or len(value) > _DIGITS:
-            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {value!r}"))
-        if found.setdefault(name, int(value)) != int(value):
-            raise UserError(Diagnostic("SIZES", f"expected one size {name}, got {found[name]} and {value}"))
-    return found
+def _pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [_pair(text, "--size", "m=1024,n=1024") for given in texts for text in given.split(",") if text.strip()]
 
 
 def _decided(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -25,6 +25,7 @@ from warploom.tools.explore.code import code_of
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
 from warploom.tools.explore.page import StageView, render_explore
 from warploom.tools.explore.proof import Proof
+from warploom.tools.explore.run_time import run_time_fields
 
 Value = TypeVar("Value")
 
@@ -52,6 +53,8 @@ def facts(function: Function, program: Program, options: KernelOptions) -> Line:
         "sizes": sizes_of(function, options),
         "seed": options.seed,
     }
+    if options.run_time:
+        found |= run_time_fields(options.run_time)
     return found if options.features is None else found | {"features": "paper"}
 
 
@@ -82,7 +85,7 @@ def judged_line(
                 line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
-    line |= _proof_fields(checked.proof, line, sizes_asked=fields["sizes"])
+    line |= _proof_fields(checked.proof, line, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
         "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
@@ -91,6 +94,9 @@ def judged_line(
     if time_ms is not None:
         line |= taken(time_ms, timings, sum(i.bound_ms for i in explored.implementations), is_measured=options.is_measured)
     line["objective"] = ["time_ms"]
+    if options.run_time:
+        nests = [i.nest for i in explored.implementations]
+        fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
     return line | fields | _speed(explored.program, time_ms)
 
 

@@ -55,7 +55,7 @@ def exchanged(
     if wrong:
         line = plain_line(case, "error", stopwatch.read(), reason=f"{_BUG}: {'; '.join(wrong)}")
         return Outcome(line, GAVE_UP)
-    code = emit(found.chosen, target or "cuda")
+    code = emit(found, target or "cuda")
     fields: dict[str, Any] = {**_fields(found), "arch": on, "code": code, "certificate": document}
     if out is not None:
         write_text(out, code)

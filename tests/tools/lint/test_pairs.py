@@ -16,8 +16,8 @@ from warploom.core import UserError, find_tool
 from warploom.gpu import toolchain_available
 from warploom.ptx.simt.findings import Kind
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.lint.launched import LintOptions, lint
 from warploom.tools.lint.findings import Found
+from warploom.tools.lint.launched import LintOptions, lint
 from warploom.tools.lint.rules import OF_KIND, RULES
 from warploom.tools.lint.sources import Compilation, Source
 

@@ -319,7 +319,7 @@ def changes(term: Term) -> bool:
     stack, seen = [term], set[Term]()
     while stack:
         top = stack.pop()
-        if top.op in ("counter", "loop"):
+        if top.op in ("counter", "loop", "other"):
             return True
         if top not in seen:
             seen.add(top)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from warploom.core.limits import tick
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.launches.assumptions import Assumed
-from warploom.ptx.launches.integers import Number, Pair, Products, changes, constant
+from warploom.ptx.launches.integers import MOST_THREADS, Number, Pair, Products, changes, constant
 from warploom.ptx.launches.intervals import Intervals, Rounds, are_in_step, is_barrier, is_of_warp
 from warploom.ptx.launches.uniform import Uniform
 from warploom.ptx.launches.words import Words, has_bitwise
@@ -27,8 +27,10 @@ from warploom.ptx.symbolic import Access, Emulation, EmulationOptions, LaunchLim
 from warploom.ptx.syntax import Instruction, Name, operand_text
 from warploom.solve import Handle, Sat, Unknown, Unsat
 
-RLIMIT = 3_000_000
-"""z3's resource units for one pair of accesses; about a second."""
+RLIMIT = 1_000_000
+"""z3's resource units for one pair of accesses; well under a second mostly."""
+_QUICK_RLIMIT = 100_000
+"""For whether two threads decide alike: they do so for simple reasons, or not at all."""
 _AXES = ("x", "y", "z")
 _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Of a thread or block; without an axis it is a vector of them all."""
@@ -131,7 +133,7 @@ class _Races:
         if not graph.is_reducible:
             raise _UnclearError("a loop with several entries is not followed")
         self._unread = _unread(routine, assumed)
-        limits = _limits(self._unread, assumed)
+        limits = _limits(routine, self._unread, assumed)
         self._emulation: Emulation = emulate(routine, limits, EmulationOptions(assume_nsw=True), graph=graph)
         self._limits = self._emulation.limits
         self._intervals = Intervals(routine, graph)
@@ -231,7 +233,7 @@ class _Races:
         for who in (1, 2):
             self._comes_to(pair, block, who)
         pair.require(pair.builder.bitwise("^", pair.truth(truth, 1), pair.truth(truth, 2)))
-        return isinstance(self._ask(pair), Unsat)
+        return isinstance(pair.builder.check(pair.conditions, _QUICK_RLIMIT), Unsat)
 
     def _group(self, group: Sequence[_Place]) -> Verdict | None:
         if not group[0].is_shared:
@@ -402,8 +404,9 @@ def _unread(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _limits(unread: frozenset[str], assumed: Sequence[Assumed]) -> LaunchLimits:
+def _limits(routine: Routine, unread: frozenset[str], assumed: Sequence[Assumed]) -> LaunchLimits:
     full = LaunchLimits()
+    required = (*(routine.directive("reqntid") or ()), 1, 1, 1)
     low, block, grid = list(full.block_min), list(full.block_max), list(full.grid_max)
     for n, axis in enumerate(_AXES):
         block[n] = 1 if f"ntid.{axis}" in unread else block[n]
@@ -412,4 +415,5 @@ def _limits(unread: frozenset[str], assumed: Sequence[Assumed]) -> LaunchLimits:
             exact = one.exact(f"ntid.{axis}")
             if exact is not None and low[n] <= exact <= block[n]:
                 low[n] = block[n] = exact
+        grid[n] = min(grid[n], MOST_THREADS // max(low[n], required[n]))
     return LaunchLimits((low[0], low[1], low[2]), (block[0], block[1], block[2]), full.threads_max, (grid[0], grid[1], grid[2]))

@@ -79,6 +79,8 @@ class Uniform:
                 return in_block and int(term.data[0]) in self._common
             case "loop":
                 return in_block and (int(term.data[0]), str(term.data[1])) in self._registers
+            case "other" if in_block and term.data[0] == "after" and int(term.data[1]) in self._common:
+                return None  # all threads leave such a loop in one round
             case "opaque" | "other":
                 return False
             case "load" if not in_block and term.data[2] != "read-only" and term.data[1] != 0:

@@ -105,6 +105,17 @@ KERNEL two_barriers(float* y, int n) {
   y[ID] = sum;
 }
 // meet
+KERNEL register_of_each_thread(float* y, int n) {
+  extern __shared__ float s[];
+  unsigned k = threadIdx.x;
+  for (int j = 0; j < n; ++j) {
+    k = (k * k) ^ j;
+    s[(k & 63) + threadIdx.x] = j;
+    __syncthreads();
+  }
+  y[ID] = s[threadIdx.x];
+}
+// meet
 KERNEL barrier_in_some_rounds(float* y, int n) {
   extern __shared__ float s[];
   float sum = 0;

@@ -13,9 +13,11 @@ import pytest
 from tests.tools.lint.test_pairs import portable
 
 from warploom.core import UserError, find_tool
+from warploom.core.linear import collected
 from warploom.gpu import compile_file
 from warploom.ptx import Program, launch, lower, parse
 from warploom.ptx.launches import Meeting, NotDecided, RaceFree, assumptions, offered, races
+from warploom.ptx.launches.integers import Atom, times
 
 HERE = Path(__file__).parent
 CUDA, PTX = HERE / "kernels.cu", HERE / "kernels.ptx"
@@ -178,6 +180,8 @@ def judged(body: str, parameters: str = ".param .u64 p", before: str = "") -> Ra
         ("bar.sync %r1;", "bar.sync of some threads is not followed"),
         ("bar.arrive 0, 64;", "bar.arrive of some threads is not followed"),
         ("bar.warp.sync -1;\nst.u32 [%rd3], %r1;", ""),
+        ("st.global [%rd3], %r1;", "the address is not known"),
+        (".local .align 4 .b8 own[64];\nmov.u64 %rd4, own;\ncvta.local.u64 %rd5, %rd4;\nst.u32 [%rd5], %r1;", ""),
         ("brx.idx %r1, T;\nA: bar.sync 0;\nB: st.u32 [%rd3], %r1;", "which barrier comes next depends on a table of branches"),
     ],
 )  # fmt: skip
@@ -185,6 +189,37 @@ def test_what_is_not_followed_is_said(body: str, reason: str) -> None:
     body = body if "brx" not in body else f"T: .branchtargets A, B;\n{body}"
     found = judged(body)
     assert isinstance(found, RaceFree) if not reason else isinstance(found, NotDecided) and found.reason == reason, found
+
+
+def test_a_barrier_of_the_warp_orders_no_two_warps() -> None:
+    text = (
+        ".shared .align 4 .b8 s[4096];\nmov.u32 %r2, s;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r4, %r2, %r3;\nst.shared.u32 [%r4], 1;\n"
+    )
+    for barrier, verdict in (("bar.warp.sync -1", Meeting), ("bar.sync 0", RaceFree)):
+        assert isinstance(judged(f"{text}{barrier};\nld.shared.u32 %r5, [s+64];"), verdict)
+
+
+def test_generic_and_shared_addresses_of_one_variable_are_not_told_apart() -> None:
+    text = ".shared .align 4 .b8 s[4096];\nmov.u64 %rd4, s;\ncvta.shared.u64 %rd5, %rd4;\nxor.b32 %r2, %r1, 1;\n"
+    text += "mul.wide.u32 %rd6, %r2, 4;\nadd.s64 %rd7, %rd5, %rd6;\nst.u32 [%rd7], 1;\n"
+    assert isinstance(judged(f"{text}st.shared.u32 [s], 1;"), Meeting)
+    assert isinstance(judged(text), RaceFree)
+
+
+def test_products_of_many_summands_are_left_open() -> None:
+    short = collected([((Atom("a", 0),), 1)], 1)
+    long = collected([((Atom(f"b{n}", 1),), n + 1) for n in range(50)])
+    assert times(short, short) == collected([((Atom("a", 0), Atom("a", 0)), 1), ((Atom("a", 0),), 2)], 1)
+    assert times(short, long) is None
+
+
+def test_launches_that_are_tried_have_blocks_that_exist() -> None:
+    found = judged(
+        "mov.u32 %r2, %tid.y;\nmad.lo.u32 %r3, %r1, 32, %r2;\nmul.wide.u32 %rd4, %r3, 4;\n"
+        "add.s64 %rd5, %rd1, %rd4;\nst.u32 [%rd5], 1;"
+    )
+    assert isinstance(found, Meeting) and found.launches
+    assert all(np.prod(one.block) <= 1024 for one in found.launches)
 
 
 def test_printing_writes_nothing_and_a_function_of_the_file_may() -> None:

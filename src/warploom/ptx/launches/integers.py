@@ -175,7 +175,7 @@ class Pair:
         return self.atom(f"t{term.serial}", who, -half, half - 1)
 
     def _value(self, term: Term, who: int) -> Number:
-        if term.width == 1 and term.value is None:
+        if term.width == 1 and term.op not in ("const", "trunc"):
             flag = self.atom(f"t{term.serial}", who, 0, 1)
             self.require(self.builder.equal(self.truth(term, who), self.is_zero(flag.shifted(-1))))
             return flag
@@ -295,6 +295,8 @@ class Pair:
                 offset, parts = linear(term)
                 found = reduce(lambda x, y: b.bitwise("^", x, y), (self.truth(p, who) for p, _ in parts))
                 return b.negation(found) if offset else found
+            case "trunc":
+                return self.is_zero(self.unsigned(term, who).shifted(-1))
             case "and":
                 return b.both([self.truth(a, who) for a in term.args])
             case "select":

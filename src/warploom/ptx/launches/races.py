@@ -215,20 +215,17 @@ class _Races:
         for block in self._intervals.decisions():
             last = self._emulation.graph.blocks[block].end - 1
             guard = self._routine.instructions[last].guard
-            where = self._emulation.graph.loop_nest(block)
             if guard is None:
                 raise _UnclearError("which barrier comes next depends on a table of branches", last)
             truth = self._emulation.value(last, Name(guard.name))
-            if not self._uniform.is_uniform(truth) and not self._agree(block, truth, where):
+            if not self._uniform.is_uniform(truth) and not self._agree(block, truth):
                 raise _UnclearError("threads of a block may part before a barrier", last)
         for barrier in self._intervals.barriers:
             if self._routine.instructions[barrier].guard is not None:
                 raise _UnclearError("a barrier under a predicate is not followed", barrier)
 
-    def _agree(self, block: int, truth: Term, nest: Sequence[int]) -> bool:
-        """Two threads of a block that both come here, in the same rounds, decide alike."""
-        if any(h not in self._intervals.common for h in nest):
-            return False
+    def _agree(self, block: int, truth: Term) -> bool:
+        """Two threads of a block that both come here, in the same rounds of common loops, decide alike."""
         pair = self._pair(is_same_block=True, rounds=((), ()))
         for who in (1, 2):
             self._comes_to(pair, block, who)
@@ -265,8 +262,6 @@ class _Races:
             self._comes_to(pair, place.access.block, who)
             pair.require(pair.truth(place.access.guard, who))
         apart = pair.value(a.address, 1).plus(pair.value(b.address, 2), -1)
-        if any(len(m) == 1 and m[0].name in (f"t{a.base.serial}", f"t{b.base.serial}") for m, _ in apart.terms):
-            raise _UnclearError("to which array the address belongs is not known", a.access.instruction)
         pair.require(pair.at_least(constant(b.access.size_bytes - 1), apart))
         pair.require(pair.at_least(apart, constant(1 - a.access.size_bytes)))
         Products(pair).explain(apart)

@@ -107,12 +107,14 @@ KERNEL two_barriers(float* y, int n) {
 // meet
 KERNEL register_of_each_thread(float* y, int n) {
   extern __shared__ float s[];
-  unsigned k = threadIdx.x;
+  unsigned k = 1;
+#pragma unroll 1
   for (int j = 0; j < n; ++j) {
-    k = (k * k) ^ j;
     s[(k & 63) + threadIdx.x] = j;
     __syncthreads();
+    k = (k * k) ^ threadIdx.x;
   }
+  __syncthreads();
   y[ID] = s[threadIdx.x];
 }
 // meet

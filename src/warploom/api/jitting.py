@@ -116,7 +116,7 @@ class JitFunction(TensorHolder):
             self._tuned(sizes, budget_s, None, 0, nothing_said)
             if (found := self._calls.known(sizes)) is not None:
                 return found
-        return plain_runner(program, self.threads)
+        return plain_runner(self.tensor, sizes, self.threads)
 
     def __repr__(self) -> str:
         return f"<jit {self.text}>"

@@ -37,7 +37,7 @@ def squares(X: i32["n"], by: i32, Y: wl.out[i32["n"]]):
 
 
 def calls(function: TensorFunction) -> Any:
-    made = Calls(Signature.of(function), lambda sizes: plain_runner(function.program(sizes), 2))
+    made = Calls(Signature.of(function), lambda sizes: plain_runner(function, sizes, 2))
     return lambda *given, **named: made(given, named)
 
 
@@ -228,7 +228,7 @@ def test_nan_and_infinities_stay() -> None:
 
 def test_without_a_compiler_the_mathematics_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runners_module, "find_compiler", lambda: None)
-    assert isinstance(plain_runner(product.program({"m": 2, "k": 2, "n": 2}), 1), EvaluatedRunner)
+    assert isinstance(plain_runner(product, {"m": 2, "k": 2, "n": 2}, 1), EvaluatedRunner)
     X, A = random(5, dtype="f8"), random(3, 4)
     np.testing.assert_allclose(calls(both)(X, 3.0)[0], 3 * np.minimum(X[:-1], X[1:]))
     C = np.zeros((3, 3), np.float32)
@@ -253,6 +253,16 @@ def test_threads_of_python_may_call_at_once() -> None:
 
 
 def test_small_kernels_run_on_one_thread() -> None:
-    small, large = (plain_runner(product.program({"m": m, "k": 64, "n": 64}), 2) for m in (2, 256))
+    small, large = (plain_runner(product, {"m": m, "k": 64, "n": 64}, 2) for m in (2, 256))
     assert isinstance(small, CompiledRunner) and isinstance(large, CompiledRunner)
     assert (small.threads, large.threads) == (1, 2)
+
+
+def test_sizes_that_can_be_arguments_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[object] = []
+    real = runners_module.compile_nest
+    monkeypatch.setattr(runners_module, "compile_nest", lambda nest, **more: built.append(real(nest, **more)) or built[-1])
+    for m in (2, 3, 70):
+        X = random(m, 6)
+        np.testing.assert_allclose(calls(centred)(X), X - X.mean(axis=1, keepdims=True), atol=1e-6)
+    assert len({kernel.library for kernel in built}) == 2  # type: ignore[attr-defined]

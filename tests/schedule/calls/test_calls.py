@@ -12,6 +12,7 @@ from warploom import f32, f64, i32
 from warploom.core import UserError
 from warploom.schedule.calls import Calls, CompiledRunner, EvaluatedRunner, Signature, plain_runner
 from warploom.schedule.calls import runners as runners_module
+from warploom.schedule.cpu import find_compiler
 from warploom.schedule.frontend import TensorFunction
 
 
@@ -174,7 +175,7 @@ WRONG = {
     "output's shape": ((random(2, 3), random(3, 2), random(2, 3)), "CALL_SHAPE.*'C'.*got 3 on axis 1"),
     "list": (([[1.0]], random(1, 1)), "CALL_ARRAY.*got a list"),
     "none": ((None, random(1, 1)), "CALL_ARRAY.*got nothing"),
-    "masked": ((np.ma.masked_array(random(1, 1)), random(1, 1)), "CALL_ARRAY.*mask"),
+    "masked": ((np.ma.masked_array(random(2, 2)), random(2, 2), random(2, 2)), "CALL_ARRAY.*mask"),
     "read-only": ((random(2, 2), random(2, 2), read_only(random(2, 2))), "CALL_MEMORY.*read-only"),
     "one place": ((random(2, 2), random(2, 2), np.lib.stride_tricks.as_strided(random(4), (2, 2), (0, 4))), "CALL_MEMORY"),
     "windows": ((random(2, 2), random(2, 2), np.lib.stride_tricks.as_strided(random(4), (2, 2), (4, 4))), "CALL_MEMORY"),
@@ -266,3 +267,47 @@ def test_sizes_that_can_be_arguments_are_compiled_once(monkeypatch: pytest.Monke
         X = random(m, 6)
         np.testing.assert_allclose(calls(centred)(X), X - X.mean(axis=1, keepdims=True), atol=1e-6)
     assert len({kernel.library for kernel in built}) == 2  # type: ignore[attr-defined]
+
+
+@wl.tensor
+def idle(X: f32["n"], unused: f32["n"], Y: wl.out[f32["n"]]):
+    Y[i] = X[i] + 1
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_the_shortest_way_is_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Calls(Signature.of(product), lambda sizes: plain_runner(product, sizes, 1))
+    A, B, C = random(3, 4), random(4, 5), np.zeros((3, 5), np.float32)
+    made((A, B, C), {})
+    with monkeypatch.context() as patch:
+        patch.setattr(Signature, "bind", None)
+        patch.setattr(CompiledRunner, "run_at", None)
+        C[...] = 0
+        assert made((A, B, C), {}) is C
+        np.testing.assert_allclose(C, A @ B, rtol=1e-5)
+    for other in (np.asfortranarray(C), unaligned(C), C[::-1]):
+        assert made((A, B, other), {}) is other
+        np.testing.assert_allclose(other, A @ B, rtol=1e-5)
+    square = made((random(4, 4), random(4, 4), random(4, 4)), {})
+    wanted = square @ square
+    assert made((square, square, square), {}) is square
+    np.testing.assert_allclose(square, wanted, rtol=1e-5)
+    with pytest.raises(UserError, match="read-only"):
+        made((A, B, read_only(C)), {})
+
+
+def test_scalars_and_names_go_the_short_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, X = Calls(Signature.of(both), lambda sizes: plain_runner(both, sizes, 1)), random(5, dtype="f8")
+    low, high = np.zeros(4), np.zeros(4)
+    made((low, X, 1.0, high), {})
+    made((X, 1.0), {})
+    monkeypatch.setattr(Signature, "bind", None)
+    assert made((low,), {"high": high, "by": 3, "X": X})[1] is high
+    np.testing.assert_array_equal(high, 3 * np.maximum(X[:-1], X[1:]))
+    np.testing.assert_array_equal(made((), {"by": np.float32(2), "X": X})[0], 2 * np.minimum(X[:-1], X[1:]))
+
+
+def test_arrays_that_nothing_reads() -> None:
+    call, X, Y = calls(idle), random(4), np.zeros(4, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(call(X, X, Y), X + 1)

@@ -66,6 +66,20 @@ class _Step:
     """Values of sizes known at run time, which follow the scalars."""
 
 
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """A kernel by the addresses of its parts."""
+
+    kernel: int | None
+    second: int | None
+    units: int
+    second_units: int
+    arrays: tuple[int, ...]
+    """Which arrays of the program it takes, in order."""
+    sizes: tuple[int, ...]
+    """Values of its sizes known at run time."""
+
+
 class CompiledRunner:
     """Kernels one after the other; may be called by several threads of Python at once."""
 
@@ -78,6 +92,18 @@ class CompiledRunner:
         places = {name: n for n, name in enumerate([*names, *(r.name for r in between)])}
         scalars = {p.name: n for n, p in enumerate(program.parameters)}
         self._steps = tuple(_step(kernel, places, scalars) for kernel in kernels)
+
+    @property
+    def direct(self) -> Direct | None:
+        """The one kernel, where it runs on the caller's thread and needs nothing but arrays."""
+        if len(self._steps) != 1 or self._between or self.threads != 1:
+            return None
+        (step,) = self._steps
+        job = step.job
+        if job.scratch_bytes or step.common or step.scalars:
+            return None
+        second = job.second.value if job.second is not None else None
+        return Direct(job.entry.value, second, job.units, job.second_units, step.arrays, step.sizes)
 
     def run(self, arrays: Sequence[Array], scalars: Sequence[float]) -> None:
         self.run_at([a.ctypes.data for a in arrays], scalars)

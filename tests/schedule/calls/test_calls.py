@@ -199,6 +199,7 @@ def test_wrong_names_scalars_and_outputs() -> None:
         ((X, True), {}, "expected a number for 'by', got a bool"),
         ((X, "1"), {}, "expected a number for 'by', got a str"),
         ((X, 1j), {}, "expected a number"),
+        ((X, 10**400), {}, "f64 holds for 'by'"),
     ):
         with pytest.raises(UserError, match=told):
             call(*given, **named)

@@ -166,7 +166,10 @@ class Signature:
         if isinstance(given, bool | np.bool_ | complex | np.complexfloating) or not isinstance(given, Real | np.number):
             self._refuse("CALL_ARRAY", f"expected a number for {name!r}, got {_kind_of(value)}")
         if dtype.is_float:
-            return float(cast(float, given))
+            try:
+                return float(cast(float, given))
+            except OverflowError:
+                self._refuse("CALL_DTYPE", f"expected a number that {dtype} holds for {name!r}, got a larger one")
         low, high = integer_range(dtype)
         if not fits(cast(float, given), dtype):
             self._refuse("CALL_DTYPE", f"expected a number that {dtype} holds for {name!r}, from {low} to {high}, got {given}")

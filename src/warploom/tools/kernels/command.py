@@ -73,7 +73,7 @@ def export_command(folder: Path, pattern: str, as_json: bool, debug: bool) -> No
 @JSON_OPTION
 @DEBUG_OPTION
 def prune_command(pattern: str, is_all: bool, older: float | None, as_json: bool, debug: bool) -> None:
-    """Delete kernels that do not count (damaged, of other versions, machines or compilers), or with --all every kernel."""
+    """Delete kernels that do not count (damaged, of other versions, machines or compilers), or every kernel."""
 
     def work(watch: Stopwatch) -> Outcome:
         removed: list[str] = []

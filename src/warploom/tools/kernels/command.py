@@ -48,7 +48,8 @@ def list_command(pattern: str, as_json: bool) -> None:
 def export_command(folder: Path, pattern: str, as_json: bool, debug: bool) -> None:
     """Copy the kernels that count here into a folder, for a package that ships them.
 
-    `@wl.jit(kernels=DIR)` finds them there. They serve on machines with the same CPU and compiler, under this version of Warploom; elsewhere calls run plain loops.
+    `@wl.jit(kernels=DIR)` finds them there. They serve on machines with the same CPU and compiler, under this version of
+    Warploom; elsewhere calls run plain loops.
     """
 
     def work(watch: Stopwatch) -> Outcome:

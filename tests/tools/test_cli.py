@@ -357,7 +357,7 @@ def group_of(name: str) -> Commands:
     return group
 
 
-@pytest.mark.parametrize("name", ["", "bench", "ptx", "scan"])
+@pytest.mark.parametrize("name", ["", "bench", "kernels", "ptx", "scan"])
 def test_the_list_of_commands_says_what_they_say(name: str) -> None:
     group = group_of(name)
     context = click.Context(group)

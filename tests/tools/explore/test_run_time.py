@@ -2,6 +2,7 @@
 
 # ruff: noqa: F821  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportGeneralTypeIssues=false
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -190,3 +191,19 @@ def test_sizes_are_tried_together() -> None:
     nest = implementation_of(program.stages[0], cpu(32), 0).nest
     assert {frozenset(v) for v in tried([nest])} == {frozenset({"m"})}
     assert [*product(tried([replace(nest, body=())]), [0])] == [({}, 0)]
+
+
+@tensor
+def beside(X: f32["256"], Y: f32["n"], y: out[f32["n"]]):
+    y[i] = X[2 * i] + Y[i]
+
+
+@tensor
+def padded_beside(X: f32["256"], Y: f32["n"], y: out[f32["n"]]):
+    y[i] = pad(X, 0)[i - 1] + Y[i]
+
+
+@pytest.mark.parametrize("function", [beside, padded_beside], ids=lambda f: f.name)
+def test_an_array_that_is_long_enough_for_one_size_only(function: TensorFunction) -> None:
+    program = function.program({"n": 64})
+    assert code_of(lambda: function.at_run_time(program, {"n": 1})) == "RUN_TIME_SIZE"

@@ -97,6 +97,8 @@ class Region:
     """Of an array's elements."""
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
+    grows: dict[str, int] = field(default_factory=dict[str, int])
+    """By position of a box: bytes by which the array is longer in the next block, or for the next size."""
     untold: str = ""
     """Reason why nobody knows the content at the start; empty where it is known."""
 

@@ -200,10 +200,8 @@ class _Sizes:
                 if counted > _MOST_COUNTED:
                     raise NotAlikeError(f"expected at most {_MOST_COUNTED} stores of blocks to count, got more")
                 places = np.concatenate([np.zeros(0, np.int64), *self._places(part, name, row, left)])
-                here = f"a block with {left} of {self.size.name} left"
-                if places.size and (places.min() < 0 or places.max() >= wanted):
-                    raise NotAlikeError(f"expected {here} to store no more rows of {name}")
-                if (np.bincount(places, minlength=wanted) != 1).any():
+                if not np.array_equal(np.sort(places), np.arange(wanted)):
+                    here = f"a block with {left} of {self.size.name} left"
                     raise NotAlikeError(f"expected {here} to store each element of its rows of {name} once")
 
     def _places(self, part: _Part, name: str, row: int, left: int) -> Iterator[NDArray[np.int64]]:

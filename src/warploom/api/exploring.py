@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias, cast
 
 from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import cuda_source
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.calls import Calls, CompiledRunner, Runner, Signature
+from warploom.schedule.cpu import compile_nest
+from warploom.schedule.frontend import TensorFunction, TensorHolder
 from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
@@ -19,14 +23,16 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.package import check_known
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
-from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
-from warploom.tools.explore.run_time import asked_sizes
+from warploom.tools.explore.result import ExploredOutcome, code_text, page_text, save_package
+from warploom.tools.explore.run_time import asked_sizes, at_values
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
+from warploom.tools.kernels.files import kernel_text
 
-Kernel: TypeAlias = TensorFunction | TensorKernel | TunableSketch | Sketch | str
+Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
 """What can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
 
 
@@ -40,6 +46,49 @@ class Explored(Result):
     """The program and the implementation of each of its kernels; None without an answer, and for a sketch."""
     report: Report | None
     """Of the completed sketch; None for a tensor function."""
+    function: TensorFunction | None
+    """The tensor function; None for a sketch."""
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Runs the CPU kernel on arrays of the sizes it was explored for, as functions of `wl.jit` are called. UserError:
+        NO_ANSWER, NOT_HERE for kernels of GPUs, and those of such calls."""
+        return self._calls(arrays, named)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        made, options = self._of_cpu("a kernel to call")
+        assert self.function is not None
+        nests = [i.nest for i in made.implementations]
+
+        def at(sizes: Mapping[str, int]) -> Runner:
+            for name, size in sizes.items():
+                multiple = options.run_time.get(name)
+                if size % multiple if multiple is not None else size != self.sizes[name]:
+                    wanted = (
+                        f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                    )
+                    raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
+            program, at_these = made.program, nests
+            if options.run_time:
+                program, at_these = at_values(program, nests, {name: sizes[name] for name in options.run_time})
+            return CompiledRunner(program, [compile_nest(nest) for nest in at_these], options.threads, "found")
+
+        return Calls(Signature.of(self.function), at)
+
+    def _of_cpu(self, wanted: str) -> tuple[Implementations, KernelOptions]:
+        if self.implementations is None or self.options is None:
+            if self.report is not None and self.report.kernel is not None:
+                raise not_here(self)
+            raise no_answer(self, wanted)
+        if self.options.target.kind != "cpu":
+            raise not_here(self)
+        return self.implementations, self.options
+
+    def _kernel(self) -> str:
+        made, options = self._of_cpu("a kernel to save")
+        assert self.function is not None
+        check_known(options)
+        return kernel_text(self.function, made, options, self.line)
 
     @property
     def decisions(self) -> dict[str, object]:
@@ -85,10 +134,19 @@ class Explored(Result):
             return cuda_source(self.report.kernel).text
         raise no_answer(self, "code")
 
+    def save_package(self, folder: str | Path) -> list[Path]:
+        """Writes the CPU kernel into a folder: C with one entry point, its header, a Python module that compiles and loads it,
+        and a PyTorch operator with fake tensors; the files need no Warploom. UserError: NO_ANSWER, NOT_HERE, NOT_WRITTEN."""
+        made, options = self._of_cpu("a kernel to save")
+        return save_package(self.line, made, options, Path(folder))
+
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         has_code = self.implementations is not None or (self.report is not None and self.report.kernel is not None)
-        suffix = ".c" if self.language == "C" else ".cu"
-        return {**super()._texts(), **({suffix: lambda: self.code} if has_code else {})}
+        if not has_code:
+            return super()._texts()
+        if self.language == "C":
+            return {**super()._texts(), ".c": lambda: self.code, ".kernel": self._kernel}
+        return {**super()._texts(), ".cu": lambda: self.code}
 
     def _page(self) -> str:
         if self.implementations is not None and self.options is not None:
@@ -120,6 +178,8 @@ def explore(
     decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so
     far. Raises UserError for a kernel or options that are wrong in themselves.
     """
+    if isinstance(kernel, TensorHolder):
+        kernel = kernel.tensor
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})
@@ -141,7 +201,7 @@ def explore(
             seed=seed,
         )
         outcome = worked(case, lambda watch: explore_sketch(case, found, asked, watch, tell), None)
-        return _result(outcome, None)
+        return _result(outcome, None, None)
     on, used = machine_of(target, threads)
     options = KernelOptions(
         target=on,
@@ -155,12 +215,19 @@ def explore(
         fixed=decided,
         nodes=nodes,
     )
-    return _result(worked(case, lambda watch: explore_tensor(case, found, options, watch, tell), None), options)
+    function = found.function if isinstance(found, TensorKernel) else found
+    return _result(worked(case, lambda watch: explore_tensor(case, found, options, watch, tell), None), options, function)
 
 
-def _result(outcome: Outcome, options: KernelOptions | None) -> Explored:
+def _result(outcome: Outcome, options: KernelOptions | None, function: TensorFunction | None) -> Explored:
     found = outcome.explored if isinstance(outcome, ExploredOutcome) else None
-    return Explored(line=outcome.line, options=options, implementations=found, report=outcome.report)
+    return Explored(line=outcome.line, options=options, implementations=found, report=outcome.report, function=function)
+
+
+def not_here(result: Result) -> UserError:
+    message = f"expected a kernel of this machine's CPU, got one of a GPU: {result.case}"
+    fix = "Explore it for --target cpu; CUDA of a result is its `code`, and completed sketches have `launch` and `run`."
+    return UserError(Diagnostic("NOT_HERE", message, fix=fix))
 
 
 def _texts(fixed: Mapping[str, object]) -> dict[str, str]:

@@ -149,7 +149,7 @@ def proof_of(stage: Backbone, kernel: CudaKernel) -> CompiledProof:
         ("rows", "every rows from 1 up to 1073733632"),
         ("multiples", "every multiple n of 64 up to 1073733632"),
         ("half a tile", "every multiple n of 16 up to 1073733632"),
-        ("wide", "every rows from 1 up to 57343"),
+        ("wide", "every rows from 1 up to 65535"),
     ],
 )
 def test_every_size_is_proved(name: str, domain: str) -> None:

@@ -11,6 +11,7 @@ from itertools import product
 import pytest
 from tests.tools.explore.test_check import implementation_of
 
+import warploom as wl
 from warploom import f32, out, tensor
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
@@ -207,3 +208,11 @@ def padded_beside(X: f32["256"], Y: f32["n"], y: out[f32["n"]]):
 def test_an_array_that_is_long_enough_for_one_size_only(function: TensorFunction) -> None:
     program = function.program({"n": 64})
     assert code_of(lambda: function.at_run_time(program, {"n": 1})) == "RUN_TIME_SIZE"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "code"),
+    [("axpy", "?:0", "SIZES"), ("axpy", "64", "SIZES"), ("axpy", 0, "SIZES"), ("conv1d-3", "?", "OPTION")],
+)
+def test_what_python_may_ask_for(kernel: str, size: str | int, code: str) -> None:
+    assert code_of(lambda: wl.explore(kernel, sizes={"n": size})) == code

@@ -232,7 +232,7 @@ class _Sizes:
 
 def greatest_proved(size: RunTimeSize, trips: Trips, axis: int) -> int:
     """The greatest size at which the kernel can be launched and no sum of a size and a tile leaves its word."""
-    most = min(MOST_AT_RUN_TIME, _MOST_OUTER_BLOCKS * trips.per if axis else MOST_AT_RUN_TIME) - _MARGIN
+    most = min(MOST_AT_RUN_TIME - _MARGIN, _MOST_OUTER_BLOCKS * trips.per if axis else MOST_AT_RUN_TIME)
     return max(size.multiple, most // size.multiple * size.multiple)
 
 

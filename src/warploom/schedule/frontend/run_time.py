@@ -104,6 +104,8 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                 case Read(array=array, indices=indices, fill=fill, span=span):
                     if any(not _is_in_step(i, count, fill, own, name) for i, count in zip(indices, array.shape, strict=True)):
                         yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
+                    elif any(name in index.sizes.names for index in indices):
+                        yield span, f"expected {name}, which is known at run time, in no index, got it in one"
                 case _:
                     pass
     if not is_run:

@@ -20,11 +20,13 @@ from warploom.gpu import (
     cuda_source,
     device_arch,
     device_available,
+    executed_cycles,
     time_on_device,
 )
 from warploom.gpu import toolchain_available as can_compile
 from warploom.ir import IndexExpr, Kernel, fill, run
 from warploom.kernels import NAMES, Example, complete_example, find
+from warploom.machines import nearest_architecture
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen
 from warploom.tools.command.guard import report
@@ -140,6 +142,7 @@ def _executed(
         "shuffles": counts.shuffles,
         "syncs": counts.barriers,
         "ptx_instructions": counts.instructions,
+        "cycles": executed_cycles(counts, nearest_architecture(compiled.arch)),
         "counted": done.counted,
         "matches_reference": all(_same(done.arrays[n].reshape(a.shape), a) for n, a in expected.items()),
     }

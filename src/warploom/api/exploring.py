@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
@@ -22,10 +23,11 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.package import check_known
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
-from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
-from warploom.tools.explore.run_time import asked_sizes
+from warploom.tools.explore.result import ExploredOutcome, code_text, page_text, save_package
+from warploom.tools.explore.run_time import asked_sizes, at_values
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 from warploom.tools.kernels.files import kernel_text
@@ -56,14 +58,20 @@ class Explored(Result):
     def _calls(self) -> Calls:
         made, options = self._of_cpu("a kernel to call")
         assert self.function is not None
-        kernels = [compile_nest(i.nest) for i in made.implementations]
-        runner = CompiledRunner(made.program, kernels, options.threads, "found")
+        nests = [i.nest for i in made.implementations]
 
         def at(sizes: Mapping[str, int]) -> Runner:
-            if dict(sizes) != self.sizes:
-                got, wanted = (", ".join(f"{n} = {v}" for n, v in s.items()) for s in (sizes, self.sizes))
-                raise UserError(Diagnostic("CALL_SHAPE", f"expected arrays of the sizes explored ({wanted}), got {got}"))
-            return runner
+            for name, size in sizes.items():
+                multiple = options.run_time.get(name)
+                if size % multiple if multiple is not None else size != self.sizes[name]:
+                    wanted = (
+                        f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                    )
+                    raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
+            program, at_these = made.program, nests
+            if options.run_time:
+                program, at_these = at_values(program, nests, {name: sizes[name] for name in options.run_time})
+            return CompiledRunner(program, [compile_nest(nest) for nest in at_these], options.threads, "found")
 
         return Calls(Signature.of(self.function), at)
 
@@ -79,6 +87,7 @@ class Explored(Result):
     def _kernel(self) -> str:
         made, options = self._of_cpu("a kernel to save")
         assert self.function is not None
+        check_known(options)
         return kernel_text(self.function, made, options, self.line)
 
     @property
@@ -124,6 +133,12 @@ class Explored(Result):
         if self.report is not None and self.report.kernel is not None:
             return cuda_source(self.report.kernel).text
         raise no_answer(self, "code")
+
+    def save_package(self, folder: str | Path) -> list[Path]:
+        """Writes the CPU kernel into a folder: C with one entry point, its header, a Python module that compiles and loads it,
+        and a PyTorch operator with fake tensors; the files need no Warploom. UserError: NO_ANSWER, NOT_HERE, NOT_WRITTEN."""
+        made, options = self._of_cpu("a kernel to save")
+        return save_package(self.line, made, options, Path(folder))
 
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         has_code = self.implementations is not None or (self.report is not None and self.report.kernel is not None)

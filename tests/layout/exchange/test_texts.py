@@ -30,6 +30,7 @@ def named(*texts: str) -> tuple[Distributed, ...]:
 SHARED, BYTES, ODD = exchange(*pair(8)), exchange(*pair(8, 8)), exchange(*pair(7))
 OPERAND = exchange(*named("mma:m16n8k32:C:e4m3", "mma:m16n8k32:A:e4m3"))
 RENAMED = exchange(*named("mma:m16n8k32:C:e4m3", "mma:m16n8k32:A:e4m3"), free=("k",))
+HALVES = exchange(*pair(1, 4))
 WARPS = exchange(*named("wgmma:m64n8:D:f32"), distributed_of_array((np.arange(512) ^ 128).reshape(4, 32, 4, 1), 32))
 
 
@@ -41,7 +42,7 @@ def tables(found: Exchange) -> list[np.ndarray]:
 def is_place(found: Exchange, places: np.ndarray) -> bool:
     """Whether shared memory holds each element there when the program has run."""
     assert found.chosen.memory is not None
-    each = found.src.bits // 8
+    each = max(1, found.src.bits // 8)
     return bool((found.chosen.memory.ravel()[places * each] == np.arange(len(places)) * each).all())
 
 
@@ -59,7 +60,11 @@ def offsets(text: str) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("found", [SHARED, BYTES, ODD, OPERAND, RENAMED], ids=["shared", "bytes", "odd", "operand", "renamed"])
+@pytest.mark.parametrize(
+    "found",
+    [SHARED, BYTES, ODD, OPERAND, RENAMED, exchange(*pair(2, 4), via="shared")],
+    ids=["shared", "bytes", "odd", "operand", "renamed", "halves"],
+)
 def test_cute_says_both_tables_and_the_places(found: Exchange) -> None:
     lines = dict(line.split(": ") for line in emit(found, "cute").splitlines())
     for name, table in zip(("from", "to"), tables(found), strict=True):
@@ -132,21 +137,23 @@ class Lanes:
 
 @pytest.mark.parametrize(
     ("found", "warps"),
-    [(SHARED, 1), (exchange(*pair(8, 8), via="shuffle"), 1), (exchange(*pair(3, lanes=8)), 4), (WARPS, 4)],
-    ids=["shared", "bytes", "8 lanes", "warps"],
+    [(SHARED, 1), (exchange(*pair(8, 8), via="shuffle"), 1), (exchange(*pair(3, lanes=8)), 4), (WARPS, 4), (HALVES, 1)],
+    ids=["shared", "bytes", "8 lanes", "warps", "halves"],
 )
 def test_numba_does_the_exchange(found: Exchange, warps: int) -> None:
     """`warps` of threads, or groups of fewer lanes that fill a warp."""
     text, threads = emit(found, "numba"), max(32, 32 * (found.src.warps))
     cuda = Lanes(threads)
     scope: dict[str, Any] = {}
-    exec(text.replace("from numba import cuda", ""), scope | {"cuda": cuda}, scope)
+    exec(text.replace("from numba import cuda", "").replace("import numpy as np", ""), scope | {"cuda": cuda}, scope)
+    scope["exchange"].__globals__["np"] = SimpleNamespace(int32=lambda word: word & 0xFFFFFFFF)
     scope["exchange"].__globals__["cuda"] = cuda
     per = found.src.warps * found.src.lanes
     sides = [np.tile(table, (threads // per, 1)) for table in tables(found)]
-    each = found.src.bits // 8
-    values = np.random.default_rng(1).integers(0, 256, (sides[0].size, each), dtype=np.uint8)
-    before, wanted = (np.ascontiguousarray(values[side].reshape(threads, -1)).view(np.uint32).tolist() for side in sides)
+    bits = found.src.bits
+    values = np.random.default_rng(1).integers(0, 1 << bits, sides[0].size, dtype=np.uint64)
+    shifts = np.arange(0, 32, bits, dtype=np.uint64)
+    before, wanted = ((values[side].reshape(threads, -1, 32 // bits) << shifts).sum(axis=2).tolist() for side in sides)
     shared = [0] * max(1, found.chosen.program.shared_words)
     after = [[0] * len(row) for row in wanted]
 

@@ -34,3 +34,10 @@ def test_a_missed_bar_is_said() -> None:
 
 def test_no_such_case() -> None:
     assert CliRunner().invoke(cli, ["bench", "exchange", "--case", "nothing"]).exit_code == 2
+
+
+def test_a_late_case_is_no_wrong_one() -> None:
+    line = exchanges.judged({"case": "least/random", "status": "solved", "verdict": "proved", "most_seconds": 0.2})
+    assert (line["as_expected"], line["missed"], line["in_time"]) == (True, [], False)
+    line = exchanges.judged({"case": "tma", "status": "solved", "verdict": "proved", "without": [24]})
+    assert (line["as_expected"], line["missed"]) == (False, ["without"]) and "in_time" not in line

@@ -12,7 +12,20 @@ from typing import Literal, TypeAlias, get_args
 from warploom.core import Diagnostic, UserError
 from warploom.layout import expressions
 from warploom.layout.exchange.choose import Candidate, Exchange
-from warploom.layout.exchange.program import Flag, Index, Load, Meet, Operation, Permute, Program, Select, Shuffle, Store, rounded
+from warploom.layout.exchange.program import (
+    Flag,
+    Index,
+    Load,
+    Meet,
+    Merge,
+    Operation,
+    Permute,
+    Program,
+    Select,
+    Shuffle,
+    Store,
+    rounded,
+)
 from warploom.layout.exchange.texts import cute_text, tilelang_text, triton_text
 
 Target: TypeAlias = Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"]
@@ -68,7 +81,8 @@ def _python(program: Program, target: Target) -> str:
     body = [line for operation in program.operations for line in _line(operation, program, target)]
     count = len(program.outputs)
     if target == "numba":
-        head = "from numba import cuda\n\n\n@cuda.jit(device=True)\n"
+        head = "import numpy as np\n" if program.count(Merge) else ""
+        head += "from numba import cuda\n\n\n# Arrays of int32: Numba shuffles no others of 32 bits.\n@cuda.jit(device=True)\n"
         head += f"def exchange(before, after{', shared' if program.shared_words else ''}):\n"
         body.insert(0, f"lane = cuda.threadIdx.x % {rounded(program.threads)}")
         body += [f"after[{i}] = {_named(value)}" for i, value in enumerate(program.outputs) if value]
@@ -89,6 +103,10 @@ def _named(value: str) -> str:
 
 def _expression(text: str) -> str:
     return expressions.as_text(expressions.parse(text, names=expressions.names_in(text)), "python")
+
+
+def _place(address: str, further: int) -> str:
+    return f"({_expression(address)}) + {further}" if further else _expression(address)
 
 
 def _line(operation: Operation, program: Program, target: Target) -> Iterator[str]:
@@ -116,12 +134,17 @@ def _line(operation: Operation, program: Program, target: Target) -> Iterator[st
         case Permute(name, low, high, selector):
             function = "byte_perm" if is_numpy else "cuda.libdevice.byte_perm"
             yield f"{name} = {function}({_named(low)}, {_named(high)}, {_expression(selector)})"
+        case Merge(name, kept, value, _, mask):
+            moved = operation.moved.replace(value, _named(value))
+            ones = f"np.asarray({_expression(mask)})" if is_numpy else _expression(mask)
+            both = f"({_named(kept)} & ~{ones}) | ({moved} & {ones})"
+            yield f"{name} = ({both} & 0xffffffff).astype(np.uint32)" if is_numpy else f"{name} = np.int32({both})"
         case Store(address, values):
             for i, value in enumerate(values):
-                yield f"shared[{_expression(address)}{f' + {i}' if i else ''}] = {_named(value)}"
+                yield f"shared[{_place(address, i)}] = {_named(value)}"
         case Load(names, address, array):
             for i, name in enumerate(names):
-                yield f"{name} = {array}[{_expression(address)}{f' + {i}' if i else ''}]"
+                yield f"{name} = {array}[{_place(address, i)}]"
         case Meet() if is_numpy:
             return
         case Meet():

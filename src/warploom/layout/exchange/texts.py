@@ -155,9 +155,10 @@ def places_in_shared(found: Candidate, src: Distributed) -> Ints | None:
     """By element its place, counted in elements; None where elements do not go through shared memory, each in one piece."""
     if found.memory is None:
         return None
-    each = max(1, src.bits // 8)
+    unit = 32 // found.memory.shape[1]  # bits of a piece
+    each = max(1, src.bits // unit)
     symbols = found.memory.ravel()
-    count = -(-(int(src.elements.max()) + 1) * src.bits // (8 * each))
+    count = -(-(int(src.elements.max()) + 1) * src.bits // (unit * each))
     where = np.full(count * each, -1, dtype=np.int64)
     held = np.flatnonzero((symbols >= 0) & (symbols < len(where)))[::-1]
     where[symbols[held]] = held
@@ -165,7 +166,7 @@ def places_in_shared(found: Candidate, src: Distributed) -> Ints | None:
     if (first < 0).any() or (first % each).any() or (where.reshape(count, each) != first[:, None] + np.arange(each)).any():
         return None
     places: Ints = first // each
-    return places if src.bits > 4 else np.stack([places * 2, places * 2 + 1], axis=1).ravel()
+    return places if src.bits >= unit else np.stack([places * 2, places * 2 + 1], axis=1).ravel()
 
 
 def _whole(given: Distributed, target: str) -> Ints:

@@ -60,6 +60,8 @@ class _Step:
     parameters: Any
     """Type of the list of its scalars."""
     scalars: tuple[int, ...]
+    sizes: tuple[int, ...]
+    """Values of sizes known at run time, which follow the scalars."""
 
 
 class CompiledRunner:
@@ -92,7 +94,7 @@ class CompiledRunner:
                 start = room.ctypes.data
                 at.append(start + -start % _LINE_BYTES)
             pointers = step.pointers(*at)
-            parameters = step.parameters(*[scalars[n] for n in step.scalars])
+            parameters = step.parameters(*[scalars[n] for n in step.scalars], *step.sizes)
             job = step.job
             if self.threads == 1 and not job.scratch_bytes:
                 step.main(pointers, parameters, 0, job.units, None)
@@ -107,7 +109,7 @@ def _step(kernel: CompiledNest, places: dict[str, int], scalars: dict[str, int])
     arrays = tuple(places[b.name] for b in kernel.buffers)
     second = kernel.second_units > 0
     pointers = ctypes.c_void_p * max(1, len(arrays) + len(kernel.common_bytes))
-    parameters = ctypes.c_double * max(1, len(kernel.parameters))
+    parameters = ctypes.c_double * max(1, len(kernel.parameters) + len(kernel.run_time))
     job = Job(
         entry_of(kernel.library, ENTRY),
         pointers(),
@@ -126,6 +128,7 @@ def _step(kernel: CompiledNest, places: dict[str, int], scalars: dict[str, int])
         kernel.common_bytes,
         parameters,
         tuple(scalars[p] for p in kernel.parameters),
+        tuple(value for _, value in kernel.run_time),
     )
 
 

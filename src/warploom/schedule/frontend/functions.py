@@ -69,7 +69,9 @@ class TensorFunction:
             )
             for stage, name in zip(tree.stages, self.stage_names, strict=True)
         )  # fmt: skip
-        return Program(tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars)
+        return Program(
+            tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
+        )
 
     def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
         """The program with these sizes as arguments of its kernels; by name, what their values are multiples of.

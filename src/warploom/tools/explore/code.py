@@ -12,6 +12,7 @@ from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.nest import Buffer, Nest, blocks_of
 from warploom.schedule.targets import Target
+from warploom.tools.explore.entry import Entry, entry_of
 from warploom.tools.explore.options import KernelOptions
 
 
@@ -19,7 +20,9 @@ def code_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], o
     """All stages in one text."""
     if options.target.kind == "cpu":
         text, sources = c_program(nests)
-        return _comment([*_head(program, sizes, options), *_c_usage(program, nests, sources)]) + text
+        entry = entry_of(program, nests, sources, text)
+        usage = [*_head(program, sizes, options), *_c_usage(program, nests, sources), *_entry_usage(entry)]
+        return _comment(usage) + text.replace(_INCLUDE, f"{_INCLUDE}\n#include <stdlib.h>", 1) + f"\n{entry.text}"
     kernels = [cuda_kernel(nest, CudaOptions(arch=arch_of(options.target))) for nest in nests]
     return _comment([*_head(program, sizes, options), *_cuda_usage(program, kernels, options)]) + cuda_program(kernels)
 
@@ -27,6 +30,18 @@ def code_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], o
 def arch_of(on: Target) -> str:
     """Architecture for which CUDA code for a target is compiled."""
     return on.name if on.name.startswith("sm_") else "sm_80"
+
+
+_INCLUDE = "#include <stdint.h>"
+
+
+def _entry_usage(entry: Entry) -> Iterator[str]:
+    yield ""
+    yield "All of it:"
+    yield (
+        f"  {entry.declaration};" if len(entry.declaration) < 120 else f"  int {entry.name}(arrays and scalars..., int threads);"
+    )
+    yield "    0, or -1 where memory lacks. The threads run at the same time if this file is compiled with -fopenmp, too."
 
 
 def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source]) -> Iterator[str]:

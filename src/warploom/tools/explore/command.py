@@ -91,7 +91,11 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Judge the implementation whose decisions this file holds; do not search.",
 )
-@click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
+@click.option(
+    "--code",
+    metavar="FILE|DIR/",
+    help="Write the C or CUDA C++ to this file; or into a folder C, a header, a Python module and a PyTorch operator.",
+)
 @click.option("--html", type=OUTPUT_FILE, help="Write an HTML page with the loop nest, its bottleneck and the code.")
 @JSON_OPTION
 @DEBUG_OPTION
@@ -113,7 +117,7 @@ def explore(
     only_size: bool,
     only_choices: bool,
     file: Path | None,
-    code: Path | None,
+    code: str | None,
     html: Path | None,
     as_json: bool,
     debug: bool,
@@ -137,12 +141,15 @@ def explore(
         if file is not None and decided:
             message = "expected either --replay or --set, got both"
             raise UserError(Diagnostic("OPTION", message, fix="change the decision in a copy of the file's line"))
-        for path in (code, html):
-            check_place(path)
+        place = None if code is None else Path(code)
+        is_package = place is not None and (place.is_dir() or str(code).endswith("/"))
+        check_place(place, is_folder=is_package)
+        check_place(html)
         if isinstance(found, TunableSketch):
             _refuse(bool(asked_for.run_time), "tensor functions", "sizes known at run time")
             _refuse(only_size, "tensor functions", "--estimate-size")
             _refuse(space == "paper", "tensor functions", "--space paper")
+            _refuse(is_package, "tensor functions", "--code DIR/")
             _refuse(journal is not None or cluster is not None, "tensor functions", "--journal and --cluster")
             asked = SketchOptions(
                 arch_of_sketch(machine),
@@ -156,7 +163,7 @@ def explore(
                 seed,
                 is_target_given,
                 file,
-                code,
+                place,
                 html,
             )
             return explore_sketch(kernel, found, asked, stopwatch, progress)
@@ -166,6 +173,9 @@ def explore(
         from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of
 
         on, threads_used = machine_of(machine, threads)
+        if is_package and on.kind != "cpu":
+            message = f"expected a file for the CUDA C++ of {on.name}, got the folder {code}"
+            raise UserError(Diagnostic("OPTION", message, fix="Name a file: --code kernel.cu."))
         if space == "paper" and not on.has_threads:
             message = f"expected a GPU for the paper's space, got {on.name}"
             raise UserError(Diagnostic("OPTION", message, fix="Name one: --target k4000."))
@@ -188,7 +198,8 @@ def explore(
             only_size=only_size,
             only_choices=only_choices,
             replayed=file,
-            code=code,
+            code=place,
+            is_package=is_package,
             page=html,
         )
         return explore_tensor(kernel, found, options, stopwatch, progress)

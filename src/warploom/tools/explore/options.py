@@ -60,6 +60,8 @@ class KernelOptions:
     replayed: Path | None = None
     """Judge the implementation whose decisions this file holds and search nothing."""
     code: Path | None = None
+    is_package: bool = False
+    """`code` is a folder for C, header, Python and PyTorch, made if missing."""
     page: Path | None = None
 
     @property

@@ -23,6 +23,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.code import code_of
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
+from warploom.tools.explore.package import write_package
 from warploom.tools.explore.page import StageView, render_explore
 from warploom.tools.explore.proof import Proof
 from warploom.tools.explore.run_time import run_time_fields
@@ -147,7 +148,9 @@ def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
 def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     written: list[Path] = []
     try:
-        if options.code is not None:
+        if options.code is not None and (options.is_package or options.code.is_dir()):
+            written += save_package(line, explored, options, options.code)
+        elif options.code is not None:
             write_text(options.code, code_text(line, explored, options))
             written.append(options.code)
         if options.page is not None:
@@ -166,6 +169,12 @@ def code_text(line: Line, explored: Explored, options: KernelOptions) -> str:
     """C or CUDA C++ of all stages; `line` is their report line."""
     sizes = cast("dict[str, int]", line["sizes"])
     return code_of(explored.program, [i.nest for i in explored.implementations], sizes, options)
+
+
+def save_package(line: Line, explored: Explored, options: KernelOptions, folder: Path) -> list[Path]:
+    """The files of the folder: C, header, Python, PyTorch. UserError: OPTION, NOT_WRITTEN."""
+    sizes = cast("dict[str, int]", line["sizes"])
+    return write_package(folder, explored.program, [i.nest for i in explored.implementations], sizes, options)
 
 
 def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:

@@ -70,6 +70,7 @@ from .sketch import (
     sketch,
     sync,
     thread_id,
+    vector,
     warp_id,
     warp_size,
 )
@@ -218,6 +219,7 @@ __all__ = [
     "ulonglong4",
     "ushort2",
     "ushort4",
+    "vector",
     "warp_id",
     "warp_size",
     "xform",

@@ -21,6 +21,7 @@ from warploom.gpu import (
     cuda_source,
     device_arch,
     device_available,
+    executed_cycles,
     grid_of,
     machine_counts,
     time_on_device,
@@ -28,6 +29,7 @@ from warploom.gpu import (
 from warploom.gpu import toolchain_available as can_compile
 from warploom.ir import IndexExpr, Kernel, SizeVar, fill, run, tabulate
 from warploom.kernels import NAMES, Example, complete_example, find
+from warploom.machines import nearest_architecture
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen
 from warploom.tools.command.guard import report
@@ -151,6 +153,7 @@ def _executed(
         "shuffles": counts.shuffles,
         "syncs": counts.barriers,
         "ptx_instructions": counts.instructions,
+        "cycles": executed_cycles(counts, nearest_architecture(compiled.arch)),
         "counted": done.counted,
         "matches_reference": all(_same(done.arrays[n].reshape(a.shape), a) for n, a in expected.items()),
     }

@@ -11,6 +11,7 @@ from typing import cast
 
 from warploom.scan.operators.exact import exactly
 from warploom.scan.operators.expression import (
+    TRUE,
     Expr,
     Monomial,
     UndefinedError,
@@ -96,6 +97,10 @@ class _Printer:
                 with self._where(negation(condition)):
                     second = self.text(otherwise, _TERNARY)
                 return f"{first} if {self.text(condition, _OR)} else {second}", _TERNARY
+            case "maybe":
+                if expr.args[0] is TRUE:
+                    return "None", _ATOM
+                return f"None if {self.text(expr.args[0], _OR)} else {self.text(expr.args[1], _TERNARY)}", _TERNARY
             case "ge" | "gt":
                 return self._comparison(expr, ">=" if expr.op == "ge" else ">"), _COMPARE
             case "eq":

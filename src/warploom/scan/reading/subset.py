@@ -17,7 +17,7 @@ from warploom.operations import BY_NAME, OF_INTEGERS, PYTHON_SIGNS
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading.source import Module
-from warploom.scan.reading.values import Scalar, Value, bare, constant_of, floating, is_float
+from warploom.scan.reading.values import Floating, Scalar, Value, bare, constant_of, floating, is_float
 
 MAX_EXPONENT = 64
 MAX_SHIFT = 1024
@@ -116,7 +116,7 @@ class Known:
 
 
 def _numbers(reader: Reader, node: ast.Call, name: str, arguments: Sequence[Value], count: int | None) -> list[Scalar]:
-    numbers = [a for a in arguments if not isinstance(a, tuple) and bare(a).sort.base != "text"]
+    numbers = [a for a in arguments if isinstance(a, Expr | Floating) and bare(a).sort.base != "text"]
     if len(numbers) != len(arguments) or (count is not None and len(numbers) != count):
         wanted = "numbers" if count is None else "one number" if count == 1 else f"{count} numbers"
         reader.module.unsupported(node, f"expected {wanted} as arguments of {name}", USE)

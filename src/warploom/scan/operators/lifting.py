@@ -29,7 +29,6 @@ from warploom.scan.operators.steps import simpler
 from warploom.scan.operators.transition import Loop, exact_loop
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
-STARTS: tuple[Start, ...] = ("step", "related samples", "samples", "endless")
 TESTS, LONGEST_TEST = 60, 9
 PATIENCE = 60_000_000
 """z3's resource units for one law of the smallest family with no law refuted, where none was proved within the usual budget."""
@@ -92,7 +91,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if other is not None:
         yield _families(other, "step", styles)
         yield _families(other, "endless", styles)
-    for start in STARTS[1:]:
+    for start in ("endless", "related samples", "samples"):
         yield _families(loop, start, styles)
 
 
@@ -172,6 +171,8 @@ def _domain(variables: Sequence[Expr], loop: Loop) -> str:
     sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
     vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
     words = told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
+    if loop.characters and ex.substituted(ex.both(*loop.assumed), {loop.fields[0]: ex.constant(128)}) is ex.FALSE:
+        words += ", ASCII characters"
     return f"{words}, lists of at least one element" if loop.needs_element else words
 
 
@@ -316,6 +317,8 @@ def call(serial: Serial, loop: Loop, elements: Sequence[Sequence[Value]], consta
     for number, name in enumerate(loop.lists):
         parts = [tuple(e[number * width : (number + 1) * width]) for e in elements]
         arguments[name] = [p[0] if len(p) == 1 else p for p in parts]
+        if loop.characters:
+            arguments[name] = "".join(chr(cast(int, p[0])) for p in parts)
     return serial(*(arguments[p] for p in loop.parameters))
 
 

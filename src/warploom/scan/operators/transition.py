@@ -59,6 +59,8 @@ class Loop:
     may_divide_by_zero: bool = False
     needs_element: bool = False
     """True if the function takes no empty list."""
+    characters: bool = False
+    """True if the elements are the codes of a text's characters."""
 
 
 def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:

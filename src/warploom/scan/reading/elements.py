@@ -13,8 +13,9 @@ from warploom.scan.operators.printing import RESERVED
 from warploom.scan.reading.arrays import Arrays
 from warploom.scan.reading.interpret import Interpreter
 from warploom.scan.reading.source import MISSING, Function
+from warploom.scan.reading.texts import is_asked_for_codes
 from warploom.scan.reading.types import SERVED, Shape, item_of, shape_of, written
-from warploom.scan.reading.values import Value, bare, flat, is_float
+from warploom.scan.reading.values import Character, Value, bare, flat, is_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class Elements:
         self._taken = {*function.locals, *RESERVED, *taken}
         """Names that the reader gives to nothing else."""
         self._unannotated: list[Expr] = []
+        self._by_codes = is_asked_for_codes(function)
+        self._characters = False
+        """True if elements are characters by their codes."""
         self._earlier: set[str] = set()
         """Names that have a value before the loop."""
 
@@ -130,6 +134,12 @@ class Elements:
         is_list, item = (True, None) if hint is MISSING else item_of(hint)
         if not is_list:
             self._bad_type(name, hint, f"list[...] of {SERVED}")
+        if hint is str and self._by_codes:
+            called = target.id if isinstance(target, ast.Name) else f"{name}_item"
+            one = self._variable(called, INT)
+            assert isinstance(one, Expr)
+            self._characters = True
+            return Character(one)
         shape = self._shape(name, item)
         called = target.id if isinstance(target, ast.Name) else f"{name}_item"
         if isinstance(target, ast.Tuple):

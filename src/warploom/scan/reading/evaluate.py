@@ -11,15 +11,16 @@ import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import ModuleType
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.reading import subset
-from warploom.scan.reading.records import fields_of
 from warploom.scan.reading.source import HOLE, MISSING, Function, Module, described
+from warploom.scan.reading.texts import coded
 from warploom.scan.reading.values import (
     NONE,
+    Character,
     Floating,
     Maybe,
     Record,
@@ -36,6 +37,8 @@ from warploom.scan.reading.values import (
 
 MAX_DEPTH = 20
 """Nested calls."""
+MAX_OPTIONS = 64
+"""Values of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,29 @@ class Evaluator:
         """Runs statements; `continue` ends a block as its last statement does."""
         raise NotImplementedError
 
+    # what `lookups` reads: tables of the file, characters, records
+
+    def _part(self, node: ast.Subscript | ast.Attribute, record: Record, bindings: dict[str, Value]) -> str | int:
+        raise NotImplementedError
+
+    def _dictionary(self, node: ast.Dict, bindings: dict[str, Value]) -> Record:
+        raise NotImplementedError
+
+    def _object(self, node: ast.Call, kind: type, bindings: dict[str, Value]) -> Record:
+        raise NotImplementedError
+
+    def _container(self, node: ast.expr, op: ast.cmpop, bindings: dict[str, Value]) -> Value:
+        raise NotImplementedError
+
+    def _looked_up(self, node: ast.expr, table: Mapping[object, object], key: Value, default: Value | None) -> Value:
+        raise NotImplementedError
+
+    def _compare_characters(self, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Expr:
+        raise NotImplementedError
+
+    def _of_text(self, node: ast.Call, bindings: dict[str, Value]) -> Value | None:
+        raise NotImplementedError
+
     def knows(self, condition: Expr) -> bool:
         """Whether the condition is certain on the way to this place."""
         return condition is ex.TRUE or any(condition is k or (k.op == "and" and condition in k.args) for k in self._path)
@@ -97,6 +123,12 @@ class Evaluator:
             yield
         finally:
             self._path.pop()
+
+    def _assume(self, condition: Expr) -> None:
+        """Assumes the condition for every element for which the statement is reached."""
+        reached = [ex.negation(p) for p in self._path if p is not ex.TRUE]
+        said = ex.either(*reached, condition) if reached else condition
+        self.assumed += said.args if said.op == "and" else [said]
 
     def _selected(self, node: ast.AST, condition: Expr, then: Value, other: Value) -> Value:
         if isinstance(then, Maybe) or isinstance(other, Maybe):
@@ -114,6 +146,13 @@ class Evaluator:
             self.module.wrong(
                 node, "SHAPE", "expected values of one shape on both paths, got two", "Assign tuples of one length."
             )
+        if isinstance(then, Character) or isinstance(other, Character):
+            a, b = coded(then), coded(other)
+            if a is None or b is None:
+                self.module.wrong(
+                    node, "SORT", "expected values of one type on both paths, got a character and another", "Use one type."
+                )
+            return Character(ex.select(condition, a.expr, b.expr))
         first, second = bare(then), bare(other)
         if "text" in (first.sort.base, second.sort.base) and first.sort.base != second.sort.base:
             self.module.wrong(node, "SORT", "expected values of one type on both paths, got text and a number", "Use one type.")
@@ -154,6 +193,8 @@ class Evaluator:
                 return ex.negation(self.condition(operand, bindings))
             case _:
                 value = self._settled(self.value(node, bindings))
+                if isinstance(value, Character):
+                    return ex.at_least(value.expr, ex.ZERO)
                 if not isinstance(value, Maybe):
                     return ex.as_condition(bare(self._one(node, value)))
                 if value.value is None:
@@ -176,6 +217,10 @@ class Evaluator:
     def _one(self, node: ast.expr, value: Value) -> Scalar:
         if isinstance(value, tuple):
             self.module.wrong(node, "SHAPE", f"expected one value, got a tuple of {len(value)}", "Take one of its parts.")
+        if isinstance(value, Character):
+            self.module.unsupported(
+                node, "expected a number, got a character", "Use ord(c), comparisons, or c.isdigit() and the like."
+            )
         assert not isinstance(value, Maybe | Record)
         return value
 
@@ -237,48 +282,6 @@ class Evaluator:
             case _:
                 kind = type(node).__name__
                 return self.module.unsupported(node, f"expected arithmetic, comparisons or a conditional, got {kind}", subset.USE)
-
-    def _part(self, node: ast.Subscript | ast.Attribute, record: Record, bindings: dict[str, Value]) -> str:
-        """The key of a part of a record."""
-        key: object = node.attr if isinstance(node, ast.Attribute) else None
-        if isinstance(node, ast.Subscript) and record.kind is dict:
-            index = self._present(node, self.value(node.slice, bindings))
-            key = index.value if isinstance(index, Expr) and index.op == "const" else None
-        if (
-            (isinstance(node, ast.Attribute)) == (record.kind is dict)
-            or not isinstance(key, str | int)
-            or str(key) not in record.parts
-        ):
-            known = ", ".join(record.parts)
-            self.module.unsupported(
-                node, f"expected one of the constant keys {known}, got {ast.unparse(node)}", "Use one of them."
-            )
-        return str(key)
-
-    def _dictionary(self, node: ast.Dict, bindings: dict[str, Value]) -> Record:
-        keys = [k.value for k in node.keys if isinstance(k, ast.Constant) and type(k.value) in (str, int)]
-        if len(keys) != len(node.keys) or len({str(k) for k in keys}) != len(keys):
-            self.module.unsupported(node, "expected a dictionary with different constant keys", "Use literal keys.")
-        values = [self.value(v, bindings) for v in node.values]
-        return Record(dict, {str(k): v for k, v in zip(keys, values, strict=True)})
-
-    def _object(self, node: ast.Call, kind: type, bindings: dict[str, Value]) -> Record:
-        """A new object of a dataclass."""
-        given: dict[str, ast.expr] = {}
-        names = fields_of(kind)
-        if names is None or len(node.args) > len(names) or any(k.arg not in names for k in node.keywords):
-            message = f"expected a dataclass with plain fields and its own arguments, got {ast.unparse(node)}"
-            self.module.unsupported(node, message, "Use a @dataclass without __init__ and __post_init__.")
-        given |= zip(names, node.args, strict=False)
-        given |= {str(k.arg): k.value for k in node.keywords}
-        parts = {
-            n: self.value(given[n], bindings) if n in given else self._constant(node, default) for n, default in names.items()
-        }
-        if any(isinstance(v, Record) for v in parts.values()):
-            self.module.unsupported(
-                node, "expected numbers and tuples in a record, got another record", "Use one variable per part."
-            )
-        return Record(kind, parts)
 
     def _constant(self, node: ast.expr, value: object) -> Value:
         if value is None and self.is_loop:
@@ -354,7 +357,7 @@ class Evaluator:
         self, node: ast.Compare, left: Value, ops: Sequence[ast.cmpop], others: Sequence[ast.expr], bindings: dict[str, Value]
     ) -> Expr:
         """`a < b < c` reads c only where `a < b`."""
-        right = self.value(others[0], bindings)
+        right = self._container(others[0], ops[0], bindings)
         first = self._compare(node, ops[0], left, right)
         if len(ops) == 1 or first is ex.FALSE:
             return first
@@ -363,6 +366,8 @@ class Evaluator:
 
     def _compare(self, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Expr:
         left, right = self._settled(left), self._settled(right)
+        if isinstance(left, Character) or isinstance(right, Character):
+            return self._compare_characters(node, op, left, right)
         if isinstance(left, Maybe) or isinstance(right, Maybe) or isinstance(op, ast.Is | ast.IsNot):
             return self._compare_none(node, op, left, right)
         if isinstance(left, tuple) or isinstance(right, tuple):
@@ -509,6 +514,11 @@ class Evaluator:
             return self.special[node.value.id](node, bindings)
         if isinstance(node.value, ast.Name) and isinstance(record := bindings.get(node.value.id), Record):
             return record.parts[self._part(node, record, bindings)]
+        if isinstance(node.value, ast.Name) and self.is_loop and node.value.id not in bindings:
+            table = self.bound(node.value)
+            if isinstance(table, dict):
+                key = self._present(node.slice, self.value(node.slice, bindings))
+                return self._looked_up(node, cast("Mapping[object, object]", table), key, None)
         whole, index = self._present(node, self.value(node.value, bindings)), self.number(node.slice, bindings)
         if not isinstance(whole, tuple):
             self.module.wrong(node, "SHAPE", "expected a tuple before [...], got one value", "Annotate it as a tuple.")
@@ -523,6 +533,9 @@ class Evaluator:
         options = [(n, n) for n in range(len(whole) - 1)]
         if ex.at_least(at, ex.ZERO) not in (ex.TRUE, *self._path, *self.assumed):
             options += [(n - len(whole), n) for n in range(len(whole))]
+        if len(options) > MAX_OPTIONS:
+            message = f"expected a position in a tuple of at most {MAX_OPTIONS} values, got one of {len(whole)}"
+            self.module.unsupported(node, message, "Compute the value.")
         result = whole[-1]
         for position, place in reversed(options):
             result = self._selected(node, ex.equal(at, ex.constant(position)), whole[place], result)
@@ -533,6 +546,8 @@ class Evaluator:
             made = self.function.lookup(node.func.id) if node.func.id not in self.function.locals else None
             if isinstance(made, type) and is_dataclass(made):
                 return self._object(node, made, bindings)
+        if self.is_loop and (found := self._of_text(node, bindings)) is not None:
+            return found
         if node.keywords:
             self.module.unsupported(node, "expected plain arguments, got keywords", "Pass them by position.")
         if isinstance(node.func, ast.Name) and node.func.id == "choose" and self.holes is not None:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from warploom.scan.reading.source import Function
+from warploom.scan.reading.texts import CASES
 
 COUNT = "[len]"
 """The number of elements after the loop; no name of Python."""
@@ -264,6 +265,16 @@ class _Second:
 def _headed(forms: Forms, begin: list[ast.stmt], loop: ast.For, lengths: dict[str, str]) -> list[ast.stmt]:
     """Slices and shifted lists as positions."""
     function = forms.function
+    match loop.iter, loop.target:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=text) as whole, attr=case), args=[], keywords=[]), ast.Name(
+            id=one
+        ) if text in function.parameters and case in CASES:
+            # character by character, which of ASCII is the same
+            changed = ast.Call(ast.Attribute(_name(one), case, ast.Load()), [], [])
+            loop.body = [_set(one, changed, loop.iter), *loop.body]
+            loop.iter = whole
+        case _:
+            pass
     found = _second(forms, loop, lengths)
     if found is None or any(not _is_builtin(function, _name(b.__name__), b) for b in (len, range)):
         return begin

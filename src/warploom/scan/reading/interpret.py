@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading import subset
-from warploom.scan.reading.evaluate import Division, Ended, Evaluator, Holes, Subscript
+from warploom.scan.reading.evaluate import Division, Ended, Holes, Subscript
+from warploom.scan.reading.lookups import Lookups
 from warploom.scan.reading.records import is_frozen
 from warploom.scan.reading.values import (
     Floating,
@@ -31,7 +32,7 @@ MAX_UNROLLED = 64
 
 
 @dataclass(slots=True)
-class Interpreter(Evaluator):
+class Interpreter(Lookups):
     """Runs statements of one function and of those that it calls."""
 
     def block(self, statements: Sequence[ast.stmt], bindings: Mapping[str, Value]) -> Ended:
@@ -115,12 +116,6 @@ class Interpreter(Evaluator):
             return [ex.constant(n) for n in range(*whole)[: MAX_UNROLLED + 1]]
         value = self.value(node, bindings)
         return value if isinstance(value, tuple) else None
-
-    def _assume(self, condition: Expr) -> None:
-        """Assumes the condition for every element for which the statement is reached."""
-        reached = [ex.negation(p) for p in self._path if p is not ex.TRUE]
-        said = ex.either(*reached, condition) if reached else condition
-        self.assumed += said.args if said.op == "and" else [said]
 
     def _joined(self, node: ast.stmt, condition: Expr, then: Ended | None, other: Ended | None) -> Ended:
         if then is None or other is None:

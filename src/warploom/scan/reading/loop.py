@@ -33,9 +33,10 @@ from warploom.scan.reading.first import from_first, neutral
 from warploom.scan.reading.forms import COUNT, Forms, rewritten
 from warploom.scan.reading.interpret import Interpreter, Subscript
 from warploom.scan.reading.source import Function, Module
-from warploom.scan.reading.states import ShapeError, built, identifier, unified
+from warploom.scan.reading.states import ShapeError, built, identifier, layout, unified
 from warploom.scan.reading.states import parts as split
-from warploom.scan.reading.values import Floating, Maybe, Record, Value, bare, flat, floating, is_float
+from warploom.scan.reading.texts import GREATEST, within
+from warploom.scan.reading.values import Floating, Maybe, Value, bare, flat, floating, is_float
 
 _ROUNDS = 12
 """Steps after which a state with ever new values is taken to have unboundedly many."""
@@ -147,6 +148,8 @@ class _Reader(Elements):
                 floats |= {part} if is_float(own if value is None else value) else set()
             states = {p: ex.variable(self._called(p, parts.constants), sorts[p]) for p in begun}
             runner = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True)
+            if self._characters:
+                runner.assumed += [within(f, GREATEST) for f in header.fields]
             runner.special = self._positions(parts, states, runner)
             values = {p: floating(v) if p in floats else v for p, v in states.items()}
             held = {n: built(n, shapes[n], values) for n in names}
@@ -154,9 +157,7 @@ class _Reader(Elements):
             assert ended.result is None, "forms keeps what a loop returns in a variable"
             after = {n: ended.bindings.get(n, held[n]) for n in names} | dict(parts.earlier)
             wider_shapes = {n: self._unified(loop, n, shapes[n], after[n]) for n in names}
-            if any(
-                [p for p, _, _ in split(n, wider_shapes[n], None)] != [p for p, _, _ in split(n, shapes[n], None)] for n in names
-            ):
+            if any(layout(n, wider_shapes[n]) != layout(n, shapes[n]) for n in names):
                 shapes = wider_shapes
                 continue
             reached = {p: values[p] if v is None else v for n in names for p, _, v in split(n, shapes[n], after[n])}
@@ -195,7 +196,7 @@ class _Reader(Elements):
             self._node.name, self._module.file, header.lists, header.fields, tuple(parts.constants.values()), tuple(result),
             outputs, is_tuple, bool(parts.appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
             tuple(self._unannotated), any(r.rounds for r in runs), any(divides_by_zero(r.divisions) for r in runs),
-            self._reads_first or self._arrays.sets_first,
+            self._reads_first or self._arrays.sets_first, self._characters,
         )  # fmt: skip
         unknown = [k for k in self._keep if k not in states]
         if unknown:
@@ -402,7 +403,7 @@ class _Reader(Elements):
         return found
 
     def _scalar(self, node: ast.AST, value: Value, name: str) -> Expr | Floating:
-        if isinstance(value, tuple | Maybe | Record):
+        if not isinstance(value, Expr | Floating):
             kind = "a tuple" if isinstance(value, tuple) else "another value"
             self._module.unsupported(node, f"expected numbers in variables, got {kind} in {name}", "Use one variable per part.")
         return value

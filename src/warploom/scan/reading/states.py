@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from warploom.scan.operators import expression as ex
-from warploom.scan.reading.values import NONE, Maybe, Record, Scalar, Value, maybe
+from warploom.scan.operators.expression import Expr
+from warploom.scan.reading.texts import coded
+from warploom.scan.reading.values import NONE, Character, Floating, Maybe, Record, Scalar, Value, bare, maybe
 
 
 class ShapeError(Exception):
@@ -25,6 +27,10 @@ def unified(known: Value, other: Value) -> Value:
             return tuple(unified(a, b) for a, b in zip(known, other, strict=True))
         case Record(), Record() if known.is_like(other):
             return Record(known.kind, {k: unified(v, other.parts[k]) for k, v in known.parts.items()})
+        case (Character(), _) | (_, Character()):
+            if coded(known) is None or coded(other) is None:
+                raise ShapeError
+            return known if isinstance(known, Character) else other
         case (tuple() | Record(), _) | (_, tuple() | Record()):
             raise ShapeError
         case _:
@@ -46,8 +52,11 @@ def parts(name: str, shape: Value, value: Value | None) -> Iterator[tuple[str, S
         case Record():
             for key, part in shape.parts.items():
                 yield from parts(f"{name}.{key}", part, value.parts[key] if isinstance(value, Record) else None)
+        case Character():
+            code = None if value is None else coded(value)
+            yield name, shape.expr, None if code is None else code.expr
         case _:
-            assert value is None or not isinstance(value, tuple | Maybe | Record)
+            assert value is None or isinstance(value, Expr | Floating)
             yield name, shape, value
 
 
@@ -64,8 +73,23 @@ def built(name: str, shape: Value, values: Mapping[str, Scalar]) -> Value:
             return tuple(built(f"{name}[{n}]", part, values) for n, part in enumerate(shape))
         case Record():
             return Record(shape.kind, {k: built(f"{name}.{k}", part, values) for k, part in shape.parts.items()})
+        case Character():
+            return Character(bare(values[name]))
         case _:
             return values[name]
+
+
+def layout(name: str, shape: Value) -> list[tuple[str, bool]]:
+    """The parts of a shape, and which are characters."""
+    if isinstance(shape, Character):
+        return [(name, True)]
+    if isinstance(shape, Maybe) and isinstance(shape.value, Character):
+        return [(f"{name} is None", False), (name, True)]
+    if isinstance(shape, tuple):
+        return [p for n, part in enumerate(shape) for p in layout(f"{name}[{n}]", part)]
+    if isinstance(shape, Record):
+        return [p for key, part in shape.parts.items() for p in layout(f"{name}.{key}", part)]
+    return [(part, False) for part, _, _ in parts(name, shape, None)]
 
 
 def identifier(part: str) -> str:

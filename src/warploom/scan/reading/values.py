@@ -34,11 +34,18 @@ class Maybe:
 
 
 @dataclass(frozen=True, slots=True)
+class Character:
+    """A character, or the empty text, by its code; no number of Python."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A dictionary with constant keys, or an object of a dataclass, that one variable alone holds."""
 
     kind: type
-    parts: Mapping[str, Value]
+    parts: Mapping[str | int, Value]
     """By key or name of the field."""
 
     def is_like(self, other: Record) -> bool:
@@ -46,7 +53,7 @@ class Record:
         return self.kind is other.kind and self.parts.keys() == other.parts.keys()
 
 
-Value: TypeAlias = "Expr | Floating | Maybe | Record | tuple[Value, ...]"
+Value: TypeAlias = "Expr | Floating | Character | Maybe | Record | tuple[Value, ...]"
 Scalar: TypeAlias = Expr | Floating
 NONE = Maybe(ex.TRUE, None)
 
@@ -76,6 +83,8 @@ def flat(value: Value) -> list[Expr]:
             return [value.is_none, *([] if value.value is None else flat(value.value))]
         case Record():
             return [f for part in value.parts.values() for f in flat(part)]
+        case Character():
+            return [value.expr]
         case _:
             return [bare(value)]
 

@@ -1,6 +1,6 @@
 """Loops of the families for which a bounded operator exists, each as one writes it first."""
 
-# ruff: noqa: B905, C419, RUF007, SIM103, SIM108, SIM110, SIM113, SIM114
+# ruff: noqa: B905, SIM113
 # pyright: basic
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Loops in the forms in which people write them first; each has a bounded operator."""
 
-# ruff: noqa: B905, C419, RUF007, SIM103, SIM108, SIM110, SIM113, SIM114
+# ruff: noqa: B905, RUF007, SIM110
 # pyright: basic
 
 from __future__ import annotations

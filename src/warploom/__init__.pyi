@@ -7,8 +7,10 @@ from .api import (
     Emitted,
     Exchanged,
     Explored,
+    JitFunction,
     Laid,
     Lifted,
+    LoadedKernel,
     ProvedPtx,
     RanPtx,
     Result,
@@ -19,15 +21,17 @@ from .api import (
     complete,
     exchange,
     explore,
+    jit,
     layout,
     lift,
+    load_kernel,
     prove_ptx,
     run_ptx,
     shuffle_ptx,
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .ir.swizzle.kinds import bits, choose, compose, cond, const, part, xform
+from .ir.swizzle.kinds import bits, choose, compose, cond, const, part, power, xform
 from .schedule.frontend import cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
@@ -103,8 +107,10 @@ __all__ = [
     "Exchanged",
     "Explored",
     "Global",
+    "JitFunction",
     "Laid",
     "Lifted",
+    "LoadedKernel",
     "ProvedPtx",
     "RanPtx",
     "Result",
@@ -153,12 +159,14 @@ __all__ = [
     "i64",
     "int2",
     "int4",
+    "jit",
     "lane_grid",
     "lane_id",
     "layout",
     "lift",
     "literal",
     "load",
+    "load_kernel",
     "log",
     "longlong2",
     "longlong4",
@@ -167,6 +175,7 @@ __all__ = [
     "pack",
     "pad",
     "part",
+    "power",
     "prod",
     "prove_ptx",
     "ptx",

@@ -41,6 +41,16 @@ class Exchanged(Result):
         return cast(int, self.line.get("permutes", 0))
 
     @property
+    def logic(self) -> int:
+        """LOP3 instructions and shifts of values: halves of bytes out of two words."""
+        return cast(int, self.line.get("logic", 0))
+
+    @property
+    def registers(self) -> int:
+        """Words and indices that a thread holds at once in the order of the text."""
+        return cast(int, self.line.get("registers", 0))
+
+    @property
     def wavefronts(self) -> int:
         """Of all threads' stores to shared memory and loads from it."""
         return cast(int, self.line.get("wavefronts", 0))
@@ -89,7 +99,7 @@ def exchange(
     bits: int | None = None,
     free: Sequence[str] = (),
     via: Literal["auto", "shuffle", "shared", "load", "tma"] = "auto",
-    emit: Literal["cuda", "kernel", "numba", "python"] = "cuda",
+    emit: Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"] = "cuda",
     arch: str = "sm_90",
 ) -> Exchanged:
     """Writes the device function that brings registers from one layout to another. `warploom exchange`.

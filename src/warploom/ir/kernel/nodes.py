@@ -333,7 +333,8 @@ class Hole:
     arg_names: tuple[str, ...]
     """Text of each argument in the sketch; completions print in these words."""
     n: int = 0
-    """part: number of parts; xform, bits: number of indices; choose: number of alternatives."""
+    """part: number of parts; xform, bits, compose: number of indices; power: one above the powers; choose: number of
+    alternatives."""
     grammar: str = "full"
     """cond: full | constant-free | modular. xform: full | ungrouped | rotation (no fan)."""
     coefficients: tuple[int, ...] | None = None

@@ -44,14 +44,21 @@ class Candidate:
     loads: int
     cycles: float
     """The larger of what the crossbar and what the arithmetic pipe take."""
+    memory: Ints | None = None
+    """What shared memory holds at the end [words, 4], by number of byte."""
 
     @property
     def cost(self) -> tuple[float, int, int]:
-        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes + self.loads
+        return self.cycles, self.wavefronts, self.shuffles + self.arithmetic + self.loads
+
+    @property
+    def arithmetic(self) -> int:
+        """SEL, PRMT, LOP3 and shifts of values."""
+        return self.selects + self.permutes + self.program.logic
 
     def betters(self, other: Candidate) -> bool:
-        mine = (self.shuffles, self.selects + self.permutes, self.wavefronts)
-        others = (other.shuffles, other.selects + other.permutes, other.wavefronts)
+        mine = (self.shuffles, self.arithmetic, self.wavefronts)
+        others = (other.shuffles, other.arithmetic, other.wavefronts)
         return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
 
 
@@ -85,7 +92,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
         return _out_of_memory(src, dst, via, machine, tuple(renamings))
     crosses = crosses_warps(src, dst)
     bound = None if crosses else least(src, dst)
-    held, wanted = as_bytes(src), as_bytes(dst)
+    held, wanted = as_pieces(src, dst)
     candidates: list[Candidate] = []
     stopped = ""
     try:
@@ -103,9 +110,10 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     moves = [] if crosses else word_moves(*((src.parts(), dst.parts()) if src.bits >= WORD_BITS else (held, wanted)))
     pareto = _undominated(candidates)
     words = _words(held, wanted)
+    in_a_pass = BANKS * (1 if words is not None else held.shape[2])
     return Exchange(
         src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
-        shared.least_wavefronts(*(words or (held, wanted)), BANKS if words is not None else BANKS * _BYTES), tuple(renamings),
+        shared.least_wavefronts(*(words or (held, wanted)), in_a_pass), tuple(renamings),
         _why(chosen, candidates, via) + stopped,
     )  # fmt: skip
 
@@ -115,8 +123,8 @@ def _out_of_memory(
 ) -> Exchange:
     """Elements that lie in memory in their order are loaded as the destination wants them; the source has no part in it."""
     wanted = as_bytes(dst)
-    words = _in_memory(wanted)
-    if words is None:
+    words = None if wanted is None else _in_memory(wanted)
+    if wanted is None or words is None:
         reason = f"expected registers of {dst.name} whose elements lie side by side in memory, aligned, got others"
         raise UserError(Diagnostic("EXCHANGE", reason))
     content = numbered(-(-(int(words.max()) + 1) // 256) * 256, _BYTES)
@@ -143,8 +151,14 @@ def _in_memory(wanted: Ints) -> Ints | None:
     return np.where(first < 0, -1, first // _BYTES)
 
 
-def as_bytes(given: Distributed) -> Ints:
-    """[threads, words, 4]: numbers of bytes. Elements of 4 bits must move in pairs; UserError (EXCHANGE)."""
+def as_pieces(src: Distributed, dst: Distributed) -> tuple[Ints, Ints]:
+    """[threads, words, pieces] of both: numbers of bytes; of halves of bytes where elements of 4 bits do not stay in pairs."""
+    one, two = as_bytes(src), as_bytes(dst)
+    return (src.parts(), dst.parts()) if one is None or two is None else (one, two)
+
+
+def as_bytes(given: Distributed) -> Ints | None:
+    """[threads, words, 4]: numbers of bytes; None where elements of 4 bits do not stay in pairs."""
     parts = given.parts()
     if given.bits >= WORD_BITS:
         parts = np.where(parts < 0, -1, parts * _BYTES)
@@ -152,9 +166,7 @@ def as_bytes(given: Distributed) -> Ints:
     if given.bits == 4:
         low, high = parts[..., 0::2], parts[..., 1::2]
         if ((low < 0) != (high < 0)).any() or (low % 2)[low >= 0].any() or (high != low + 1)[low >= 0].any():
-            raise UserError(
-                Diagnostic("EXCHANGE", f"expected elements of 4 bits that stay in pairs 2 i, 2 i + 1, got others in {given.name}")
-            )
+            return None
         return np.where(low < 0, -1, low // 2)
     each = given.bits // 8
     found = np.where(parts[..., None] < 0, -1, parts[..., None] * each + np.arange(each))
@@ -162,23 +174,25 @@ def as_bytes(given: Distributed) -> Ints:
 
 
 def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
-    """Numbers of words, where all bytes of wanted words stand in held words in that order."""
-    whole = (held % _BYTES == np.arange(_BYTES)).all() and (held == held[..., :1] + np.arange(_BYTES)).all()
+    """Numbers of words, where all pieces of wanted words stand in held words in that order."""
+    pieces: int = held.shape[2]
+    order = numbered(pieces)
+    whole = bool((held % pieces == order).all()) and bool((held == held[..., :1] + order).all())
     known: dict[tuple[int, ...], int] = {}
     if not whole:
-        for word in held.reshape(-1, _BYTES).tolist():
+        for word in held.reshape(-1, pieces).tolist():
             known.setdefault(tuple(word), len(known))
 
     def number(word: list[int]) -> int | None:
-        if all(byte < 0 for byte in word):
+        if all(piece < 0 for piece in word):
             return -1
         if not known:
-            return word[0] // _BYTES if word == list(range(word[0], word[0] + _BYTES)) and word[0] % _BYTES == 0 else None
+            return word[0] // pieces if word == list(range(word[0], word[0] + pieces)) and word[0] % pieces == 0 else None
         return known.get(tuple(word))
 
     tables: list[Ints] = []
     for table in (held, wanted):
-        numbers = [number(word) for word in table.reshape(-1, _BYTES).tolist()]
+        numbers = [number(word) for word in table.reshape(-1, pieces).tolist()]
         if any(n is None for n in numbers):
             return None
         tables.append(np.array(numbers, dtype=np.int64).reshape(table.shape[:2]))
@@ -228,21 +242,22 @@ def _proved(
     wavefronts = run.store_wavefronts + run.load_wavefronts
     counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
     crossbar = warps * counts[0] * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
-    arithmetic = warps * (counts[1] + counts[2]) * WARP_LANES / SELECT_LANES
+    arithmetic = warps * (counts[1] + counts[2] + program.logic) * WARP_LANES / SELECT_LANES
     via: Via = "shared" if program.shared_words else "shuffle"
     if not program.inputs:
         via = "load" if run.sectors else "tma"
         crossbar += run.sectors / machine.timing.l1_sectors.value
     return Candidate(
-        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic)
-    )
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic),
+        run.memory if program.shared_words else None,
+    )  # fmt: skip
 
 
 def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     kept: list[Candidate] = []
     seen: set[tuple[int, ...]] = set()
-    for candidate in sorted(candidates, key=lambda c: (c.wavefronts, c.shuffles, c.selects + c.permutes)):
-        key = (candidate.shuffles, candidate.selects + candidate.permutes, candidate.wavefronts)
+    for candidate in sorted(candidates, key=lambda c: (c.wavefronts, c.shuffles, c.arithmetic)):
+        key = (candidate.shuffles, candidate.arithmetic, candidate.wavefronts)
         if key not in seen and not any(other.betters(candidate) for other in candidates):
             seen.add(key)
             kept.append(candidate)

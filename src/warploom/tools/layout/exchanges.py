@@ -55,7 +55,7 @@ def exchanged(
     if wrong:
         line = plain_line(case, "error", stopwatch.read(), reason=f"{_BUG}: {'; '.join(wrong)}")
         return Outcome(line, GAVE_UP)
-    code = emit(found.chosen, target or "cuda")
+    code = emit(found, target or "cuda")
     fields: dict[str, Any] = {**_fields(found), "arch": on, "code": code, "certificate": document}
     if out is not None:
         write_text(out, code)
@@ -97,7 +97,8 @@ def _other_side(axis: str, run: int, bits: int) -> str:
 
 def _counts(found: Candidate) -> Line:
     return {
-        "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "wavefronts": found.wavefronts,
+        "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "logic": found.program.logic,
+        "wavefronts": found.wavefronts, "registers": found.program.registers,
         "cycles": found.cycles, **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
 
@@ -115,7 +116,15 @@ def told(line: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sum(counts: Mapping[str, Any]) -> str:
-    names = ("shuffles", "selects", "permutes", "wavefronts", *(["sectors"] if "sectors" in counts else []))
+    names = (
+        "shuffles",
+        "selects",
+        "permutes",
+        *(["logic"] if counts["logic"] else []),
+        "wavefronts",
+        "registers",
+        *(["sectors"] if "sectors" in counts else []),
+    )
     return ", ".join(f"{counts[name]} {name}" for name in names)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.api.result import Result, worked
 from warploom.tools.layout.exchanges import exchanged, told
+from warploom.tools.pages.layouts import banks_as_text, layout_page, layout_part
 
 Held: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
 """What lanes hold: a name, a function of (lane, item) or (warp, lane, register, slot), or elements [lanes, items]."""
@@ -22,7 +23,7 @@ class Exchanged(Result):
 
     @property
     def via(self) -> str:
-        """`shuffle` or `shared`; empty without an answer."""
+        """`shuffle`, `shared`, `matrix`, `load` or `tma`; empty without an answer."""
         return str(self.line.get("via", ""))
 
     @property
@@ -86,8 +87,17 @@ class Exchanged(Result):
         return str(self.line.get("code", ""))
 
     def explain(self) -> str:
-        """The counts, those of other programs, and why this one was taken."""
-        return self.reason if self.status != "solved" else "\n".join([self.case, *told(self.line)]) + "\n"
+        """The counts, those of other programs, why this one was taken, and the banks of what lanes hold before and after."""
+        return (
+            self.reason if self.status != "solved" else "\n".join([self.case, *told(self.line), *banks_as_text(self.line)]) + "\n"
+        )
+
+    def _page(self) -> str:
+        return layout_page(self.line)
+
+    def _repr_html_(self) -> str:
+        """The counts, and pictures of lanes by registers, coloured by bank."""
+        return layout_part(self.line)
 
 
 def exchange(
@@ -98,7 +108,7 @@ def exchange(
     regs: int | None = None,
     bits: int | None = None,
     free: Sequence[str] = (),
-    via: Literal["auto", "shuffle", "shared", "load", "tma"] = "auto",
+    via: Literal["auto", "shuffle", "shared", "matrix", "load", "tma"] = "auto",
     emit: Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"] = "cuda",
     arch: str = "sm_90",
 ) -> Exchanged:

@@ -9,8 +9,9 @@ from warploom.core import UserError
 from warploom.core.limits import LimitReachedError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
-from warploom.layout.exchange import Exchange, certificate, choose, emit, exchange, faults, kernel
+from warploom.layout.exchange import Exchange, Transpose, certificate, choose, emit, exchange, faults, kernel
 from warploom.layout.exchange.demand import coloured, least, word_moves
+from warploom.machines import architecture
 from warploom.ptx import launch
 
 BELOW_TROVE = {17: 16, 25: 24, 29: 28, 31: 30, 32: 31}
@@ -121,6 +122,7 @@ def moved(found: Exchange) -> tuple[np.ndarray, np.ndarray]:
         (*pair(1, bits=4), "shuffle"),
         (*pair(2, bits=4), "shared"),
         (*HALVES_APART, "auto"),
+        (named("mma:m16n8k16:D:f16"), named("mma:m16n8k16:B:f16"), "matrix"),
     ],
 )
 def test_kernels_move_bytes_as_numpy_does(src: Distributed, dst: Distributed, via: Any) -> None:
@@ -228,6 +230,8 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
         (pair(1, bits=4)[1], pair(1, bits=4)[0], {"via": "tma"}, "side by side"),
         (named("mma:m16n8k16:A:f16"), named("mma:m16n8k16:D:f16"), {}, "16 x 16 matrix"),
         (*ACROSS, {"via": "shuffle"}, "between warps"),
+        (*pair(2), {"via": "matrix"}, "8 x 8 transposes bring"),
+        (named("ldmatrix"), named("ldmatrix.trans"), {"via": "matrix", "arch": "sm_70"}, "sm_75 or later"),
         (pair(2)[0], distributed_of_array(np.full((32, 2), -1), 32), {}, "holds elements"),
     ],
 )  # fmt: skip
@@ -286,6 +290,7 @@ def test_what_cannot_come_out_of_memory() -> None:
         (*pair(2, bits=8), "auto"),
         (*BYTES_APART, "shuffle"),
         (*BYTES_BETWEEN_WARPS, "auto"),
+        (named("mma:m16n8k16:D:f16"), named("mma:m16n8k16:B:f16"), "matrix"),
     ],
 )
 def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> None:
@@ -300,7 +305,8 @@ def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> N
         return np.ascontiguousarray(values[held.elements].reshape(threads, -1)).view(np.uint32).T
 
     assert (names["exchange"](words(src)) == words(dst)).all()
-    compile(emit(found, "numba"), "exchange", "exec")
+    if via != "matrix":
+        compile(emit(found, "numba"), "exchange", "exec")
 
 
 @pytest.mark.parametrize(("src", "dst"), [(PLAIN, PACKED), HALVES_APART, pair(2, bits=4)], ids=["order", "apart", "striped"])
@@ -320,6 +326,21 @@ def test_an_order_of_halves_takes_no_shuffle() -> None:
     chosen = exchange(PLAIN, PACKED).chosen
     assert (chosen.shuffles, chosen.selects, chosen.wavefronts) == (0, 0, 0)
     assert (chosen.permutes, chosen.program.logic, chosen.program.registers) == (4, 5, 4)
+
+
+def test_matrices_are_transposed_without_shuffles() -> None:
+    """An accumulator as the other operand; with bytes gathered behind it."""
+    src, dst = named("mma:m16n8k16:D:f16"), named("mma:m16n8k16:B:f16")
+    found = exchange(src, dst, via="matrix")
+    program = found.chosen.program
+    assert (program.name, program.count(Transpose), found.chosen.shuffles, found.chosen.permutes) == ("movmatrix", 2, 0, 0)
+    assert found.least is not None and found.least.shuffles == 2 and faults(certificate(found)) == []
+    halves = dst.elements.copy()
+    halves[..., 0, :], halves[..., 1, ::-1] = dst.elements[..., 0, ::-1], dst.elements[..., 1, :]
+    turned = exchange(src, distributed_of_array(halves, 16), via="matrix").chosen
+    assert (turned.program.count(Transpose), turned.permutes) == (2, 2)
+    with pytest.raises(UserError, match="without movmatrix for Numba"):
+        emit(found, "numba")
 
 
 def test_registers_at_once() -> None:
@@ -342,7 +363,7 @@ def test_pieces_that_a_word_or_several_lanes_want_twice(bits: int, wanted: list[
 
 
 def test_a_spent_budget_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = list(choose._programs(*(choose.as_bytes(held) for held in pair(32)), *pair(32), crosses=False))
+    every = list(choose._programs(*choose.as_pieces(*pair(32)), *pair(32), architecture("sm_90"), crosses=False))
 
     def few(count: int) -> Any:
         yield from every[:count]

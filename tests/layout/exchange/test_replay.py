@@ -125,3 +125,19 @@ def test_masks_join_halves_of_bytes() -> None:
 def test_masks_that_no_exchange_has(pieces: int, line: str, said: str) -> None:
     with pytest.raises(FaultError, match=said):
         merged(pieces, line)
+
+
+MOVMATRIX = 'asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"'
+
+
+def test_matrices_are_transposed() -> None:
+    found = run(f'unsigned v1; {MOVMATRIX} : "=r"(v1) : "r"(in[0]));', "out[0] = v1;")
+    for thread, (one, two) in ((0, (0, 4)), (1, (8, 12)), (4, (0, 4)), (31, (27, 31))):
+        halves = [bytes_of(lane, 0)[thread // 4 % 2 * 2 :][:2] for lane in (one, two)]
+        assert found.outputs[0][thread].tolist() == [*halves[0], *halves[1]], thread
+
+
+@pytest.mark.parametrize(("threads", "result"), [(16, "v1"), (32, "v2")])
+def test_matrices_that_no_warp_transposes(threads: int, result: str) -> None:
+    with pytest.raises(FaultError, match="no whole warps"):
+        run(f'unsigned v1; {MOVMATRIX} : "=r"({result}) : "r"(in[0]));', threads=threads)

@@ -287,6 +287,8 @@ class For:
     note: str = ""
     """The statement that the front end expanded to this loop, for the printed comment."""
     span: Span = field(default=NOWHERE, compare=False)
+    is_vector: bool = False
+    """The trips are one access of the machine to global memory (`ir.kernel.vectors`); what they do is the same."""
 
 
 @dataclass(frozen=True, slots=True)

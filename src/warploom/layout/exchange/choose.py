@@ -12,19 +12,21 @@ from warploom.core import Diagnostic, UserError
 from warploom.core.limits import LimitReachedError, why
 from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints, numbered
-from warploom.layout.exchange import shared, shuffles, slots
+from warploom.layout.exchange import matrices, shared, shuffles, slots
 from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
 from warploom.layout.exchange.memory import by_tma, from_memory
-from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
+from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, Transpose, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
 from warploom.machines import BANKS, WARP_LANES, Architecture, architecture
 
-Via: TypeAlias = Literal["auto", "shuffle", "shared", "load", "tma"]
+Via: TypeAlias = Literal["auto", "shuffle", "shared", "matrix", "load", "tma"]
 VIAS: tuple[Via, ...] = get_args(Via)
 SELECT_LANES = 64
 """Lanes of SEL, PRMT and LOP3 per cycle and multiprocessor, on every architecture of the table. Source: CUDA C++ Programming
 Guide, throughput of native arithmetic instructions (compare, minimum, shift)."""
+_MATRIX_SHUFFLES = 2
+"""What a movmatrix counts as in `cycles`: each word has halves of two lanes. No rate of it is published."""
 _BYTES = 4
 
 
@@ -52,13 +54,17 @@ class Candidate:
         return self.cycles, self.wavefronts, self.shuffles + self.arithmetic + self.loads
 
     @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """What one program may better another in."""
+        return self.wavefronts, self.program.count(Transpose), self.shuffles, self.arithmetic
+
+    @property
     def arithmetic(self) -> int:
         """SEL, PRMT, LOP3 and shifts of values."""
         return self.selects + self.permutes + self.program.logic
 
     def betters(self, other: Candidate) -> bool:
-        mine = (self.shuffles, self.arithmetic, self.wavefronts)
-        others = (other.shuffles, other.arithmetic, other.wavefronts)
+        mine, others = self.counts, other.counts
         return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
 
 
@@ -96,7 +102,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     candidates: list[Candidate] = []
     stopped = ""
     try:
-        for program in _programs(held, wanted, src, dst, crosses=crosses):
+        for program in _programs(held, wanted, src, dst, machine, crosses=crosses):
             candidates.append(_proved(program, held, wanted, machine))  # noqa: PERF401 (what is there stays when time is up)
     except LimitReachedError as error:
         if not any(via in ("auto", c.via) for c in candidates):
@@ -199,7 +205,9 @@ def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
     return tables[0], tables[1]
 
 
-def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> Iterator[Program]:
+def _programs(
+    held: Ints, wanted: Ints, src: Distributed, dst: Distributed, machine: Architecture, *, crosses: bool
+) -> Iterator[Program]:
     lanes = src.lanes
 
     def of_words(one: Ints, two: Ints, group: int) -> Iterator[Program]:
@@ -222,6 +230,8 @@ def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, c
         yield from of_words(*words, lanes)
     else:
         yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
+        if machine.number >= matrices.FIRST:
+            yield from matrices.programs(held, wanted, lanes)
 
 
 def _proved(
@@ -241,9 +251,11 @@ def _proved(
     warps = -(-program.threads // WARP_LANES)
     wavefronts = run.store_wavefronts + run.load_wavefronts
     counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
-    crossbar = warps * counts[0] * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
+    transposes = program.count(Transpose)
+    crossing = counts[0] + _MATRIX_SHUFFLES * transposes
+    crossbar = warps * crossing * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
     arithmetic = warps * (counts[1] + counts[2] + program.logic) * WARP_LANES / SELECT_LANES
-    via: Via = "shared" if program.shared_words else "shuffle"
+    via: Via = "shared" if program.shared_words else "matrix" if transposes else "shuffle"
     if not program.inputs:
         via = "load" if run.sectors else "tma"
         crossbar += run.sectors / machine.timing.l1_sectors.value
@@ -256,8 +268,8 @@ def _proved(
 def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     kept: list[Candidate] = []
     seen: set[tuple[int, ...]] = set()
-    for candidate in sorted(candidates, key=lambda c: (c.wavefronts, c.shuffles, c.arithmetic)):
-        key = (candidate.shuffles, candidate.arithmetic, candidate.wavefronts)
+    for candidate in sorted(candidates, key=lambda c: c.counts):
+        key = candidate.counts
         if key not in seen and not any(other.betters(candidate) for other in candidates):
             seen.add(key)
             kept.append(candidate)
@@ -278,6 +290,10 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
     if via == "shuffle" and crosses:
         return "expected an exchange within warps for shuffles, got one between warps"
+    if via == "matrix":
+        return (
+            f"expected words whose halves 8 x 8 transposes bring, with 32 lanes and sm_{matrices.FIRST} or later, got {src.name}"
+        )
     threads = src.warps * src.lanes
     if threads & (threads - 1) and threads % WARP_LANES:
         return f"expected lanes that are a power of two for shared memory, got {src.lanes} of {src.warps} warps"

@@ -24,6 +24,7 @@ from warploom.layout.exchange.program import (
     Select,
     Shuffle,
     Store,
+    Transpose,
     rounded,
 )
 from warploom.layout.exchange.texts import cute_text, tilelang_text, triton_text
@@ -37,6 +38,10 @@ def emit(found: Exchange, target: Target) -> str:
     program = found.chosen.program
     if target in ("kernel", "numba", "python") and not program.inputs:
         raise UserError(Diagnostic("EMIT", f"expected cuda for values that come from memory, got {target}"))
+    if target == "numba" and program.count(Transpose):
+        raise UserError(
+            Diagnostic("EMIT", "expected a program without movmatrix for Numba, which has none", fix="Use --via shuffle.")
+        )
     match target:
         case "cuda":
             return found.chosen.text
@@ -76,6 +81,15 @@ _BYTE_PERM = """def byte_perm(low, high, selector):
 """
 
 
+_TRANSPOSED = """def transposed(words):
+    halves = np.stack([words & 0xffff, words >> 16], axis=1).reshape(-1, 8, 8)
+    rows = halves.transpose(0, 2, 1).reshape(-1, 2)
+    return (rows[:, 0] | rows[:, 1] << 16).astype(np.uint32)
+
+
+"""
+
+
 def _python(program: Program, target: Target) -> str:
     """On arrays of registers, for one thread (Numba) or [threads] at once (NumPy)."""
     body = [line for operation in program.operations for line in _line(operation, program, target)]
@@ -87,7 +101,8 @@ def _python(program: Program, target: Target) -> str:
         body.insert(0, f"lane = cuda.threadIdx.x % {rounded(program.threads)}")
         body += [f"after[{i}] = {_named(value)}" for i, value in enumerate(program.outputs) if value]
     else:
-        head = "import numpy as np\n\n\n" + (_BYTE_PERM if program.count(Permute) else "") + "def exchange(before):\n"
+        head = "import numpy as np\n\n\n" + (_BYTE_PERM if program.count(Permute) else "")
+        head += (_TRANSPOSED if program.count(Transpose) else "") + "def exchange(before):\n"
         body.insert(0, f"lane = np.arange({program.threads})")
         if program.shared_words:
             body.insert(1, f"shared = np.zeros({program.shared_words}, dtype=np.uint32)")
@@ -139,6 +154,8 @@ def _line(operation: Operation, program: Program, target: Target) -> Iterator[st
             ones = f"np.asarray({_expression(mask)})" if is_numpy else _expression(mask)
             both = f"({_named(kept)} & ~{ones}) | ({moved} & {ones})"
             yield f"{name} = ({both} & 0xffffffff).astype(np.uint32)" if is_numpy else f"{name} = np.int32({both})"
+        case Transpose(name, value):
+            yield f"{name} = transposed({_named(value)})"
         case Store(address, values):
             for i, value in enumerate(values):
                 yield f"shared[{_place(address, i)}] = {_named(value)}"

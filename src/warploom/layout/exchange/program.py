@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from warploom.ctext import BARRIER, SHUFFLES
 from warploom.layout import expressions
 
+MOVMATRIX = "movmatrix.sync.aligned.m8n8.trans.b16"
 VECTORS = {1: "unsigned", 2: "uint2", 4: "uint4"}
 
 
@@ -75,6 +76,14 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
+class Transpose:
+    """movmatrix: lanes 4 r to 4 r + 3 hold row r of 8 x 8 halves of words, before and after."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """Words side by side into shared memory; the address counts words."""
 
@@ -95,7 +104,7 @@ class Meet:
     """All threads of the exchange wait for each other's stores."""
 
 
-Operation: TypeAlias = Index | Flag | Select | Shuffle | Permute | Merge | Store | Load | Meet
+Operation: TypeAlias = Index | Flag | Select | Shuffle | Permute | Merge | Transpose | Store | Load | Meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +147,7 @@ def defined(operation: Operation) -> set[str]:
     match operation:
         case Load(names, _, _):
             return set(names)
-        case Index(name) | Select(name) | Shuffle(name) | Permute(name) | Merge(name):
+        case Index(name) | Select(name) | Shuffle(name) | Permute(name) | Merge(name) | Transpose(name):
             return {name}
         case Flag() | Store() | Meet():
             return set()
@@ -153,6 +162,8 @@ def used(operation: Operation) -> set[str]:
             return {flag, yes, no}
         case Shuffle(_, value, text):
             return {value, *_names(text)}
+        case Transpose(_, value):
+            return {value}
         case Permute(_, low, high, text):
             return {low, high, *_names(text)}
         case Merge(_, kept, value, _, text):
@@ -207,6 +218,8 @@ def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[st
             return Shuffle(values[name], values.get(value, value), text(source))
         case Permute(name, low, high, selector):
             return Permute(values[name], values.get(low, low), values.get(high, high), text(selector))
+        case Transpose(name, value):
+            return Transpose(values[name], values.get(value, value))
         case Merge(name, kept, value, shift, mask):
             return Merge(values[name], values.get(kept, kept), values.get(value, value), shift, text(mask))
         case Store(address, stored):
@@ -262,6 +275,8 @@ def _statements(operation: Operation, program: Program) -> Iterator[str]:
         case Merge(name, kept, _, _, mask):
             others = mask[1:] if mask.startswith("~") else f"~{mask}"
             yield f"const unsigned {name} = ({kept} & {others}) | ({operation.moved} & {mask});"
+        case Transpose(name, value):
+            yield f'unsigned {name}; asm volatile("{MOVMATRIX} %0, %1;" : "=r"({name}) : "r"({value}));'
         case Store(address, (value,)):
             yield f"shared[{printed(address)}] = {value};"
         case Store(address, values):

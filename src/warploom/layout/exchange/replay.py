@@ -21,6 +21,7 @@ _Words = NDArray[np.int64]
 
 BYTES = 4
 _SHIFT = 4
+_MOVMATRIX = r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16"
 _WORD = (1 << 32) - 1
 _STATEMENTS = tuple(
     (kind, re.compile(pattern))
@@ -30,6 +31,7 @@ _STATEMENTS = tuple(
         ("shuffle", r"const unsigned (\w+) = __shfl_sync\(0xffffffffu, ([\w\[\]]+), (.*?)(?:, (\d+))?\)"),
         ("permute", r"const unsigned (\w+) = __byte_perm\(([\w\[\]]+), ([\w\[\]]+), (.*)\)"),
         ("merge", r"const unsigned (\w+) = \(([\w\[\]]+) & (~?\w+)\) \| \(\(?([\w\[\]]+)(?: (<<|>>) 4\))? & (~?\w+)\)"),
+        ("transpose", rf'unsigned (\w+); asm volatile\("{_MOVMATRIX} %0, %1;" : "=r"\((\w+)\) : "r"\(([\w\[\]]+)\)\)'),
         ("load", r"const unsigned (\w+) = (shared|memory)\[(.*)\]"),
         ("part", r"const unsigned (\w+) = (\w+)\.([xyzw])"),
         ("loads", r"const uint([24]) (\w+) = \*reinterpret_cast<const uint\1\*>\(&(shared|memory)\[(.*)\]\)"),
@@ -135,6 +137,20 @@ class Replay:
             moved[:] = np.roll(moved, 1 if shift == "<<" else -1, axis=1)
             moved[:, 0 if shift == "<<" else -1] = -1
         self._words[name] = np.where(parts != 0, moved, self._value(kept))
+
+    def _transpose(self, name: str, result: str, value: str) -> None:
+        """Lane 4 r + k of a warp has columns 2 k and 2 k + 1 of row r; the result has rows for columns."""
+        if name != result or self.threads % 32:
+            raise FaultError(f"a matrix that no whole warps transpose, or another word than {name}")
+        given = self._value(value)
+        found = np.empty_like(given)
+        half = given.shape[1] // 2
+        for thread in range(self.threads):
+            row, first = thread % 32 // 4, thread % 4 * 2
+            for side in (0, 1):
+                source = thread // 32 * 32 + (first + side) * 4 + row // 2
+                found[thread, side * half : (side + 1) * half] = given[source, row % 2 * half : (row % 2 + 1) * half]
+        self._words[name] = found
 
     def _store(self, address: str, value: str) -> None:
         self._put(self._number(address), [self._value(value)])

@@ -28,6 +28,7 @@ from warploom.layout.exchange.program import (
     Select,
     Shuffle,
     Store,
+    Transpose,
     renamed,
 )
 from warploom.layout.linear import applied
@@ -115,7 +116,7 @@ class Writer:
                     known[name] = f"q{sum(v.startswith('q') for v in known.values())}"
                 case Load(loaded, _):
                     known |= {name: self.fresh() for name in loaded}
-                case Select(name) | Shuffle(name) | Permute(name) | Merge(name):
+                case Select(name) | Shuffle(name) | Permute(name) | Merge(name) | Transpose(name):
                     known[name] = self.fresh()
                 case Store() | Meet():
                     pass

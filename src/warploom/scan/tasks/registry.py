@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.scan.operators.checking import check
 from warploom.scan.operators.lifting import lift
 from warploom.scan.reading.binary import read_binary
@@ -100,7 +100,11 @@ def run_task(name: str) -> TaskRecord:
         case "lift", _:
             return _lifted(name, loops_module(), called, start)
         case "families", _:
-            return _lifted(name, _families()[called], called, start)
+            try:
+                return _lifted(name, _families()[called], called, start)
+            except UnsupportedError as error:
+                reason = error.diagnostics[0].message
+                return TaskRecord(name, "unknown", "unchecked", False, time.process_time() - start, reason=reason)
         case "unbounded", _:
             record = _lifted(name, unbounded_module(), called, start)
             return replace(record, is_expected=record.status == "unknown")

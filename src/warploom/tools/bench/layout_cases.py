@@ -23,6 +23,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 
 Pairs: TypeAlias = Iterator[tuple[Distributed, Distributed]]
+NAMES = ("least/named", "least/random", "random/8", "random/12", "random/16", "tma", "square/sass")
 RANDOM_PAIRS = 1000
 SEEDS = 10
 STRUCTURES = range(2, 33)
@@ -147,7 +148,7 @@ def case_of(name: str) -> tuple[str, ...]:
 
 
 @click.command("bench-layout", hidden=True)
-@click.argument("name")
+@click.argument("name", type=click.Choice(NAMES))
 @DEBUG_OPTION
 def bench_layout_case(name: str, debug: bool) -> None:
     """One case of `bench layout` or `bench exchange`, in this process, as one JSON line."""

@@ -121,8 +121,8 @@ class _Reader(Elements):
         """The loop with the number of its elements as a state, where it is asked for."""
         count = self._length
         if self._forms.guarded is not None:
-            known = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(self._forms.guarded))), "<length>", "eval")
-            loop = replace(loop, needs_element=loop.needs_element and not eval(known, {COUNT: 0}))
+            is_empty = Interpreter(self._function).condition(self._forms.guarded, {COUNT: ex.ZERO})
+            loop = replace(loop, needs_element=loop.needs_element and is_empty is not ex.TRUE)
         if count not in ex.variables(*loop.outputs):
             return loop
         return replace(loop, states=(*loop.states, State(count, ex.ZERO, ex.add(count, ex.ONE))))

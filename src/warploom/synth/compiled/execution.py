@@ -17,6 +17,7 @@ from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.calls import Opaque
+from warploom.synth.compiled.cases import Cases
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
 from warploom.synth.compiled.handover import HandedArgument, Handover
@@ -59,7 +60,7 @@ class ScalarArgument:
     value: int | float | None
 
 
-Argument = ArrayArgument | ScalarArgument | HandedArgument
+Argument = ArrayArgument | ScalarArgument
 Symbol = ArrayArgument | Literal["initial"]
 """Content of a module's variable when the launch begins: symbols or zeros, or the value that the file gives it."""
 _GRID = (2**31 - 1, 65535, 65535)
@@ -155,7 +156,7 @@ class SymbolicRun:
 def run_symbolically(
     program: Program,
     kernel: str | None,
-    arguments: tuple[Argument, ...],
+    arguments: tuple[Argument | HandedArgument, ...],
     grid: Triple,
     block: Triple,
     *,
@@ -171,6 +172,7 @@ def run_symbolically(
     functions: Mapping[str, Opaque] | None = None,
     handover: Handover | None = None,
     only_block: Triple | None = None,
+    cases: Cases | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
@@ -189,6 +191,8 @@ def run_symbolically(
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
 
+    cases: which way the one thread of the launch goes where it decides on integers of data; None: that is not followed.
+
     FaultError at the first fault of the program; UserError: NO_KERNEL, ARGUMENTS, ARGUMENT_TYPE, LAUNCH; UnsupportedError for
     what depends on data, for instructions that are not followed and past the step limit.
     """
@@ -200,6 +204,9 @@ def run_symbolically(
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
     data, memory, places = Data(), Memory(order), Places()
+    if cases is not None:
+        assert prod(grid) == prod(block) == 1, "threads that decide apart"
+        data.decide = cases.decide
     if box is not None:
         places.moving = Moving({name: count - 1 for name, count in zip(box.positions, box.counts, strict=True)})
     arrays: dict[str, Region] = {}

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from warploom.core import i64, u32
 from warploom.gpu import compile_to_ptx
@@ -46,7 +47,8 @@ IN_ANY_ORDER = (
     "blocks in any order, blocks that have taken a ticket go on; memory ordered by releases and acquires as the PTX ISA says; "
     "control words zero before the launch"
 )
-Flags = Mapping[int, tuple[Word, ...]]
+_Arguments: TypeAlias = tuple[Argument | HandedArgument, ...]
+Flags: TypeAlias = Mapping[int, tuple[Word, ...]]
 SMALL = (64, 2)
 """Threads and items of the text with small tiles, of which more can be run."""
 TILES = (1, 2, 4)
@@ -213,13 +215,13 @@ class WholeArray:
         published = {at: tuple(words) for at, words in handover.published.items()}
         return _Promise(published, handover.released, handover.stored, values, frozenset(results))
 
-    def _symbolic(self, elements: Elements, arguments: tuple[Argument, ...], block: int, handover: Handover) -> SymbolicRun:
+    def _symbolic(self, elements: Elements, arguments: _Arguments, block: int, handover: Handover) -> SymbolicRun:
         return run_symbolically(
             self.program, self.kernel, arguments, (self.blocks, 1, 1), (self.made.choices.threads, 1, 1),
             functions=elements.functions(), handover=handover, only_block=(block, 0, 0),
         )  # fmt: skip
 
-    def _arguments(self, elements: Elements) -> tuple[tuple[Argument, ...], list[HandedArgument]]:
+    def _arguments(self, elements: Elements) -> tuple[_Arguments, list[HandedArgument]]:
         is_scan = not self.kernel.startswith("reduce")
         control = ArrayArgument(CONTROL, u32, (1 + self.blocks if is_scan else 1,), "zeros")
         layout = layout_of(self.made.body.fields)

@@ -12,7 +12,6 @@ import numpy as np
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
-from warploom.ptx.instructions import sources
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
@@ -333,11 +332,11 @@ def _check_launch(routine: Routine, program: Program, grid: Triple, block: Tripl
     if largest is not None and prod(block) > prod(largest):
         message = f"expected at most {prod(largest)} threads in a block (.maxntid of {routine.name}), got {prod(block)}"
         raise UserError(Diagnostic("LAUNCH", message))
-    shared = [v for v in (*program.variables.values(), *routine.variables.values()) if v.space == "shared"]
-    static = sum(v.size_bytes for v in shared)
-    if static > _STATIC_SHARED_BYTES:  # other kernels of the module may have variables of their own
-        named = {name for instruction in routine.instructions for name in sources(instruction)}
-        static = sum(v.size_bytes for v in shared if v.name in named)
+    of_module = [v for v in program.variables.values() if v.space == "shared"]
+    static = sum(v.size_bytes for v in (*of_module, *routine.variables.values()) if v.space == "shared")
+    if static > _STATIC_SHARED_BYTES:  # other kernels of the module may have variables of their own: ptxas leaves them out
+        words = {word for i in routine.instructions for word in re.findall(r"[\w$%]+", repr(i.operands))}
+        static -= sum(v.size_bytes for v in of_module if v.name not in words)
     if static > _STATIC_SHARED_BYTES or static + dynamic_shared_bytes > _SHARED_BYTES:
         message = (
             f"expected at most {_STATIC_SHARED_BYTES} bytes of static shared memory and {_SHARED_BYTES} in all, got {static} and "

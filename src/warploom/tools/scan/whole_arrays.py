@@ -20,7 +20,6 @@ from typing import TypeAlias
 from warploom.core import i64, u32
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program, lower, parse
-from warploom.ptx.instructions import sources
 from warploom.scan import Operator
 from warploom.scan.emit import ARCH, SEPARATE, Choices, CudaScan, Kernel, Types, cuda_scan
 from warploom.scan.variants import ScanForm
@@ -142,7 +141,7 @@ class WholeArray:
 
     def _scan(self, elements: Elements) -> list[_Promise]:
         routine = self.program.kernel(self.kernel)
-        if any(name.startswith("%ctaid") for i in routine.instructions for name in sources(i)):
+        if any("%ctaid" in repr(i.operands) for i in routine.instructions):
             raise NotSeenError("a block asks for its number, and takes a ticket")
         done: list[_Promise] = []
         for ticket in range(self.blocks):

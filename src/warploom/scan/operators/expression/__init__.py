@@ -4,6 +4,7 @@ expr := number | truth value | text | variable
       | polynomial over atoms (what is not a polynomial itself) with rational coefficients
       | max(expr, ...) | min(expr, ...) | expr if expr else expr
       | expr >= 0 | expr > 0 | expr == expr | expr and ... | expr or ... | not expr
+      | None if expr else expr
       | expr // n | expr % n | expr / expr | gcd(expr, expr) | exp(expr) | expr & expr | expr "|" expr | expr ^ expr
 
 Two expressions that are the same polynomial of the same atoms are the same object; so are a comparison and the negation of its
@@ -14,6 +15,7 @@ Takes parts of an expression. Gives the expression in its one form, as an intern
 """
 
 from warploom.scan.operators.expression.conditions import (
+    BITS,
     as_condition,
     as_number,
     at_least,
@@ -23,6 +25,7 @@ from warploom.scan.operators.expression.conditions import (
     equal,
     more_than,
     negation,
+    optional,
     rebuilt,
     remainder,
     select,
@@ -70,10 +73,10 @@ from warploom.scan.operators.expression.numbers import (
 )
 
 __all__ = [
-    "BOOL", "FALSE", "INFINITY", "INT", "MAX_CASES", "MINUS_INFINITY", "MOST_BITS", "ONE", "REAL", "TEXT", "TRUE", "ZERO",
-    "Base", "Expr", "Monomial", "Op", "Sort", "UndefinedError", "Value", "add", "as_condition", "as_number", "at_least",
-    "bitwise", "both", "constant", "either", "equal", "exponential", "floor_quotient", "from_polynomial",
-    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation",
+    "BITS", "BOOL", "FALSE", "INFINITY", "INT", "MAX_CASES", "MINUS_INFINITY", "MOST_BITS", "ONE", "REAL", "TEXT", "TRUE",
+    "ZERO", "Base", "Expr", "Monomial", "Op", "Sort", "UndefinedError", "Value", "add", "as_condition", "as_number",
+    "at_least", "bitwise", "both", "constant", "either", "equal", "exponential", "floor_quotient", "from_polynomial",
+    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "optional",
     "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted", "subtract", "variable",
     "variables",
 ]  # fmt: skip

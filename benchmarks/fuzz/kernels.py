@@ -155,7 +155,8 @@ _TYPES: tuple[tuple[str, int, str], ...] = (
     ("b64", 8, "%rd"), ("f64", 8, "%fd"), ("u64", 8, "%rd"), ("s16", 2, "%h"),
 )  # fmt: skip
 _CHANGES: tuple[tuple[str, Callable[[random.Random, str], str]], ...] = (
-    (r"\.[su](8|16|32)\b", lambda rng, t: ("." + ("u" if t[1] == "s" else "s") + t[2:])),
+    # neg has signed types only
+    (r"(?<!\bneg)\.[su](8|16|32)\b", lambda rng, t: ("." + ("u" if t[1] == "s" else "s") + t[2:])),
     (r"\b(wide|64)\.[su]", lambda rng, t: t[:-1] + ("u" if t[-1] == "s" else "s")),
     (r", -?\d+(?=[;,])", lambda rng, t: f", {int(t[2:]) + rng.choice((1, -1, 32, 2))}"),
     (r", -?\d+;", lambda rng, t: f", {int(t[2:-1]) ^ rng.choice((1, 32, 31))};"),

@@ -244,6 +244,8 @@ class Stored:
     def _operation_type(self, term: Term, target: DType) -> DType:
         """The type that the operation `term`, of which `target` is wanted, is computed in."""
         natural = self._natural(term) or target
+        if term.op == ">>" and not _is_below(term.args[1], natural.bits):
+            return promoted(natural)  # an `int` is shifted, by counts that the narrow type does not have
         if natural == target or natural.is_float or target.is_float:
             return natural
         if target.bits <= natural.bits and (term.op in LOW_BITS or self._keeps_low_bits(term, target)):
@@ -252,8 +254,7 @@ class Stored:
 
     def _keeps_low_bits(self, term: Term, target: DType) -> bool:
         if term.op == "<<":
-            count = term.args[1]
-            return count.op == "constant" and 0 <= count.data[0] < target.bits
+            return _is_below(term.args[1], target.bits)
         # the one quotient that does not fit a narrow type wraps in it as it does when it is converted
         is_narrow = all(_fits(a, target) if a.op == "constant" else self._natural(a) == target for a in term.args)
         return term.op in QUOTIENTS and is_narrow
@@ -324,6 +325,11 @@ def _cut(term: Term) -> Term:
     """A number as an integer cell holds it."""
     value = term.data[0]
     return term if isinstance(value, int) or not isfinite(value) else constant(int(value))
+
+
+def _is_below(count: Term, bits: int) -> bool:
+    """Whether the count of a shift is a number from 0 on below `bits`."""
+    return count.op == "constant" and 0 <= count.data[0] < bits
 
 
 def _fits(number: Term, dtype: DType) -> bool:

@@ -80,7 +80,9 @@ def test_bugs_of_the_movement_are_never_proved(bug: str) -> None:
     assert found.verdict == verdict, found
 
 
-@pytest.mark.parametrize("name", ["total", "atoi", "maximum", "third_min", "max_prefix_sum", "poly"])
+@pytest.mark.parametrize(
+    "name", ["total", "atoi", "maximum", "third_min", "max_prefix_sum", "poly", "max_segment_sum", "is_sorted", "longest_ones"]
+)
 def test_functions_are_proved(name: str) -> None:
     found = prove_functions(cuda_scan(operator(name)))
     assert not found.missing and found.domain
@@ -116,7 +118,10 @@ def test_bugs_of_the_functions_of_segments_are_never_proved(
         ("atoi", "b.value_ + b.aux1 * a.value_", "a.value_ + a.aux1 * b.value_", "combine"),
         ("maximum", "largest<int>(a.most_, b.most_)", "a.most_", "combine"),
         ("total", "r.acc = element.x;", "r.acc = element.x + 1;", "lift"),
-        ("max_segment_sum", "", "", "not followed"),
+        ("max_segment_sum", "a.sum_x + b.sum_x", "a.sum_x", "combine"),
+        ("max_segment_sum", "b.best_prefix_x == INT_BELOW ? INT_BELOW : a.aux1", "a.aux1", "combine"),
+        ("is_sorted", "b.some ? b", "a.some ? b", "combine"),
+        ("average", "", "", "not followed"),
     ],
 )
 def test_bugs_of_the_functions_are_never_proved(

@@ -113,8 +113,11 @@ def test_names_with_parameters() -> None:
     assert named_network("bk2")(40) == NAMED["brent-kung"](40)
     with pytest.raises(UserError, match="expected the name of a network"):
         named_network("bk1")
-    with pytest.raises(UserError, match="UNKNOWN_NETWORK"):
+    with pytest.raises(UserError, match="UNKNOWN_NETWORK") as raised:
         named_network("han-carlson-99")
+    assert raised.value.diagnostics[0].fix == "Use one of these names."
+    with pytest.raises(UserError, match="or a file with a picture"):
+        named_network("other", "Use one of these names, or a file with a picture.")
 
 
 def test_networks_reject_what_is_out_of_place() -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 import warploom.synth.compiled
 
 SHARED = {
-    "warploom.ptx": {"TYPE_BITS", "Program", "Routine", "Variable", "branch_targets", "flow_graph", "liveness", "lower", "parse"}
-}
+    "warploom.ptx": {
+        "TYPE_BITS", "Program", "Routine", "Variable", "branch_targets", "flow_graph", "live_before", "liveness", "lower",
+        "parse",
+    }
+}  # fmt: skip
 """A wrong liveness leaves registers undefined, which proves nothing."""
 SYNTAX = ("warploom.ptx.routine", "warploom.ptx.syntax")
 

@@ -141,6 +141,14 @@ def test_run_sets_variables_and_names_those_that_nobody_set(files: Path) -> None
         assert CliRunner().invoke(run_command, [*arguments, "--symbol", wrong]).exit_code == 2
 
 
+def test_shared_variables_of_other_kernels_are_not_counted() -> None:
+    source = body("\tst.global.f32 [%rd1], %f1;\n").replace(".visible", ".shared .b8 big[50000];\n.visible", 1)
+    assert prove_launch(lower(parse(source, "k.ptx")), None, ARRAYS, (1, 1, 1), (4, 1, 1), {}).verdict == "proved"
+    used = source.replace("\tst.global.f32 [%rd1]", "\tmov.u64 %rd1, big;\n\tst.global.f32 [%rd1]")
+    with pytest.raises(UserError, match="static shared memory"):
+        prove_launch(lower(parse(used, "k.ptx")), None, ARRAYS, (1, 1, 1), (4, 1, 1), {})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "grid", "block", "shared"),
     [

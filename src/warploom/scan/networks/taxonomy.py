@@ -149,9 +149,9 @@ _FAMILIES: tuple[tuple[str, Callable[[tuple[int, ...]], Callable[[int], Network]
 )
 
 
-def named_network(name: str) -> Callable[[int], Network]:
+def named_network(name: str, fix: str = "Use one of these names.") -> Callable[[int], Network]:
     """The definition called `name`, by number of columns: one of `NAMED`, or han-carlson-K, ladner-fischer-K, harris-L-F, bkR,
-    bkRxS... (radices in turn). UserError for another name."""
+    bkRxS... (radices in turn). UserError for another name; `fix` says what else would do."""
     if name in NAMED:
         return NAMED[name]
     for pattern, family in _FAMILIES:
@@ -162,7 +162,7 @@ def named_network(name: str) -> Callable[[int], Network]:
                 return family(tuple(numbers))
     known = ", ".join(NAMED)
     message = f"expected the name of a network ({known}; han-carlson-K, ladner-fischer-K, harris-L-F, bkR, bkRxS), got {name!r}"
-    raise UserError(Diagnostic("UNKNOWN_NETWORK", message, fix="Use one of these names, or a file with a picture."))
+    raise UserError(Diagnostic("UNKNOWN_NETWORK", message, fix=fix))
 
 
 def _levels(columns: int) -> int:

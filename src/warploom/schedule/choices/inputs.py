@@ -196,6 +196,7 @@ class _Inputs:
             "has_static_ends": static,
             "laid_out": together,
             "follows": frozenset((n, m) for n, m in together if n < m),
+            "is_of_later_array": frozenset((n, m) for n, t in staged for m, u in staged if t < u),
         }
 
     def _lowerings(self, sets: Mapping[str, Sequence[Thing]]) -> dict[tuple[str, Things], Lowering]:

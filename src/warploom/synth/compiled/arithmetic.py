@@ -409,6 +409,8 @@ class Arithmetic:
             if isinstance(predicate, Undefined):
                 return predicate
             assert isinstance(predicate, Comparison)
+            if data.decide is not None and (chosen := data.decide(predicate)) is not None:
+                return a if chosen else b
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             own = predicate.kind

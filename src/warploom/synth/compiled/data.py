@@ -102,6 +102,9 @@ class Data:
         self.notes: set[str] = set()
         """Notes that the domain of a proof must state besides the algebra."""
 
+        self.decide: Callable[[Comparison], bool | None] | None = None
+        """Which way a thread goes that decides on data (`cases.py`); None: such a decision is not followed."""
+
     def made(self, term: Term, kind: DType) -> Term:
         self.kinds[term] = kind
         return term

@@ -12,11 +12,11 @@ import numpy as np
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
-from warploom.ptx.instructions import sources
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.calls import Opaque
+from warploom.synth.compiled.cases import Cases
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
 from warploom.synth.compiled.handover import HandedArgument, Handover
@@ -63,7 +63,7 @@ class ScalarArgument:
     """A size of arrays, which a box tells."""
 
 
-Argument = ArrayArgument | ScalarArgument | HandedArgument
+Argument = ArrayArgument | ScalarArgument
 Symbol = ArrayArgument | Literal["initial"]
 """Content of a module's variable when the launch begins: symbols or zeros, or the value that the file gives it."""
 _GRID = (2**31 - 1, 65535, 65535)
@@ -172,7 +172,7 @@ class SymbolicRun:
 def run_symbolically(
     program: Program,
     kernel: str | None,
-    arguments: tuple[Argument, ...],
+    arguments: tuple[Argument | HandedArgument, ...],
     grid: Triple,
     block: Triple,
     *,
@@ -188,6 +188,7 @@ def run_symbolically(
     functions: Mapping[str, Opaque] | None = None,
     handover: Handover | None = None,
     only_block: Triple | None = None,
+    cases: Cases | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
@@ -206,6 +207,8 @@ def run_symbolically(
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
 
+    cases: which way the one thread of the launch goes where it decides on integers of data; None: that is not followed.
+
     FaultError at the first fault of the program; UserError: NO_KERNEL, ARGUMENTS, ARGUMENT_TYPE, LAUNCH; UnsupportedError for
     what depends on data, for instructions that are not followed and past the step limit.
     """
@@ -217,6 +220,9 @@ def run_symbolically(
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
     data, memory, places = Data(), Memory(order), Places()
+    if cases is not None:
+        assert prod(grid) == prod(block) == 1, "threads that decide apart"
+        data.decide = cases.decide
     if box is not None:
         places.moving = Moving({name: count - 1 for name, count in zip(box.positions, box.counts, strict=True)})
     arrays: dict[str, Region] = {}
@@ -356,11 +362,11 @@ def _check_launch(routine: Routine, program: Program, grid: Triple, block: Tripl
     if largest is not None and prod(block) > prod(largest):
         message = f"expected at most {prod(largest)} threads in a block (.maxntid of {routine.name}), got {prod(block)}"
         raise UserError(Diagnostic("LAUNCH", message))
-    shared = [v for v in (*program.variables.values(), *routine.variables.values()) if v.space == "shared"]
-    static = sum(v.size_bytes for v in shared)
-    if static > _STATIC_SHARED_BYTES:  # other kernels of the module may have variables of their own
-        named = {name for instruction in routine.instructions for name in sources(instruction)}
-        static = sum(v.size_bytes for v in shared if v.name in named)
+    of_module = [v for v in program.variables.values() if v.space == "shared"]
+    static = sum(v.size_bytes for v in (*of_module, *routine.variables.values()) if v.space == "shared")
+    if static > _STATIC_SHARED_BYTES:  # other kernels of the module may have variables of their own: ptxas leaves them out
+        words = {word for i in routine.instructions for word in re.findall(r"[\w$%]+", repr(i.operands))}
+        static -= sum(v.size_bytes for v in of_module if v.name not in words)
     if static > _STATIC_SHARED_BYTES or static + dynamic_shared_bytes > _SHARED_BYTES:
         message = (
             f"expected at most {_STATIC_SHARED_BYTES} bytes of static shared memory and {_SHARED_BYTES} in all, got {static} and "

@@ -233,6 +233,7 @@ class Handing:
 
         def run(block: Block, lanes: Lanes) -> None:
             found: list[Value] = []
+            self._forget(block, lanes, needed)
             for t, address in zip(lanes, addresses(block, lanes), strict=True):
                 offset = self._flag(block, t, address, index)
                 now: Checkpoint = (index, _state(block, t, needed))
@@ -391,11 +392,19 @@ class Handing:
         self._check_waits_for_nothing(lanes, index)
         here = self._open.intersection(lanes)
         needed = self._needed(index) if here else []
+        if here:
+            self._forget(block, sorted(here), needed)
         for t in here:
             self.handover.checkpoints[t] = (index, _state(block, t, needed))
         self._open -= here
         if here and not self._open and self.handover.last:
             raise StoodError
+
+    def _forget(self, block: Block, lanes: Lanes, needed: list[str]) -> None:
+        """Leaves the other registers undefined: if one is needed nevertheless, nothing is proved."""
+        gone = Undefined("a register that is needed no more", 0)
+        for name in block.registers.keys() & self.launch.routine.registers.keys() - {*needed}:
+            block.write(name, lanes, [gone] * len(lanes))
 
     def _needed(self, index: int) -> list[str]:
         known = self.handover.needed

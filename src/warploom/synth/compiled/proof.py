@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from warploom.core import DType
 from warploom.ptx import Program
+from warploom.synth.compiled.arithmetic import NotFollowedError
+from warploom.synth.compiled.cases import MOST_CASES, Cases, Facts, UndecidedError, decided, paths
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Symbol, SymbolicRun, run_symbolically
@@ -20,7 +22,7 @@ from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.operands import WARP_NUMBER
 from warploom.synth.compiled.placed import is_about_places
-from warploom.terms import Algebra, Term, algebra_for, atom
+from warploom.terms import Algebra, Term, algebra_for, atom, iterate_post
 
 _MOST_ORDERED = 3
 """Arrays whose orders in memory are all tried."""
@@ -125,6 +127,65 @@ def _prove_once(
         return _sure(CompiledProof("refuted", "", error.fault.message, fault=error.fault), error.assumed)
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     return judged(run, (*arguments, *variables), wanted, replaced)
+
+
+def prove_by_cases(
+    program: Program, kernel: str, arguments: tuple[Argument, ...], wanted: Mapping[str, Wanted]
+) -> CompiledProof:  # fmt: skip
+    """As `prove_launch`, of one thread that may branch on integers of data: path by path, and case by case of what is wanted."""
+    alone = (1, 1, 1)
+    floats = {a.name for a in arguments if a.dtype.is_float}
+    terms = [
+        t for want in wanted.values() for root in want.terms.ravel().tolist() if root is not None for t in iterate_post(root)
+    ]
+    if any(t.op == "atom" and t.data[0] in floats for t in terms):
+        return CompiledProof("unchecked", "", "choices on floats, which may be no numbers, are not cut into cases")
+    domains: list[str] = []
+    found = 0
+
+    def run(cases: Cases) -> SymbolicRun:
+        return run_symbolically(program, kernel, arguments, alone, alone, cases=cases)
+
+    try:
+        for facts, path in paths(run):
+            pending = [facts]
+            while pending:
+                case = pending.pop()
+                found += 1
+                if found > MOST_CASES:
+                    return CompiledProof("unchecked", "", f"it has more than {MOST_CASES} cases")
+                proof = CompiledProof("unchecked", "")
+                try:
+                    for all_of in ("choices", "extrema"):
+                        here = {name: _decided(want, case, all_of) for name, want in wanted.items()}
+                        replaced = partial(decided, facts=case, kinds=path.data.kinds, made=path.data.made)
+                        proof = judged(path, arguments, here, replaced)
+                        if proof.verdict == "proved":
+                            break
+                except UndecidedError as error:
+                    for is_so in (True, False):
+                        other = case.copy()
+                        pending += [other] if other.add(error.comparison, is_so) else []
+                    continue
+                if proof.verdict != "proved":
+                    return replace(proof, verdict="unchecked", domain="", reason=f"in one case {proof.reason}", difference=None)
+                domains.append(proof.domain)
+    except FaultError as error:
+        return CompiledProof("unchecked", "", error.fault.message)
+    except NotFollowedError as error:
+        return CompiledProof("unchecked", "", str(error))
+    return CompiledProof("proved", joined_domain(domains))
+
+
+def _decided(want: Wanted, facts: Facts, all_of: str) -> Wanted:
+    kinds = dict(want.kinds or {})
+    made = kinds.__setitem__
+
+    def choose(term: Term) -> Term:
+        return decided(term, facts, kinds, lambda t, kind: made(t, kind) or t, all_of=all_of)
+
+    terms = np.array([t if t is None else choose(t) for t in want.terms.ravel().tolist()], object).reshape(want.terms.shape)
+    return replace(want, terms=terms, kinds=None if want.kinds is None else kinds)
 
 
 def judged(

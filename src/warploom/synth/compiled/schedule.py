@@ -371,6 +371,9 @@ def truth(block: Block, value: Value, instruction: int, thread: int) -> bool:
     if isinstance(value, Undefined):
         message = f"expected a defined predicate, got the undefined value of {value.reason}{_from(value)}"
         raise block.fault("undefined value", message, instruction, thread=thread, what="branch")
+    decide = block.launch.data.decide
+    if decide is not None and isinstance(value, Comparison) and (way := decide(value)) is not None:
+        return way
     told = f"{value.a} {value.op} {value.b}" if isinstance(value, Comparison) else str(value)
     raise block.launch.unsupported(
         f"expected control that does not depend on data, got a decision on {told}", instruction,

@@ -35,8 +35,8 @@ from warploom.synth.network.network import (
     Entries,
     Folds,
     IntArray,
+    OpenRequest,
     Priced,
-    Requests,
     Slots,
 )
 from warploom.synth.network.open_index import IndexLowering, IndexValue, Open, Table, rows_of
@@ -91,7 +91,7 @@ class ValueLowering(IndexLowering):
         """Shared arrays whose requests are noted where their index is closed, too."""
         self.priced = priced
         """Kinds of requests that are noted."""
-        self.requests: list[Requests] = []
+        self.requests: list[OpenRequest] = []
         self.cells = 1
         self.known: dict[int, Term] = {}
         self.batches: list[Batch] = []
@@ -211,7 +211,7 @@ class ValueLowering(IndexLowering):
         here = self.active.reshape(-1, *(1,) * (places.ndim - 1))
         places, moved = np.where(here, places, -1), np.where(self.active, moved, UNDEFINED)
         certain = self.guard is None
-        self.requests.append(Requests(kind, array, span, size_bytes, slots, places, moved, is_load, certain))
+        self.requests.append(OpenRequest(kind, array, span, size_bytes, slots, places, moved, is_load, certain))
 
     def _select(self, cond: IndexValue, then: ValueExpr, other: ValueExpr) -> IntArray:
         if isinstance(cond, Open):

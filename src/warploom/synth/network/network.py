@@ -144,7 +144,7 @@ Priced: TypeAlias = Literal["wavefronts", "sectors", "shuffles"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Requests:
+class OpenRequest:
     """One execution, by all threads, of an access or a shuffle whose index is open."""
 
     kind: Priced
@@ -180,5 +180,5 @@ class Network:
     operators: frozenset[str]
     """The user's own."""
     forbidden: tuple[Forbidden, ...] = ()
-    requests: tuple[Requests, ...] = ()
+    requests: tuple[OpenRequest, ...] = ()
     """Of the kinds that were asked for, at the first of the instances."""

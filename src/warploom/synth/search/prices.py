@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom import machines
 from warploom.ir.swizzle import Functions, Tables
-from warploom.synth.network.network import UNDEFINED, BoolArray, IntArray, Network, Priced, Requests, Slots
+from warploom.synth.network.network import UNDEFINED, BoolArray, IntArray, Network, OpenRequest, Priced, Slots
 from warploom.synth.search.propagation import (
     Candidate,
     Changes,
@@ -210,9 +210,9 @@ class BankConstraint:
         narrow_slots(candidate, changes, slots, left)
 
 
-def _groups(requests: Sequence[Requests], free: Candidate, warp: int, conflict_free: frozenset[str]) -> Iterator[_Group]:
+def _groups(requests: Sequence[OpenRequest], free: Candidate, warp: int, conflict_free: frozenset[str]) -> Iterator[_Group]:
     """Requests of the same form together, each distinct one once."""
-    forms: dict[tuple[object, ...], list[tuple[Requests, bool]]] = {}
+    forms: dict[tuple[object, ...], list[tuple[OpenRequest, bool]]] = {}
     for request in requests:
         key = request.kind, request.size_bytes, request.slots.holes, request.places.shape[1:]
         forms.setdefault(key, []).append((request, request.array in conflict_free))
@@ -244,7 +244,7 @@ def _groups(requests: Sequence[Requests], free: Candidate, warp: int, conflict_f
         )  # fmt: skip
 
 
-def _from_own(request: Requests) -> IntArray:
+def _from_own(request: OpenRequest) -> IntArray:
     """Places; of shuffles how the threads that lanes take from differ from their own."""
     if request.kind != "shuffles":
         return request.places
@@ -252,7 +252,7 @@ def _from_own(request: Requests) -> IntArray:
     return np.where(request.places < 0, -1, request.places ^ own)
 
 
-def _least(request: Requests, free: Candidate, warp: int) -> IntArray:
+def _least(request: OpenRequest, free: Candidate, warp: int) -> IntArray:
     """[warps] what a request costs at least: lanes that certainly take different elements take as many places."""
     moved = _by_warps(request.moved, warp, UNDEFINED)
     found = np.zeros(len(moved), np.int64)

@@ -31,7 +31,7 @@ from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.scan.network import DRAWN, read_picture
+from warploom.tools.scan.network import DRAWN, OR_PICTURE, read_picture
 
 MOST_COLUMNS = 15
 """Columns of a census."""
@@ -136,7 +136,7 @@ def modules_command(
     case = " ".join([*map(str, pictures), *names, *([_case(*every)] if every else [])])
 
     def work(stopwatch: Stopwatch, _: object) -> Outcome:
-        taken = [*(read_picture(p) for p in pictures), *(named_network(name)(n) for name in names)]
+        taken = [*(read_picture(p) for p in pictures), *(named_network(name, OR_PICTURE)(n) for name in names)]
         listed = list(chain(taken, _all_networks(*every) if every else ()))
         for net in listed:
             _check_mined(net)
@@ -182,7 +182,7 @@ def scan_layout_command(
     case = f"{name or picture} in {banks} banks"
 
     def work(stopwatch: Stopwatch, _: object) -> Outcome:
-        net = named_network(name)(n) if name is not None else read_picture(cast(Path, picture))
+        net = named_network(name, OR_PICTURE)(n) if name is not None else read_picture(cast(Path, picture))
         # tables of larger networks are not searched for
         searched = families or tuple(f for f in FAMILIES if f != "table" or net.columns <= TABLE_ELEMENTS)
         lanes: Lanes = "in place" if in_place else "packed"

@@ -2,7 +2,7 @@
 
 Each is called by a kernel of one thread on symbols, and what it stores is compared with the lifted expressions, read as words
 of the machine: whole numbers wrap, and the least and the greatest word stand for infinities. The reading shares nothing with the
-printer but the expressions. Functions that branch on data are not followed.
+printer but the expressions. Functions that decide on whole numbers are followed path by path.
 """
 
 from __future__ import annotations
@@ -11,18 +11,32 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial, reduce
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from warploom.core import BY_NAME, DType, UnsupportedError
 from warploom.gpu import compile_to_ptx
-from warploom.ptx import lower, parse
+from warploom.ptx import Program, lower, parse
 from warploom.scan import Expr, polynomial
 from warploom.scan.emit import ARCH, CudaScan, Scalar, Slot, calling_source
-from warploom.synth.compiled import Argument, ArrayArgument, ScalarArgument, Wanted, joined_domain, prove_launch
+from warploom.synth.compiled import (
+    Argument,
+    ArrayArgument,
+    CompiledProof,
+    ScalarArgument,
+    Wanted,
+    joined_domain,
+    prove_by_cases,
+    prove_launch,
+)
 from warploom.terms import Term, algebra_for, apply, atom, constant, iterate_post
 from warploom.tools.command.messages import one_line
 
+Way: TypeAlias = Literal["plain", "factored", "cases"]
+"""How expressions are written as words: as they stand, with a common part before a choice, every choice on one comparison."""
+_WAYS: tuple[Way, ...] = ("plain", "factored", "cases")
 _NAMES: dict[Scalar, str] = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "bool": "i32"}
 
 
@@ -65,20 +79,31 @@ def prove_functions(made: CudaScan) -> FunctionsProof:
         for output, expr, slot, neutral in zip(outputs, exprs, slots, _neutral(operator.identity, len(slots)), strict=True):
             if flag is not None and slot is slots[-1]:
                 continue  # no projection reads it
+            cut = None if flag is None else (flag, neutral)
             try:
-                for is_factored in (False, True):
-                    words = _Words(made, names, is_factored)
-                    wanted = {output.name: _wanted(words, expr, slot, None if flag is None else (flag, neutral))}
-                    found = prove_launch(program, f"call_{name}", (*inputs, *outputs), (1, 1, 1), (1, 1, 1), wanted)
-                    if found.verdict == "proved":
-                        domains.append(found.domain)
-                        break
-                else:
+                wanted = [{output.name: _wanted(_Words(made, names, way), expr, slot, cut)} for way in _WAYS]
+                found = _proved(program, f"call_{name}", (*inputs, *outputs), wanted)
+                if found.verdict != "proved":
                     return FunctionsProof(f"{name} as compiled is not seen to be what was lifted: {found.reason}")
+                domains.append(found.domain)
             except (UnsupportedError, _UnreadError) as error:
                 told = one_line(error.diagnostics[0]) if isinstance(error, UnsupportedError) else str(error)
                 return FunctionsProof(f"{name} as compiled is not followed: {told}")
     return FunctionsProof("", joined_domain(domains))
+
+
+def _proved(
+    program: Program, kernel: str, arguments: tuple[Argument, ...], wanted: Sequence[Mapping[str, Wanted]]
+) -> CompiledProof:  # fmt: skip
+    """As a whole, else case by case of what it decides on. UnsupportedError."""
+    for way in wanted[:-1]:
+        try:
+            found = prove_launch(program, kernel, arguments, (1, 1, 1), (1, 1, 1), way)
+        except UnsupportedError:
+            break  # it branches on data
+        if found.verdict == "proved":
+            return found
+    return prove_by_cases(program, kernel, arguments, wanted[-1])
 
 
 def dtype_of(slot: Slot) -> DType:
@@ -114,11 +139,11 @@ def _wanted(words: _Words, expr: Expr, slot: Slot, cut: tuple[Expr, Expr | None]
 class _Words:
     """Expressions as terms over machine words; all numbers of one are of one type."""
 
-    def __init__(self, made: CudaScan, names: Mapping[Expr, Term], is_factored: bool) -> None:
+    def __init__(self, made: CudaScan, names: Mapping[Expr, Term], way: Way) -> None:
         self.names = names
         self.infinite = made.body.infinite
         self.types = made.body.types
-        self.is_factored = is_factored
+        self.way = way
         self.kinds: dict[Term, DType] = {}
 
     def number(self, expr: Expr, dtype: DType) -> Term:
@@ -136,7 +161,7 @@ class _Words:
                 return found
             case "ite":
                 condition, then, otherwise = expr.args
-                if self.is_factored and (found := self.factored(condition, then, otherwise, dtype)) is not None:
+                if self.way == "factored" and (found := self.factored(condition, then, otherwise, dtype)) is not None:
                     return found
                 return self.truth(condition, self.number(then, dtype), self.number(otherwise, dtype), dtype)
             case _ if expr.sort.base == "bool":
@@ -163,9 +188,11 @@ class _Words:
     def sum(self, terms: Mapping[tuple[Expr, ...], int | Fraction], dtype: DType) -> Term:
         total: Term | None = None
         for monomial, coefficient in terms.items():
-            product = constant(coefficient)
-            for factor in monomial:
-                product = apply("*", product, self.number(factor, dtype))
+            factors = [
+                *([constant(coefficient)] if coefficient != 1 or not monomial else []),
+                *(self.number(f, dtype) for f in monomial),
+            ]
+            product = reduce(partial(apply, "*"), factors)
             total = product if total is None else apply("+", total, product)
         total = constant(0) if total is None else total
         if dtype.is_float or (len(terms) == 1 and next(iter(terms.values())) == 1 and len(next(iter(terms))) == 1):
@@ -195,7 +222,7 @@ class _Words:
                 return apply("select !=", self.names[expr], constant(0), then, otherwise)
             case "not":
                 return self.truth(expr.args[0], otherwise, then, dtype)
-            case "or" if all(a.op == "var" for a in expr.args):
+            case "or" if self.way != "cases" and all(a.op == "var" for a in expr.args):
                 flags = self.names[expr.args[0]]
                 for other in expr.args[1:]:
                     flags = apply("|", flags, self.names[other])

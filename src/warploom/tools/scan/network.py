@@ -43,6 +43,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.network_picture import network_picture
 
+OR_PICTURE = "Use one of these names, or a file with a picture."
 DRAWN = 16
 """Columns of the picture of a named network."""
 LARGEST_N = 1 << 16
@@ -100,7 +101,9 @@ def network_command(
     options = NetworkOptions(n, banks, svg, backward, is_segmented, is_exclusive)
 
     def drawn() -> Network:
-        return named_network(name)(n if show and n else DRAWN) if name is not None else read_picture(cast(Path, picture))
+        if name is None:
+            return read_picture(cast(Path, picture))
+        return named_network(name, OR_PICTURE)(n if show and n else DRAWN)
 
     def work(stopwatch: Stopwatch, _: Progress) -> Outcome:
         if show:

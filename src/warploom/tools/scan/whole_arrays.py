@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from warploom.core import i64, u32
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program, lower, parse
-from warploom.ptx.instructions import sources
 from warploom.scan import Operator
 from warploom.scan.emit import ARCH, SEPARATE, Choices, CudaScan, Kernel, Types, cuda_scan
 from warploom.scan.variants import ScanForm
@@ -46,7 +46,8 @@ IN_ANY_ORDER = (
     "blocks in any order, blocks that have taken a ticket go on; memory ordered by releases and acquires as the PTX ISA says; "
     "control words zero before the launch"
 )
-Flags = Mapping[int, tuple[Word, ...]]
+_Arguments: TypeAlias = tuple[Argument | HandedArgument, ...]
+Flags: TypeAlias = Mapping[int, tuple[Word, ...]]
 SMALL = (64, 2)
 """Threads and items of the text with small tiles, of which more can be run."""
 TILES = (1, 2, 4)
@@ -140,7 +141,7 @@ class WholeArray:
 
     def _scan(self, elements: Elements) -> list[_Promise]:
         routine = self.program.kernel(self.kernel)
-        if any(name.startswith("%ctaid") for i in routine.instructions for name in sources(i)):
+        if any("%ctaid" in repr(i.operands) for i in routine.instructions):
             raise NotSeenError("a block asks for its number, and takes a ticket")
         done: list[_Promise] = []
         for ticket in range(self.blocks):
@@ -213,13 +214,13 @@ class WholeArray:
         published = {at: tuple(words) for at, words in handover.published.items()}
         return _Promise(published, handover.released, handover.stored, values, frozenset(results))
 
-    def _symbolic(self, elements: Elements, arguments: tuple[Argument, ...], block: int, handover: Handover) -> SymbolicRun:
+    def _symbolic(self, elements: Elements, arguments: _Arguments, block: int, handover: Handover) -> SymbolicRun:
         return run_symbolically(
             self.program, self.kernel, arguments, (self.blocks, 1, 1), (self.made.choices.threads, 1, 1),
             functions=elements.functions(), handover=handover, only_block=(block, 0, 0),
         )  # fmt: skip
 
-    def _arguments(self, elements: Elements) -> tuple[tuple[Argument, ...], list[HandedArgument]]:
+    def _arguments(self, elements: Elements) -> tuple[_Arguments, list[HandedArgument]]:
         is_scan = not self.kernel.startswith("reduce")
         control = ArrayArgument(CONTROL, u32, (1 + self.blocks if is_scan else 1,), "zeros")
         layout = layout_of(self.made.body.fields)

@@ -1,7 +1,7 @@
 """Placement of arrays, and the caches through which they are read.
 
-`layout(p, q)` orders the pairs that are dimensions of one array, outermost first; pairs that are none come first, in a fixed
-order, so that they leave nothing to decide. Vector loops run along the innermost dimension.
+`layout(p, q)` orders the pairs that are dimensions of one array, outermost first. Pairs that are none come first, in a fixed
+order, and so do pairs of earlier arrays: they leave nothing to decide. Vector loops run along the innermost dimension.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ def add_memory(words: Vocabulary) -> None:
         "the layout is an order",
         {x: words.staged_pairs, y: words.staged_pairs, z: words.staged_pairs},
         [layout(x, y).is_not("OUTER"), layout(y, z).is_not("OUTER"), layout(x, z).is_("OUTER")],
+    )
+    of_later_array = space.fact("is_of_later_array", 2)
+    """The second pair is one of a later array."""
+    space.require(
+        "arrays are laid out apart",
+        {p: words.staged_pairs, q: words.staged_pairs},
+        [~of_later_array(p, q), layout(p, q).is_("OUTER")],
     )
     laid_out, follows = words.laid_out, space.fact("follows", 2)
     """Of pairs of one value: the second comes after the first in the list of pairs."""

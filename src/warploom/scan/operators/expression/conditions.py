@@ -1,330 +1,53 @@
-"""Expressions over a loop's values, simplified as they are built and interned, so that equal ones are one object.
-
-expr := number | truth value | text | variable
-      | polynomial over atoms (what is not a polynomial itself) with rational coefficients
-      | max(expr, ...) | min(expr, ...) | expr if expr else expr
-      | expr >= 0 | expr > 0 | expr == expr | expr and ... | expr or ... | not expr
-      | None if expr else expr
-      | expr // n | expr % n | expr / expr | gcd(expr, expr) | exp(expr) | expr & expr | expr "|" expr | expr ^ expr
-
-Two expressions that are the same polynomial of the same atoms are the same object; so are a comparison and the negation of its
-negation. Infinite numbers stand for "no value yet" below `max` and `min`; adding opposite infinities raises `UndefinedError`.
-"""
+"""Choices, comparisons, truth values and remainders of expressions; expressions rebuilt with other parts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from hashlib import blake2b
-from typing import Literal, TypeAlias, cast
-
-from warploom.core.interned import Interned
-
-Value: TypeAlias = bool | int | Fraction | float | str
-"""Constants; a float is an infinity."""
-Base = Literal["int", "real", "bool", "text"]
-Op = Literal[
-    "const", "var", "poly", "max", "min", "ite", "ge", "gt", "eq", "and", "or", "not", "floordiv", "mod", "div", "gcd", "exp",
-    "bitand", "bitor", "bitxor", "maybe",
-]  # fmt: skip
-Monomial: TypeAlias = tuple["Expr", ...]
-"""Atoms of a product, in order of creation, repeated for powers."""
-MAX_CASES = 64
-"""Possible values of an expression that are kept apart."""
-
-
-MOST_BITS = 8192
-"""Most bits of a number. Python prints no more than 14,000, and what has more comes from a mistake."""
-
-
-class UndefinedError(Exception):
-    """An expression that has no value, such as the difference of infinities."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """Sort of a value; text is only compared for equality."""
-
-    base: Base
-    below: bool = False
-    """May be minus infinity."""
-    above: bool = False
-    """May be infinity."""
-    values: tuple[int, ...] | None = None
-    """The only values, ascending, where they are few and known."""
-
-    @property
-    def is_numeric(self) -> bool:
-        return self.base in ("int", "real")
-
-    @property
-    def is_infinite(self) -> bool:
-        return self.below or self.above
-
-    def joined(self, other: Sort) -> Sort:
-        """The least sort of both."""
-        values = None
-        if self.values is not None and other.values is not None:
-            union = tuple(sorted({*self.values, *other.values}))
-            values = union if len(union) <= MAX_CASES else None
-        base: Base = "real" if "real" in (self.base, other.base) else self.base
-        return Sort(base, self.below or other.below, self.above or other.above, values)
-
-
-INT, REAL, BOOL, TEXT = Sort("int"), Sort("real"), Sort("bool"), Sort("text")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Expr:
-    """Built by this module's functions only."""
-
-    op: Op
-    args: tuple[Expr, ...]
-    value: Value
-    """Value of a constant; of a variable its name; of a remainder or rounded quotient the divisor; of a quotient if it is
-    guarded."""
-    terms: tuple[tuple[int | Fraction, Monomial], ...]
-    """Terms of a polynomial."""
-    sort: Sort
-    order: tuple[int, str]
-    """The same in every process: what sums and maxima are ordered by."""
-
-    def __repr__(self) -> str:
-        """For debuggers; `printing.python` is the text for people."""
-        return f"<{self.op} {self.value!r}>" if self.op in ("const", "var") else f"<{self.op} of {len(self.args)}>"
-
-
-_Fields: TypeAlias = tuple[Op, tuple[Expr, ...], type, Value, tuple[tuple[int | Fraction, Monomial], ...], Sort]
-
-
-def _made(fields: _Fields, _: int) -> Expr:
-    op, args, _kind, value, terms, sort = fields
-    for number in (value, *(c for c, _ in terms)):
-        if isinstance(number, int | Fraction) and max(number.numerator, number.denominator, key=abs).bit_length() > MOST_BITS:
-            raise UndefinedError(f"a number of more than {MOST_BITS} bits")
-    return Expr(op, args, value, terms, sort, _order(op, args, value, terms))
-
-
-_interned: Interned[_Fields, Expr] = Interned(_made)
-
-
-def _make(
-    op: Op,
-    args: tuple[Expr, ...] = (),
-    value: Value = 0,
-    terms: tuple[tuple[int | Fraction, Monomial], ...] = (),
-    sort: Sort = INT,
-) -> Expr:
-    return _interned[op, args, type(value), value, terms, sort]
-
-
-def _order(op: Op, args: tuple[Expr, ...], value: Value, terms: tuple[tuple[int | Fraction, Monomial], ...]) -> tuple[int, str]:
-    if op in ("const", "var"):
-        return (0 if op == "const" else 1), str(value)
-    text = f"{op} {value} {[a.order for a in args]} {[(c, *(a.order for a in m)) for c, m in terms]}"
-    return 2, blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def constant(value: Value) -> Expr:
-    if isinstance(value, bool):
-        return _make("const", value=value, sort=BOOL)
-    if isinstance(value, str):
-        return _make("const", value=value, sort=TEXT)
-    if isinstance(value, float):
-        if math.isinf(value):
-            return _make("const", value=value, sort=Sort("int", below=value < 0, above=value > 0))
-        value = Fraction(value).limit_denominator(10**12)
-    if isinstance(value, Fraction):
-        if value.denominator != 1:
-            return _make("const", value=value, sort=REAL)
-        value = int(value)
-    return _make("const", value=value, sort=Sort("int", values=(value,)))
-
-
-TRUE, FALSE, ZERO, ONE = constant(True), constant(False), constant(0), constant(1)
-INFINITY, MINUS_INFINITY = constant(math.inf), constant(-math.inf)
-
-
-def variable(name: str, sort: Sort) -> Expr:
-    return _make("var", value=name, sort=sort)
-
-
-def is_infinite(expr: Expr) -> bool:
-    return expr.op == "const" and isinstance(expr.value, float)
-
-
-def _sort_of(parts: Iterable[Expr]) -> Sort:
-    """Sort of a number computed from numbers."""
-    sorts = [p.sort for p in parts]
-    base: Base = "real" if any(s.base == "real" for s in sorts) else "int"
-    return Sort(base, any(s.below for s in sorts), any(s.above for s in sorts))
-
-
-def polynomial(expr: Expr) -> dict[Monomial, int | Fraction]:
-    """Coefficients by monomial."""
-    if expr.op == "poly":
-        return {m: c for c, m in expr.terms}
-    if expr.op == "const" and not isinstance(expr.value, float | str):
-        return {(): expr.value if isinstance(expr.value, Fraction) else int(expr.value)} if expr.value else {}
-    return {(expr,): 1}
-
-
-def from_polynomial(coefficients: Mapping[Monomial, int | Fraction]) -> Expr:
-    found = [(c, m) for m, c in coefficients.items() if c]
-    if not found:
-        return ZERO
-    found.sort(key=lambda t: (len(t[1]), [a.order for a in t[1]]))
-    if len(found) == 1:
-        coefficient, monomial = found[0]
-        if not monomial:
-            return constant(coefficient)
-        if coefficient == 1 and len(monomial) == 1:
-            return monomial[0]
-    atoms = tuple(dict.fromkeys(a for _, m in found for a in m))
-    sort = _sort_of(atoms)
-    if any(isinstance(c, Fraction) and c.denominator != 1 for c, _ in found):
-        sort = replace(sort, base="real")
-    below = above = False
-    for coefficient, monomial in found:
-        for atom in monomial:
-            below |= atom.sort.below if coefficient > 0 else atom.sort.above
-            above |= atom.sort.above if coefficient > 0 else atom.sort.below
-    sort = Sort(sort.base, below, above, _few_values(found))
-    tidy = tuple((int(c) if isinstance(c, Fraction) and c.denominator == 1 else c, m) for c, m in found)
-    return _make("poly", atoms, terms=tidy, sort=sort)
-
-
-def _few_values(terms: Iterable[tuple[int | Fraction, Monomial]]) -> tuple[int, ...] | None:
-    """The values of a polynomial whose atoms have few."""
-    total = {0}
-    for coefficient, monomial in terms:
-        product_of = {coefficient}
-        for atom in monomial:
-            if atom.sort.values is None:
-                return None
-            product_of = {p * v for p in product_of for v in atom.sort.values}
-        total = {t + p for t in total for p in product_of if isinstance(p, int)}
-        if len(total) > MAX_CASES or not all(isinstance(p, int) for p in product_of):
-            return None
-    return tuple(sorted(total))
-
-
-def add(*parts: Expr) -> Expr:
-    endless = [p for p in parts if is_infinite(p)]
-    if endless:
-        if any(p is not endless[0] for p in endless):
-            raise UndefinedError("the sum of opposite infinities")
-        return endless[0]
-    total: dict[Monomial, int | Fraction] = {}
-    for part in parts:
-        for monomial, coefficient in polynomial(part).items():
-            before = total.get(monomial, 0)
-            if before * coefficient < 0 and any(a.sort.is_infinite for a in monomial):
-                raise UndefinedError("the difference of values that may be infinite")
-            total[monomial] = before + coefficient
-    return from_polynomial(total)
-
-
-def negate(expr: Expr) -> Expr:
-    return multiply(constant(-1), expr)
-
-
-def subtract(left: Expr, right: Expr) -> Expr:
-    return add(left, negate(right))
-
-
-def multiply(left: Expr, right: Expr) -> Expr:
-    for one, other in ((left, right), (right, left)):
-        if is_infinite(one):
-            if other.op == "const" and other.value:
-                sign = cast(float, other.value)
-                return one if sign > 0 else constant(-cast(float, one.value))
-            raise UndefinedError("the product of an infinity")
-    if left is ONE or right is ONE:
-        return right if left is ONE else left
-    total: dict[Monomial, int | Fraction] = {}
-    for first, a in polynomial(left).items():
-        for second, b in polynomial(right).items():
-            monomial, factor = _product(first, second)
-            total[monomial] = total.get(monomial, 0) + a * b * factor
-    return from_polynomial(total)
-
-
-def _product(first: Monomial, second: Monomial) -> tuple[Monomial, int]:
-    if not first or not second:
-        return first or second, 1
-    atoms = sorted((*first, *second), key=lambda a: a.order)
-    powers = [a for a in atoms if a.op == "exp"]
-    if len(powers) > 1:
-        merged = exponential(add(*(p.args[0] for p in powers)))
-        rest = [a for a in atoms if a.op != "exp"]
-        if merged is ONE:
-            return tuple(rest), 1
-        return tuple(sorted((*rest, merged), key=lambda a: a.order)), 1
-    return tuple(atoms), 1
-
-
-def exponential(argument: Expr) -> Expr:
-    """e to the power; `exp(a) * exp(b)` is kept as `exp(a + b)`."""
-    return ONE if argument is ZERO else _make("exp", (argument,), sort=REAL)
-
-
-def maximum(*parts: Expr) -> Expr:
-    return _extremum("max", parts)
-
-
-def minimum(*parts: Expr) -> Expr:
-    return _extremum("min", parts)
-
-
-def _extremum(op: Literal["max", "min"], parts: Iterable[Expr]) -> Expr:
-    neutral, absorbing = (MINUS_INFINITY, INFINITY) if op == "max" else (INFINITY, MINUS_INFINITY)
-    flat: dict[Expr, None] = {}
-    for part in parts:
-        for inner in part.args if part.op == op else (part,):
-            flat[inner] = None
-    if absorbing in flat:
-        return absorbing
-    kept: list[Expr] = []
-    for part in (p for p in flat if p is not neutral):
-        for position, other in enumerate(kept):
-            known = _constant_difference(part, other)
-            if known is not None:
-                if (known > 0) == (op == "max"):
-                    kept[position] = part
-                break
-        else:
-            kept.append(part)
-    if not kept:
-        return neutral
-    if len(kept) == 1:
-        return kept[0]
-    kept.sort(key=lambda e: e.order)
-    dual = "min" if op == "max" else "max"
-    kept = [k for k in kept if not (k.op == dual and any(o is not k and {*_parts(o, dual)} <= {*k.args} for o in kept))]
-    if len(kept) == 1:
-        return kept[0]
-    base: Base = "real" if any(k.sort.base == "real" for k in kept) else "int"
-    decide = all if op == "max" else any
-    below, above = decide(k.sort.below for k in kept), (any if op == "max" else all)(k.sort.above for k in kept)
-    sort = Sort(base, below, above, reduce(Sort.joined, (k.sort for k in kept)).values)
-    return _make(op, tuple(kept), sort=sort)
-
-
-def _parts(expr: Expr, op: Op) -> tuple[Expr, ...]:
-    return expr.args if expr.op == op else (expr,)
-
-
-def _constant_difference(left: Expr, right: Expr) -> int | Fraction | None:
-    total = dict(polynomial(left))
-    for monomial, coefficient in polynomial(right).items():
-        total[monomial] = total.get(monomial, 0) - coefficient
-    if any(c for m, c in total.items() if m):
-        return None
-    return total.get((), 0)
+from typing import Literal, cast
+
+from warploom.scan.operators.expression.expr import (
+    BOOL,
+    FALSE,
+    INFINITY,
+    MAX_CASES,
+    MINUS_INFINITY,
+    ONE,
+    REAL,
+    TRUE,
+    ZERO,
+    Expr,
+    Monomial,
+    Sort,
+    UndefinedError,
+    constant,
+    is_infinite,
+    make,
+)
+from warploom.scan.operators.expression.numbers import (
+    add,
+    constant_difference,
+    exponential,
+    extremum,
+    floor_quotient,
+    from_polynomial,
+    greatest_common_divisor,
+    maximum,
+    minimum,
+    multiply,
+    negate,
+    polynomial,
+    quotient,
+    subtract,
+)
+
+BITS: Mapping[str, Callable[[int, int], int]] = {
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
+}
 
 
 def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
@@ -355,7 +78,7 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
         extreme = _as_extremum(condition.args[0], then, otherwise)
         if extreme is not None:
             return extreme
-    return _make("ite", (condition, then, otherwise), sort=then.sort.joined(otherwise.sort))
+    return make("ite", (condition, then, otherwise), sort=then.sort.joined(otherwise.sort))
 
 
 def _as_extremum(difference: Expr, then: Expr, otherwise: Expr) -> Expr | None:
@@ -368,7 +91,7 @@ def _as_extremum(difference: Expr, then: Expr, otherwise: Expr) -> Expr | None:
     except UndefinedError:
         return None
     for sign, extreme in ((1, maximum), (-1, minimum)):
-        off = _constant_difference(difference, multiply(constant(sign), gap))
+        off = constant_difference(difference, multiply(constant(sign), gap))
         if off == 0 or (off == -1 and difference.sort.base == "int"):
             return extreme(then, otherwise)
     return None
@@ -440,7 +163,7 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
         if whole and not difference.sort.is_infinite:
             return negation(_sign(subtract(constant(-1), difference), strict=False))
         return negation(_sign(negate(difference), strict=not strict))
-    return _make("gt" if strict else "ge", (difference,), sort=BOOL)
+    return make("gt" if strict else "ge", (difference,), sort=BOOL)
 
 
 def _rounded(difference: Expr) -> Expr | None:
@@ -477,12 +200,12 @@ def equal(left: Expr, right: Expr) -> Expr:
         for one, other in ((left, right), (right, left)):
             if one.op == "ite":
                 return select(one.args[0], equal(one.args[1], other), equal(one.args[2], other))
-        return _make("eq", tuple(sorted((left, right), key=lambda e: e.order)), sort=BOOL)
+        return make("eq", tuple(sorted((left, right), key=lambda e: e.order)), sort=BOOL)
     for one, other in ((left, right), (right, left)):
         if is_infinite(one):
             if not (other.sort.below if one is MINUS_INFINITY else other.sort.above):
                 return FALSE
-            return _make("eq", (one, other), sort=BOOL)
+            return make("eq", (one, other), sort=BOOL)
     if left.sort.base == "bool" or right.sort.base == "bool":
         left, right = as_number(left), as_number(right)
     return both(at_least(left, right), at_least(right, left))
@@ -511,7 +234,7 @@ def negation(expr: Expr) -> Expr:
         case "or":
             return both(*(negation(a) for a in expr.args))
         case _:
-            return _make("not", (expr,), sort=BOOL)
+            return make("not", (expr,), sort=BOOL)
 
 
 def both(*parts: Expr) -> Expr:
@@ -554,7 +277,7 @@ def _connected(op: Literal["and", "or"], parts: Iterable[Expr]) -> Expr:
         if merged is not None:
             return merged
     kept.sort(key=lambda e: e.order)
-    return _make(op, tuple(kept), sort=BOOL)
+    return make(op, tuple(kept), sort=BOOL)
 
 
 def _resolved(first: Expr, second: Expr) -> Expr | None:
@@ -618,7 +341,7 @@ def remainder(expr: Expr, divisor: int) -> Expr:
     parts: list[Expr] = []
     for monomial, coefficient in polynomial(expr).items():
         if not isinstance(coefficient, int):
-            return _make("mod", (expr,), divisor, sort=REAL)
+            return make("mod", (expr,), divisor, sort=REAL)
         if any(a.op == "mod" and isinstance(a.value, int) and a.value % divisor == 0 for a in monomial):
             again = True
             inner = (a.args[0] if a.op == "mod" and cast(int, a.value) % divisor == 0 else a for a in monomial)
@@ -636,35 +359,7 @@ def remainder(expr: Expr, divisor: int) -> Expr:
     values = tuple(range(divisor)) if divisor <= MAX_CASES else None
     if few is not None:
         values = tuple(sorted({v % divisor for v in few}))
-    return _make("mod", (reduced,), divisor, sort=Sort("int", values=values))
-
-
-def floor_quotient(expr: Expr, divisor: int) -> Expr:
-    """`expr // divisor`, divisor > 0."""
-    if divisor == 1:
-        return expr
-    if expr.op == "const":
-        return constant(int(cast(int, expr.value)) // divisor)
-    return _make("floordiv", (expr,), divisor, sort=INT)
-
-
-def quotient(left: Expr, right: Expr, *, is_guarded: bool = False) -> Expr:
-    """`left / right`, exact; a guarded one is also computed where `right` is 0, and nothing rests on its value there."""
-    if right.op == "const" and not isinstance(right.value, float | str) and right.value:
-        return multiply(left, constant(1 / Fraction(right.value)))
-    return _make("div", (left, right), int(is_guarded), sort=REAL)
-
-
-def greatest_common_divisor(left: Expr, right: Expr) -> Expr:
-    """Greatest common divisor as in `math.gcd`: never negative; gcd(a, 0) is the absolute value of a."""
-    flat: dict[Expr, None] = {}
-    for part in (left, right):
-        for inner in part.args if part.op == "gcd" else (part,):
-            if inner is not ZERO:
-                flat[inner] = None
-    if all(p.op == "const" for p in flat):
-        return constant(math.gcd(*(int(cast(int, p.value)) for p in flat)))
-    return _make("gcd", tuple(sorted(flat, key=lambda e: e.order)), sort=INT)
+    return make("mod", (reduced,), divisor, sort=Sort("int", values=values))
 
 
 def bitwise(op: Literal["bitand", "bitor", "bitxor"], left: Expr, right: Expr) -> Expr:
@@ -688,7 +383,7 @@ def bitwise(op: Literal["bitand", "bitor", "bitxor"], left: Expr, right: Expr) -
     if number != (-1 if op == "bitand" else 0) or not others:
         others.append(constant(number))
     kept = tuple(sorted(dict.fromkeys(others), key=lambda e: e.order))
-    return as_number(kept[0]) if len(kept) == 1 else _make(op, kept, sort=_sort_of_bits(meaning, kept))
+    return as_number(kept[0]) if len(kept) == 1 else make(op, kept, sort=_sort_of_bits(meaning, kept))
 
 
 def _sort_of_bits(meaning: Callable[[int, int], int], parts: Sequence[Expr]) -> Sort:
@@ -701,17 +396,7 @@ def _sort_of_bits(meaning: Callable[[int, int], int], parts: Sequence[Expr]) -> 
 
 def optional(is_none: Expr, value: Expr) -> Expr:
     """None where the condition holds, else the value; of results only."""
-    return value if is_none is FALSE else _make("maybe", (is_none, value), sort=value.sort)
-
-
-BITS: Mapping[str, Callable[[int, int], int]] = {
-    "bitand": lambda a, b: a & b,
-    "bitor": lambda a, b: a | b,
-    "bitxor": lambda a, b: a ^ b,
-}
-
-
-Rebuild: TypeAlias = Callable[[Expr, tuple[Expr, ...]], Expr]
+    return value if is_none is FALSE else make("maybe", (is_none, value), sort=value.sort)
 
 
 def rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
@@ -723,7 +408,7 @@ def rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
             value = dict(zip(expr.args, args, strict=True))
             return add(*(reduce(multiply, (value[a] for a in m), constant(c)) for c, m in expr.terms))
         case "max" | "min":
-            return _extremum(expr.op, args)
+            return extremum(expr.op, args)
         case "ite":
             return select(args[0], args[1], args[2])
         case "ge":
@@ -775,23 +460,3 @@ def substituted(expr: Expr, values: Mapping[Expr, Expr], known: dict[Expr, Expr]
         memory[top] = top if unchanged else rebuilt(top, args)
         stack.pop()
     return memory[expr]
-
-
-def subexpressions(*exprs: Expr) -> list[Expr]:
-    """Each once, arguments before what uses them."""
-    seen: dict[Expr, None] = {}
-    stack = [(e, False) for e in reversed(exprs)]
-    while stack:
-        top, ready = stack.pop()
-        if top in seen:
-            continue
-        if ready:
-            seen[top] = None
-            continue
-        stack.append((top, True))
-        stack += [(a, False) for a in top.args if a not in seen]
-    return list(seen)
-
-
-def variables(*exprs: Expr) -> list[Expr]:
-    return [e for e in subexpressions(*exprs) if e.op == "var"]

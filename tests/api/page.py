@@ -16,6 +16,8 @@ FUNCTIONS = (
     "lift",
     "check_operator",
     "explore",
+    "jit",
+    "load_kernel",
     "prove_ptx",
     "shuffle_ptx",
     "run_ptx",
@@ -31,6 +33,8 @@ RESULTS = (
     "Emitted",
     "CheckedOperator",
     "Explored",
+    "JitFunction",
+    "LoadedKernel",
     "ProvedPtx",
     "ShuffledPtx",
     "RanPtx",
@@ -87,7 +91,7 @@ def members(result: type) -> Iterator[tuple[str, str, str]]:
 
 def _result(result: type) -> str:
     base = result.__bases__[0]
-    of = "" if base is object else f" A `{base.__name__}` with these fields besides:"
+    of = "" if base.__name__ not in RESULTS else f" A `{base.__name__}` with these fields besides:"
     rows = "".join(f"| `{_cell(n)}` | `{_cell(t)}` | {_cell(' '.join(said.split()))} |\n" for n, t, said in members(result))
     table = f"\n| field | type | what it is |\n| --- | --- | --- |\n{rows}" if rows else ""
     return f"## {result.__name__}\n\n{inspect.getdoc(result)}{of}\n{table}"

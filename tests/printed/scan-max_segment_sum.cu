@@ -367,10 +367,10 @@ reduce_device(const int* x, int* answer, unsigned* control, Value* parts, long l
         parts[blockIdx.x] = all;
         __threadfence();
         is_last = atomicAdd(control, 1u) == gridDim.x - 1;
+        __threadfence();  // before the barrier: it orders what the other threads read after what the other blocks stored
     }
     __syncthreads();
     if (!is_last) return;
-    __threadfence();
     long long per_thread = ((long long)gridDim.x + THREADS - 1) / THREADS;
     Value v = identity();
     for (long long i = thread * per_thread; i < (thread + 1) * per_thread && i < gridDim.x; ++i) v = combine(v, parts[i]);

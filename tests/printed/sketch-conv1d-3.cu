@@ -1,34 +1,60 @@
 // conv1d_3 of line.py, completed by Warploom.
-// 32-bit indices and the grid suffice for every n from 0 to 2147483333.
+// 32-bit indices and the grid suffice for every n from 0 to 2147480591.
 
-extern "C" __global__ void __launch_bounds__(32)
+extern "C" __global__ void __launch_bounds__(128)
 conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__restrict__ y, int n) {
-  const int lane = threadIdx.x;
+  const int thread = threadIdx.x;
   const int block = blockIdx.x;
-  const int first = (block * 32 + lane - lane) * 4;
-  float inp[5];
-  // wl.global_to_register(x, inp, offset=first, size=min(first + 32 * OUT + K - 1, n + K - 1))
+  const int lane = thread & 31;
+  const int whole = n >> 9;
+  float weight[3];
   #pragma unroll
-  for (int round = 0; round < 5; ++round) {
-    const int at = first + round * 32 + lane;
-    inp[round] = at < min(first + 130, n + 2) ? x[at] : 0.0f;
-  }
-  float out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   for (int k = 0; k < 3; ++k) {
-    #pragma unroll
-    for (int o = 0; o < 4; ++o) {
-      // hole 'row': 0 if lane >= k else 1
-      const float sent = lane >= k ? inp[o] : inp[o + 1];
-      // hole 'lane': (lane + k) % 32
-      const float got = __shfl_sync(0xffffffff, sent, lane + k);
-      // hole 'weight': k
-      out[o] += w[k] * got;
-    }
+    weight[k] = w[k];
   }
-  #pragma unroll
-  for (int o = 0; o < 4; ++o) {
-    if (first + o * 32 + lane < n) {
-      y[first + o * 32 + lane] = out[o];
+  if (block < whole) {
+    const int first = (block * 128 + thread - lane) * 4;
+    float inp[6];
+    const float4 inp_4 = *reinterpret_cast<const float4 *>(&x[first + lane * 4]);
+    inp[0] = inp_4.x;
+    inp[1] = inp_4.y;
+    inp[2] = inp_4.z;
+    inp[3] = inp_4.w;
+    #pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      inp[j + 4] = x[first + j + 128];
+    }
+    float out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    #pragma unroll
+    for (int j2 = 0; j2 < 4; ++j2) {
+      // hole 'row': 0 if lane >= j // OUT else 1
+      const float sent2 = inp[j2];
+      // hole 'lane': (lane + j // OUT) % 32
+      const float got2 = sent2;
+      #pragma unroll
+      for (int k2 = 0; k2 < min(3, j2 + 1); ++k2) {
+        out[j2 - k2] += weight[k2] * got2;
+      }
+    }
+    #pragma unroll
+    for (int j = 4; j < 6; ++j) {
+      const float sent = lane >= j >> 2 ? inp[j & 3] : inp[(j & 3) + 4];
+      const float got = __shfl_sync(0xffffffff, sent, lane + (j >> 2));
+      #pragma unroll
+      for (int k = max(0, j - 3); k < min(3, j + 1); ++k) {
+        out[j - k] += weight[k] * got;
+      }
+    }
+    *reinterpret_cast<float4 *>(&y[first + lane * 4]) = make_float4(out[0], out[1], out[2], out[3]);
+  } else {
+    const int at = block * 128 + thread + whole * 384;
+    if (at < n) {
+      float total = 0.0f;
+      #pragma unroll
+      for (int k = 0; k < 3; ++k) {
+        total += weight[k] * x[at + k];
+      }
+      y[at] = total;
     }
   }
 }
@@ -38,8 +64,11 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
 
 inline cudaError_t launch_conv1d_3(
     const float *__restrict__ x, const float *__restrict__ w, float *__restrict__ y, int n, cudaStream_t stream = nullptr) {
-  const dim3 block_size(32, 1, 1);
-  const dim3 grid_size((n + 127) / 128, 1, 1);
+  if (reinterpret_cast<size_t>(x) % 16 != 0 || reinterpret_cast<size_t>(y) % 16 != 0) {
+    return cudaErrorMisalignedAddress;
+  }
+  const dim3 block_size(128, 1, 1);
+  const dim3 grid_size(n / 512 + (n % 512 + 127) / 128, 1, 1);
   if (grid_size.x == 0) {
     return cudaSuccess;  // nothing to do
   }

@@ -24,11 +24,11 @@ def test_a_store_of_six_words_is_completed_proved_and_printed() -> None:
 
 def test_more_indices_than_the_grammar_has_are_refused() -> None:
     def same(x, y):
-        for i in range(128):
+        for i in range(129):
             y[i] = x[i]
 
-    with pytest.raises(wl.UserError, match="expected 1 to 64 as the number of indices, got 128"):
+    with pytest.raises(wl.UserError, match="expected 1 to 128 as the number of indices, got 129"):
 
-        @wl.sketch(block=128, spec=same)
-        def kernel(x: wl.Global[wl.i32, 128], y: wl.Global[wl.i32, 128]):
-            y[wl.thread_id()] = x[wl.compose(wl.thread_id(), 128, 0)]
+        @wl.sketch(block=129, spec=same)
+        def kernel(x: wl.Global[wl.i32, 129], y: wl.Global[wl.i32, 129]):
+            y[wl.thread_id()] = x[wl.compose(wl.thread_id(), 129, 0)]

@@ -99,7 +99,7 @@ def test_synth_for_people() -> None:
     result = call("synth", "conv1d-3")
     assert result.exit_code == 0
     assert "conv1d-3: solved, proved over real sums reordered" in result.stdout
-    assert "0 if lane >= k else 1" in result.stdout
+    assert "0 if lane >= j // OUT else 1" in result.stdout
     assert "optimal up to space 3" in result.stdout
 
 
@@ -108,7 +108,7 @@ def test_a_proof_at_one_size_only_says_where(monkeypatch: pytest.MonkeyPatch) ->
     unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=(), doubt="")
     monkeypatch.setattr(sys.modules["warploom.synth.proof.judge"], "lift", lambda *_: unlifted)
     (line,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
-    assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 128}, "unchecked: too hard")
+    assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 512}, "unchecked: too hard")
     assert "domain" not in line and "proved_at" not in proved
 
 

@@ -1,8 +1,10 @@
 from .completing import Completed, complete
 from .exchanges import Exchanged, exchange
 from .exploring import Explored, explore
+from .jitting import JitFunction, jit
 from .layouts import Laid, check_layout, layout
 from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
+from .loading import LoadedKernel, load_kernel
 from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
 from .result import Progress, Result
 from .solving import Solved, solve
@@ -13,8 +15,10 @@ __all__ = [
     "Emitted",
     "Exchanged",
     "Explored",
+    "JitFunction",
     "Laid",
     "Lifted",
+    "LoadedKernel",
     "Progress",
     "ProvedPtx",
     "RanPtx",
@@ -26,8 +30,10 @@ __all__ = [
     "complete",
     "exchange",
     "explore",
+    "jit",
     "layout",
     "lift",
+    "load_kernel",
     "prove_ptx",
     "run_ptx",
     "shuffle_ptx",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
 from warploom.core import Diagnostic, UserError
+from warploom.gpu import compile_cuda, device_arch, device_available, run_kernel
 from warploom.ir import Kernel, RunResult, run
 from warploom.sketch import Sketch
 from warploom.synth import Completion, EngineName, Report
@@ -89,6 +90,20 @@ class Completed(Result):
         self._best("a kernel to run")
         assert self.kernel is not None, "a report with a completion has its kernel"
         return run(self.kernel, arrays, sizes)
+
+    def launch(self, arrays: Mapping[str, Any], sizes: Mapping[str, int] | None = None) -> None:
+        """Runs the best completion on a GPU, by cuda-bindings; `arrays` by parameter, outputs included, are changed in place.
+
+        NumPy's are copied to the device and back; those with `__cuda_array_interface__` (CuPy, PyTorch) are used where they are.
+        UserError: NO_ANSWER, NO_DEVICE where there is no GPU (`run` needs none), those of `run` for arrays that do not fit.
+        """
+        holes = self._best("a kernel to launch").holes
+        assert self.kernel is not None, "a report with a completion has its kernel"
+        if not device_available():
+            fix = "Write .run(arrays), which needs no GPU, or install the extra `cuda` where one is."
+            raise UserError(Diagnostic("NO_DEVICE", "expected a CUDA device and its driver, got none", fix=fix))
+        source = print_checked(self.sketch.kernel, holes, compiles=False).source
+        run_kernel(self.kernel, source, compile_cuda(source.text, device_arch()), arrays, sizes)
 
     def _best(self, wanted: str) -> Completion:
         if not self.completions:

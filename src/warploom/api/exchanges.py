@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.api.result import Result, worked
 from warploom.tools.layout.exchanges import exchanged, told
+from warploom.tools.pages.layouts import banks_as_text, layout_page, layout_part
 
 Held: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
 """What lanes hold: a name, a function of (lane, item) or (warp, lane, register, slot), or elements [lanes, items]."""
@@ -22,7 +23,7 @@ class Exchanged(Result):
 
     @property
     def via(self) -> str:
-        """`shuffle` or `shared`; empty without an answer."""
+        """`shuffle`, `shared`, `matrix`, `load` or `tma`; empty without an answer."""
         return str(self.line.get("via", ""))
 
     @property
@@ -39,6 +40,16 @@ class Exchanged(Result):
     def permutes(self) -> int:
         """PRMT instructions: bytes out of two words."""
         return cast(int, self.line.get("permutes", 0))
+
+    @property
+    def logic(self) -> int:
+        """LOP3 instructions and shifts of values: halves of bytes out of two words."""
+        return cast(int, self.line.get("logic", 0))
+
+    @property
+    def registers(self) -> int:
+        """Words and indices that a thread holds at once in the order of the text."""
+        return cast(int, self.line.get("registers", 0))
 
     @property
     def wavefronts(self) -> int:
@@ -76,8 +87,17 @@ class Exchanged(Result):
         return str(self.line.get("code", ""))
 
     def explain(self) -> str:
-        """The counts, those of other programs, and why this one was taken."""
-        return self.reason if self.status != "solved" else "\n".join([self.case, *told(self.line)]) + "\n"
+        """The counts, those of other programs, why this one was taken, and the banks of what lanes hold before and after."""
+        return (
+            self.reason if self.status != "solved" else "\n".join([self.case, *told(self.line), *banks_as_text(self.line)]) + "\n"
+        )
+
+    def _page(self) -> str:
+        return layout_page(self.line)
+
+    def _repr_html_(self) -> str:
+        """The counts, and pictures of lanes by registers, coloured by bank."""
+        return layout_part(self.line)
 
 
 def exchange(
@@ -88,8 +108,8 @@ def exchange(
     regs: int | None = None,
     bits: int | None = None,
     free: Sequence[str] = (),
-    via: Literal["auto", "shuffle", "shared", "load", "tma"] = "auto",
-    emit: Literal["cuda", "kernel", "numba", "python"] = "cuda",
+    via: Literal["auto", "shuffle", "shared", "matrix", "load", "tma"] = "auto",
+    emit: Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"] = "cuda",
     arch: str = "sm_90",
 ) -> Exchanged:
     """Writes the device function that brings registers from one layout to another. `warploom exchange`.

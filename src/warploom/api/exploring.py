@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias, cast
 
 from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import cuda_source
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.calls import Calls, CompiledRunner, Runner, Signature
+from warploom.schedule.cpu import compile_nest
+from warploom.schedule.frontend import TensorFunction, TensorHolder
 from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
@@ -19,13 +23,16 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.package import check_known
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
-from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
+from warploom.tools.explore.result import ExploredOutcome, code_text, page_text, save_package
+from warploom.tools.explore.run_time import asked_sizes, at_values
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
+from warploom.tools.kernels.files import kernel_text
 
-Kernel: TypeAlias = TensorFunction | TensorKernel | TunableSketch | Sketch | str
+Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
 """What can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
 
 
@@ -39,6 +46,49 @@ class Explored(Result):
     """The program and the implementation of each of its kernels; None without an answer, and for a sketch."""
     report: Report | None
     """Of the completed sketch; None for a tensor function."""
+    function: TensorFunction | None
+    """The tensor function; None for a sketch."""
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Runs the CPU kernel on arrays of the sizes it was explored for, as functions of `wl.jit` are called. UserError:
+        NO_ANSWER, NOT_HERE for kernels of GPUs, and those of such calls."""
+        return self._calls(arrays, named)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        made, options = self._of_cpu("a kernel to call")
+        assert self.function is not None
+        nests = [i.nest for i in made.implementations]
+
+        def at(sizes: Mapping[str, int]) -> Runner:
+            for name, size in sizes.items():
+                multiple = options.run_time.get(name)
+                if size % multiple if multiple is not None else size != self.sizes[name]:
+                    wanted = (
+                        f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                    )
+                    raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
+            program, at_these = made.program, nests
+            if options.run_time:
+                program, at_these = at_values(program, nests, {name: sizes[name] for name in options.run_time})
+            return CompiledRunner(program, [compile_nest(nest) for nest in at_these], options.threads, "found")
+
+        return Calls(Signature.of(self.function), at)
+
+    def _of_cpu(self, wanted: str) -> tuple[Implementations, KernelOptions]:
+        if self.implementations is None or self.options is None:
+            if self.report is not None and self.report.kernel is not None:
+                raise not_here(self)
+            raise no_answer(self, wanted)
+        if self.options.target.kind != "cpu":
+            raise not_here(self)
+        return self.implementations, self.options
+
+    def _kernel(self) -> str:
+        made, options = self._of_cpu("a kernel to save")
+        assert self.function is not None
+        check_known(options)
+        return kernel_text(self.function, made, options, self.line)
 
     @property
     def decisions(self) -> dict[str, object]:
@@ -84,10 +134,19 @@ class Explored(Result):
             return cuda_source(self.report.kernel).text
         raise no_answer(self, "code")
 
+    def save_package(self, folder: str | Path) -> list[Path]:
+        """Writes the CPU kernel into a folder: C with one entry point, its header, a Python module that compiles and loads it,
+        and a PyTorch operator with fake tensors; the files need no Warploom. UserError: NO_ANSWER, NOT_HERE, NOT_WRITTEN."""
+        made, options = self._of_cpu("a kernel to save")
+        return save_package(self.line, made, options, Path(folder))
+
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         has_code = self.implementations is not None or (self.report is not None and self.report.kernel is not None)
-        suffix = ".c" if self.language == "C" else ".cu"
-        return {**super()._texts(), **({suffix: lambda: self.code} if has_code else {})}
+        if not has_code:
+            return super()._texts()
+        if self.language == "C":
+            return {**super()._texts(), ".c": lambda: self.code, ".kernel": self._kernel}
+        return {**super()._texts(), ".cu": lambda: self.code}
 
     def _page(self) -> str:
         if self.implementations is not None and self.options is not None:
@@ -98,7 +157,7 @@ class Explored(Result):
 def explore(
     kernel: Kernel,
     *,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int | str] | None = None,
     target: str = "cpu",
     budget_s: float | None = None,
     nodes: int | None = None,
@@ -111,22 +170,29 @@ def explore(
 ) -> Explored:
     """Searches the implementations of a kernel for the fastest. `warploom explore`.
 
-    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays. target: `cpu` (this
+    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays; `"?"` is known at run
+    time, `"?:64"` then a multiple of 64, `"?:64@4096"` one for which 4096 is searched. target: `cpu` (this
     machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search and check together, 60 if not said.
     nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
     for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
     decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so
     far. Raises UserError for a kernel or options that are wrong in themselves.
     """
+    if isinstance(kernel, TensorHolder):
+        kernel = kernel.tensor
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})
     first = order_of(order if order is None or isinstance(order, str) else ",".join(order))
-    _check(sizes or {}, {"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
+    asked_for = asked_sizes((name, _size(name, size)) for name, size in (sizes or {}).items())
+    _check({"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
     if isinstance(found, TunableSketch):
+        if asked_for.run_time:
+            message = "expected a kernel among tensor functions for sizes known at run time, got a sketch"
+            raise UserError(Diagnostic("OPTION", message))
         asked = SketchOptions(
             arch_of_sketch(target),
-            sizes,
+            asked_for.values,
             budget_s,
             tuple(decided.items()),
             order=first,
@@ -135,11 +201,12 @@ def explore(
             seed=seed,
         )
         outcome = worked(case, lambda watch: explore_sketch(case, found, asked, watch, tell), None)
-        return _result(outcome, None)
+        return _result(outcome, None, None)
     on, used = machine_of(target, threads)
     options = KernelOptions(
         target=on,
-        sizes=dict(sizes or {}),
+        sizes=asked_for.values,
+        run_time=asked_for.run_time,
         threads=used,
         budget_s=budget_s,
         seed=seed,
@@ -148,12 +215,19 @@ def explore(
         fixed=decided,
         nodes=nodes,
     )
-    return _result(worked(case, lambda watch: explore_tensor(case, found, options, watch, tell), None), options)
+    function = found.function if isinstance(found, TensorKernel) else found
+    return _result(worked(case, lambda watch: explore_tensor(case, found, options, watch, tell), None), options, function)
 
 
-def _result(outcome: Outcome, options: KernelOptions | None) -> Explored:
+def _result(outcome: Outcome, options: KernelOptions | None, function: TensorFunction | None) -> Explored:
     found = outcome.explored if isinstance(outcome, ExploredOutcome) else None
-    return Explored(line=outcome.line, options=options, implementations=found, report=outcome.report)
+    return Explored(line=outcome.line, options=options, implementations=found, report=outcome.report, function=function)
+
+
+def not_here(result: Result) -> UserError:
+    message = f"expected a kernel of this machine's CPU, got one of a GPU: {result.case}"
+    fix = "Explore it for --target cpu; CUDA of a result is its `code`, and completed sketches have `launch` and `run`."
+    return UserError(Diagnostic("NOT_HERE", message, fix=fix))
 
 
 def _texts(fixed: Mapping[str, object]) -> dict[str, str]:
@@ -164,10 +238,15 @@ def _texts(fixed: Mapping[str, object]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str | None) -> None:
-    for name, size in sizes.items():
-        if type(size) is not int or not 1 <= size <= LARGEST:
-            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+def _size(name: str, size: object) -> str:
+    if type(size) is int and 1 <= size <= LARGEST:
+        return str(size)
+    if isinstance(size, str) and size.startswith("?"):
+        return size
+    raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+
+
+def _check(numbers: Mapping[str, float | None], search: str | None) -> None:
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))

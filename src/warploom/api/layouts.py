@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.api.result import Result, worked
 from warploom.tools.layout.answers import answered, checked
+from warploom.tools.pages.layouts import banks_as_text, layout_page, layout_part, table_as_text
 
 Taken: TypeAlias = str | Callable[[int, int, int], Any]
 """An access: its name, or what a lane takes as a function of (warp, lane, step)."""
@@ -52,6 +53,19 @@ class Laid(Result):
         """Of a checked map: another one with fewer wavefronts, or one that works; empty without one."""
         found = cast("dict[str, Any]", self.line.get("better", {}))
         return str(found.get("map", ""))
+
+    def explain(self) -> str:
+        """The table of wavefronts, and the bank of each element."""
+        if self.status != "solved":
+            return self.reason
+        return "\n".join([f"{self.case}: {self.map}", *table_as_text(self.line), *banks_as_text(self.line)]) + "\n"
+
+    def _page(self) -> str:
+        return layout_page(self.line)
+
+    def _repr_html_(self) -> str:
+        """The table of wavefronts, and a picture of the tile, coloured by bank."""
+        return layout_part(self.line)
 
 
 def layout(

@@ -22,6 +22,8 @@ KERNEL_FLAGS = (
     "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
 )  # fmt: skip
 """Vectors are a decision of the nest: a compiler that makes its own would beat a bound that counts what is written."""
+WRAPPING = ("-fwrapv",)
+"""For kernels with integers: their sums and products wrap, as NumPy's do."""
 ORDER_FLAGS = ("-fno-loop-interchange", "-fno-loop-unroll-and-jam")
 """Flags of GCC for kernels: the order of loops is a decision of the nest, too."""
 _SECONDS = 120
@@ -75,7 +77,7 @@ def the_compiler() -> Compiler:
 
 def order_flags(flags: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:
     """Further flags for a compiler, so that the loops of a kernel stay where they are."""
-    return ORDER_FLAGS if flags == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
+    return ORDER_FLAGS if flags[: len(KERNEL_FLAGS)] == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
 
 
 def library_folder() -> Path:

@@ -222,6 +222,8 @@ class CMachine:
                 old = self._expression(node.expr, active)
                 self._assign(node.expr, cvalues.binary(node.op[-1], old, one, active, self._trouble), active)
                 return old
+            case c_ast.UnaryOp(op="*"):
+                return self._read_vector(node, active)
             case c_ast.UnaryOp():
                 return cvalues.unary(node.op, self._expression(node.expr, active), active, self._trouble)
             case c_ast.BinaryOp(op="&&" | "||"):
@@ -311,6 +313,8 @@ class CMachine:
                 memory, index = self._reference(target, active)
                 self._count(memory, index, active, self.events.store_sectors)
                 memory.write(index, value, active, self._epoch, self._trouble)
+            case c_ast.UnaryOp(op="*"):
+                self._write_vector(target, value, active)
             case c_ast.StructRef() if isinstance(target.name, c_ast.ID):
                 variable = self._find(target.name.name)
                 if not isinstance(variable, Variable):
@@ -326,6 +330,38 @@ class CMachine:
                     self._set(found, value, active)
             case _:
                 raise self._unsupported(target)
+
+    def _vector(self, node: Any, active: Mask) -> tuple[Memory, Data, str, int]:
+        """Array, first element, vector type and its components of `*(float4 *)(&x[first])`; misaligned ones are told."""
+        cast: Any = node.expr
+        address: Any = cast.expr if isinstance(cast, c_ast.Cast) else None
+        if not isinstance(address, c_ast.UnaryOp) or address.op != "&" or not isinstance(address.expr, c_ast.ArrayRef):
+            raise self._unsupported(node)
+        memory, first = self._reference(address.expr, active)
+        kind = type_named(cast.to_type.type.type.type.names)
+        if memory.space != "global" or kind in NUMPY or component_type(kind) != memory.type:
+            raise self._unsupported(node)
+        lanes = int(kind[-1])
+        bad = active & (first % lanes != 0)
+        if bad.any():
+            message = (
+                f"{memory.name}[{int(first[np.argmax(bad)])}] begins a {kind}, whose first element has a multiple of {lanes}"
+            )
+            self._trouble("MISALIGNED", message, bad)
+        return memory, first, kind, lanes
+
+    def _read_vector(self, node: Any, active: Mask) -> Value:
+        memory, first, kind, lanes = self._vector(node, active)
+        self._count(memory, first, active, self.events.load_sectors)
+        parts = [memory.read(first + k, active, self._epoch, self._trouble).data for k in range(lanes)]
+        return Value(kind, np.stack(parts, axis=1))
+
+    def _write_vector(self, node: Any, value: Value, active: Mask) -> None:
+        memory, first, kind, lanes = self._vector(node, active)
+        self._count(memory, first, active, self.events.store_sectors)
+        for k in range(lanes):
+            part = Value(component_type(kind), convert(value, kind).data[:, k])
+            memory.write(first + k, part, active, self._epoch, self._trouble)
 
     def _count(self, memory: Memory, index: Data, active: Mask, into: dict[str, int]) -> None:
         if memory.space != "global":

@@ -16,12 +16,15 @@ from warploom.ctext import (
     Text,
     array_declaration,
     binary,
+    call,
     comment,
     cuda_type,
     includes,
     is_narrow,
     is_signed_word,
     kernel_head,
+    make,
+    reinterpret_cast,
     rest_of_warps,
 )
 from warploom.gpu.facts import gather_facts, holes_of, parts
@@ -46,6 +49,7 @@ from warploom.ir import (
     IndexBinary,
     IndexConst,
     IndexExpr,
+    IndexVar,
     Kernel,
     Param,
     SetIndex,
@@ -54,9 +58,13 @@ from warploom.ir import (
     Stmt,
     Store,
     Sync,
+    first_element,
+    global_access,
     index_range,
     index_text,
+    map_index,
     simplify,
+    vector_type,
 )
 
 _INDENT = "  "
@@ -336,7 +344,31 @@ class _Printer:
             return [line]
         return [f"if ({self.index.text(stmt.guard).text}) {{", _INDENT + line, "}"]
 
+    def _vector(self, stmt: For) -> list[str]:
+        """The one access that a vector loop is, or nothing where lowering made more of its body."""
+        facts = self.lowered.facts
+        found, lanes = global_access(stmt, facts.params), self._trips(stmt)
+        store = stmt.body[0]
+        vector = vector_type(found[0].dtype, int(lanes)) if found is not None else None
+        if found is None or vector is None or not isinstance(store, Store):
+            return []
+        param, index = found
+        kind, var = cuda_type(vector), IndexVar(stmt.var)
+        trips = [map_index(store, lambda e, k=k: IndexConst(k) if e == var else None) for k in range(int(lanes))]
+        first = self.index.text(simplify(first_element(param, index, stmt.var), facts.ranges)).text
+        place = Text(f"&{self.names(param.name)}[{first}]")
+        if store.array == param.name:
+            items = [self.values.text(t.value) for t in trips]
+            return [f"*{reinterpret_cast(f'{kind} *', place).text} = {call(make(vector), *items).text};"]
+        const = "" if param.is_output else "const "
+        whole = self.names.fresh(f"{store.array}_{lanes:.0f}")
+        targets = [self.values.register(t.array, tuple(simplify(e, facts.ranges) for e in t.index)) for t in trips]
+        moved = [f"{target} = {whole}.{letter};" for target, letter in zip(targets, "xyzw", strict=False)]
+        return [f"const {kind} {whole} = *{reinterpret_cast(f'{const}{kind} *', place).text};", *moved]
+
     def _for(self, stmt: For) -> list[str]:
+        if stmt.is_vector and (lines := self._vector(stmt)):
+            return lines
         var = Text(self.names(stmt.var))
         start, stop = self.index.text(stmt.start), self.index.text(stmt.stop)
         step = {1: f"++{var.text}", -1: f"--{var.text}"}.get(

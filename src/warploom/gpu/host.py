@@ -8,7 +8,7 @@ from warploom.core.intervals import Interval
 from warploom.ctext import Names
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
-from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar, index_range, simplify
+from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar, aligned_params, index_range, simplify
 
 
 def launch_helper(
@@ -32,6 +32,7 @@ def launch_helper(
     arguments = ", ".join([*(names(p.name) for p in kernel.params), *(names(n) for n in kernel.sizes)])
     declared = [*params, *(f"int {names(n)}" for n in kernel.sizes), f"cudaStream_t {stream} = nullptr"]
     block = ", ".join(str(n) for n in kernel.block)
+    checks = [f"reinterpret_cast<size_t>({names(name)}) % {size} != 0" for name, size in aligned_params(kernel).items()]
     open_axes = [axis for axis, extent in zip("xyz", extents, strict=True) if not isinstance(extent, IndexConst)]
     empty = " || ".join(f"{grid_name}.{axis} == 0" for axis in open_axes)
     lines = [
@@ -40,6 +41,7 @@ def launch_helper(
         "",
         f"inline cudaError_t {launch_name}(",
         f"    {', '.join(declared)}) {{",
+        *([f"  if ({' || '.join(checks)}) {{", "    return cudaErrorMisalignedAddress;", "  }"] if checks else []),
         f"  const dim3 {block_name}({block});",
         f"  const dim3 {grid_name}({', '.join(grid)});",
         *([f"  if ({empty}) {{", "    return cudaSuccess;  // nothing to do", "  }"] if empty else []),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.gpu.dead import without_dead_variables
 from warploom.gpu.facts import Facts, gather_facts, map_own_index, numbered, parts, statements
+from warploom.gpu.peel import peeled
 from warploom.gpu.registers import RegisterPass
 from warploom.ir import (
     Accumulate,
@@ -72,6 +73,9 @@ def lower(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Lowered:
     body = _decided(body, facts)
     facts = gather_facts(replace(filled, body=body))
     names = _Fresh(filled)
+    body = peeled(body, _ShufflePass(filled, facts, originals, names).from_itself, names)
+    facts = gather_facts(replace(filled, body=body))
+    body = map_own_index(body, lambda e: simplify(e, facts.ranges))
     body = _ShufflePass(filled, facts, originals, names).block(body, ())
     registers = RegisterPass(facts, names)
     body = map_own_index(registers.block(body), lambda e: simplify(e, facts.ranges))
@@ -190,7 +194,7 @@ class _ShufflePass:
                 return ValueSelect(cond, then, other)
             case Shuffle():
                 inner = self._value(expr.value, stmt, conditions, before, hoist=hoist)
-                if self._from_itself(expr):
+                if self.from_itself(expr):
                     return inner
                 shuffle = replace(expr, value=inner, operand=self._operand(expr, stmt))
                 self._check_converged(conditions, stmt, expr.span)
@@ -227,7 +231,7 @@ class _ShufflePass:
                 fix = "shuffle into a variable before the condition, and use that variable under it"
                 raise UnsupportedError(Diagnostic("SHUFFLE_DIVERGENT", message, span if span.line else self._span(stmt), fix))
 
-    def _from_itself(self, shuffle: Shuffle) -> bool:
+    def from_itself(self, shuffle: Shuffle) -> bool:
         """Whether every lane gets its own value, decided on every value of every variable."""
         table = self._by_thread(shuffle.operand)
         if table is None:

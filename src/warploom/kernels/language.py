@@ -26,11 +26,12 @@ from warploom.sketch import (
     sketch,
     sync,
     thread_id,
+    vector,
     warp_id,
 )
 
 __all__ = [
     "Constant", "Global", "Sketch", "accumulator", "block_id", "ceil_div", "cond", "device", "global_id", "global_to_register",
     "global_to_shared", "lane_grid", "lane_id", "literal", "part", "register", "register_to_global", "shared", "shfl", "size",
-    "sketch", "sync", "thread_id", "warp_id", "xform",
+    "sketch", "sync", "thread_id", "vector", "warp_id", "xform",
 ]  # fmt: skip

@@ -1,5 +1,8 @@
 """1-D stencil and convolution: a warp keeps its inputs in registers and passes them around by shuffles.
 
+`stencil1d` and `conv1d` are the paper's: the outputs of a lane lie 32 apart. In `stencil1d_runs` and `conv1d_runs` they are
+neighbours, so that four outputs take K - 1 shuffles and one load and one store of 16 bytes; blocks of whole tiles check no
+element, and those behind them compute one output per thread.
 Source: Swizzle Inventor, section 2, Listing 3, section 7.1 (each lane computes a tunable number of outputs).
 """
 
@@ -52,6 +55,47 @@ def stencil1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
         for o in range(OUT):
             if first + 32 * o + lane < n:
                 y[first + 32 * o + lane] = out[o].value()
+
+    return kernel
+
+
+def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
+    """Moving average of K inputs with holes; `outputs` (2 or 4, at least K - 1) side by side per lane, `warps` per block."""
+    K, OUT, THREADS = k_size, outputs, LANES * warps
+    TILE, EDGE = THREADS * OUT, k_size - 1
+    n = wl.size("n")
+
+    @wl.sketch(
+        spec=stencil1d_spec(K),
+        block=THREADS,
+        grid=n // TILE + wl.ceil_div(n % TILE, THREADS),
+        complete_at={"n": TILE},
+        name=f"stencil1d_{K}",
+    )
+    def kernel(x: wl.Global[f32, n + K - 1], y: wl.Global[f32, n]):
+        lane, block, whole = wl.lane_id(), wl.block_id(), n // TILE
+        if block < whole:
+            first = OUT * (wl.global_id() - lane)  # the warp's first output
+            inp = wl.register(f32, OUT + EDGE)
+            for j in wl.vector(OUT):
+                inp[j] = x[first + OUT * lane + j]
+            for j in range(EDGE):
+                inp[OUT + j] = x[first + LANES * OUT + j]
+            out = wl.accumulator(f32, op="+", finalize=lambda total: total / K, shape=(OUT,))
+            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+                sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
+                got = wl.shfl(sent, wl.xform(lane, 32, j // OUT, name="lane"))
+                for k in range(max(0, j - OUT + 1), min(K, j + 1)):
+                    out[j - k].add(got)
+            for o in wl.vector(OUT):
+                y[first + OUT * lane + o] = out[o].value()
+        else:
+            at = wl.global_id() + (TILE - THREADS) * whole
+            if at < n:
+                mean = wl.accumulator(f32, op="+", finalize=lambda total: total / K)
+                for k in range(K):
+                    mean.add(x[at + k])
+                y[at] = mean.value()
 
     return kernel
 
@@ -121,6 +165,50 @@ def conv1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
         for o in range(OUT):
             if first + 32 * o + lane < n:
                 y[first + 32 * o + lane] = out[o].value()
+
+    return kernel
+
+
+def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
+    """Convolution with K weights with holes; `outputs` (2 or 4, at least K - 1) side by side per lane, `warps` per block."""
+    K, OUT, THREADS = k_size, outputs, LANES * warps
+    TILE, EDGE = THREADS * OUT, k_size - 1
+    n = wl.size("n")
+
+    @wl.sketch(
+        spec=conv1d_spec(K),
+        block=THREADS,
+        grid=n // TILE + wl.ceil_div(n % TILE, THREADS),
+        complete_at={"n": TILE},
+        name=f"conv1d_{K}",
+    )
+    def kernel(x: wl.Global[f32, n + K - 1], w: wl.Constant[f32, K], y: wl.Global[f32, n]):
+        lane, block, whole = wl.lane_id(), wl.block_id(), n // TILE
+        weight = wl.register(f32, K)
+        for k in range(K):
+            weight[k] = w[k]
+        if block < whole:
+            first = OUT * (wl.global_id() - lane)  # the warp's first output
+            inp = wl.register(f32, OUT + EDGE)
+            for j in wl.vector(OUT):
+                inp[j] = x[first + OUT * lane + j]
+            for j in range(EDGE):
+                inp[OUT + j] = x[first + LANES * OUT + j]
+            out = wl.accumulator(f32, op="+", inner="*", shape=(OUT,))
+            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+                sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
+                got = wl.shfl(sent, wl.xform(lane, 32, j // OUT, name="lane"))
+                for k in range(max(0, j - OUT + 1), min(K, j + 1)):
+                    out[j - k].add(weight[k], got)
+            for o in wl.vector(OUT):
+                y[first + OUT * lane + o] = out[o].value()
+        else:
+            at = wl.global_id() + (TILE - THREADS) * whole
+            if at < n:
+                total = wl.accumulator(f32, op="+", inner="*")
+                for k in range(K):
+                    total.add(weight[k], x[at + k])
+                y[at] = total.value()
 
     return kernel
 

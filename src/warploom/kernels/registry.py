@@ -18,7 +18,9 @@ IMAGE_SIZES = ({"h": 8, "w": 16}, {"h": 1, "w": 1}, {"h": 19, "w": 37})
 PAIR_SIZES = ({"pairs": 1}, {"pairs": 3})
 TILE_SIZES = ({"tiles": 1}, {"tiles": 3})
 LINE_OUTPUTS = 4
-"""Outputs per lane, in blocks of one warp: its halo then costs no more sectors than that of 128 threads with a shared tile."""
+"""Outputs per lane: the halo of a warp then costs no more sectors than that of 128 threads with a shared tile."""
+RUN_INPUTS = 5
+"""Most inputs of an output at which the outputs of a lane are neighbours; past that they lie 32 apart, in blocks of one warp."""
 
 IMAGE_NOTES = (
     "A warp of 8 x 4 lanes, several outputs per lane (paper section 7.1), beside one output per thread in blocks of 16 x 8. From "
@@ -50,9 +52,10 @@ class Family:
 
 
 def stencil1d(name: str, k_size: int) -> Example:
+    sketch = line.stencil1d_runs(k_size, LINE_OUTPUTS) if k_size <= RUN_INPUTS else line.stencil1d(k_size, LINE_OUTPUTS, warps=1)
     return Example(
         name=name,
-        sketch=line.stencil1d(k_size, LINE_OUTPUTS, warps=1),
+        sketch=sketch,
         baseline=line.stencil1d_shared(k_size),
         reference=reference.stencil1d(k_size),
         sizes=LINE_SIZES,
@@ -61,9 +64,10 @@ def stencil1d(name: str, k_size: int) -> Example:
 
 
 def conv1d(name: str, k_size: int) -> Example:
+    sketch = line.conv1d_runs(k_size, LINE_OUTPUTS) if k_size <= RUN_INPUTS else line.conv1d(k_size, LINE_OUTPUTS, warps=1)
     return Example(
         name=name,
-        sketch=line.conv1d(k_size, LINE_OUTPUTS, warps=1),
+        sketch=sketch,
         baseline=line.conv1d_shared(k_size),
         reference=reference.conv1d,
         sizes=LINE_SIZES,

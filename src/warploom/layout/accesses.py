@@ -73,6 +73,12 @@ def together(firsts: Sequence[Sequence[int]], per_lane: int) -> Ints:
     return each
 
 
+def distinct(values: Ints) -> Ints:
+    """In order, as np.unique does, which loads arrays with masks first."""
+    found: Ints = np.sort(values, axis=None)
+    return found[np.append([True], found[1:] != found[:-1])] if found.size else found
+
+
 def wrong(expected: str, got: str, fix: str = "") -> UserError:
     return UserError(Diagnostic("ACCESS", f"{expected}, got {got!r}", fix=fix))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.layout.accesses import LANES, Access, Ints
+from warploom.layout.accesses import LANES, Access, Ints, distinct
 from warploom.layout.tiles import Tile
 from warploom.machines import BANK_BYTES, BANKS, go_in_pairs, ways_each
 from warploom.machines import wavefronts as counted
@@ -87,12 +87,12 @@ def least(tile: Tile, access: Access, chunk: int) -> int:
     """
     total = 0
     for group in phases(tile, access):
-        elements = np.unique(group)
+        elements = distinct(group)
         bound = -(-len(elements) * tile.bits // (BANKS * BANK_BITS))
         words_in_chunk = (tile.bits << chunk) // BANK_BITS
         if words_in_chunk > 1:
             per_word = max(1, BANK_BITS // tile.bits)
-            parts = np.unique(elements // per_word) & ((1 << chunk) // per_word - 1)
+            parts = distinct(elements // per_word) & ((1 << chunk) // per_word - 1)
             bound = max(bound, -(-int(np.bincount(parts).max()) * words_in_chunk // BANKS))
         total += max(1, bound)
     return total
@@ -102,7 +102,7 @@ def forced_chunk(tile: Tile, accesses: Sequence[Access]) -> int:
     """log2 of the chunk that every map must keep: of the widest access, if its lanes reach all elements in aligned chunks."""
     widest = max(accesses, key=lambda a: a.per_lane)
     size = widest.per_lane
-    first = np.unique(widest.elements[..., 0])
+    first = distinct(widest.elements[..., 0])
     first = first[first >= 0]
     lanes = widest.elements[widest.elements[..., 0] >= 0]
     if (lanes != lanes[:, :1] + np.arange(size)).any():

@@ -99,6 +99,33 @@ def _offsets(mode: Sequence[tuple[int, int]]) -> Ints:
     return found
 
 
+def strided(table: Ints) -> list[tuple[int, int]] | None:
+    """Extents and strides, the fastest first, whose offsets are the table; None where there are none."""
+    if int(table[0]) or (len(table) > 1 and int(table[1]) < 0):
+        return None
+    if len(table) == 1:
+        return []
+    step = int(table[1])
+    for extent in range(len(table), 1, -1):
+        if len(table) % extent:
+            continue
+        rest = table[::extent]
+        if (table.reshape(-1, extent) == rest[:, None] + np.arange(extent) * step).all():
+            found = strided(rest)
+            return None if found is None else [(extent, step), *found]
+    return None
+
+
+def said(modes: Sequence[Sequence[tuple[int, int]]]) -> str:
+    """`Shape:Stride` of these modes, one after the other."""
+    parts: list[str] = []
+    for place in (0, 1):
+        each = [[str(pair[place]) for pair in mode] or [("1", "0")[place]] for mode in modes]
+        nested = [texts[0] if len(texts) == 1 else f"({','.join(texts)})" for texts in each]
+        parts.append(nested[0] if len(nested) == 1 else f"({','.join(nested)})")
+    return ":".join(parts)
+
+
 def write(found: Map, tile: Tile) -> str:
     """The map in CuTe's text; UserError (EMIT) where CuTe has none."""
     if found.kind in ("identity", "padding"):

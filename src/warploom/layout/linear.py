@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warploom.core.bit_vectors import echelon
-from warploom.layout.accesses import Access, Ints
+from warploom.layout.accesses import Access, Ints, distinct
 from warploom.layout.banks import BANK_BITS, BANKS, phases
 from warploom.layout.tiles import Tile
 
@@ -70,7 +70,7 @@ def differences(
     part_bits = form.chunk - (max(1, BANK_BITS // tile.bits).bit_length() - 1)
     for access in accesses:
         for group in phases(tile, access):
-            places = np.unique(address[group].ravel())
+            places = distinct(address[group].ravel())
             places = places if end is None else places[places < end]
             if len(places) < 2:
                 continue
@@ -84,15 +84,15 @@ def differences(
     for size, keys in seen.items():
         table = np.frombuffer(b"".join(sorted(keys)), dtype=np.int64).reshape(-1, size)
         for lane in range(size):
-            found.update(np.unique(table ^ table[:, lane : lane + 1]).tolist())
+            found.update(distinct(table ^ table[:, lane : lane + 1]).tolist())
     return np.array(sorted(found - {0}), dtype=np.int64)
 
 
 def _parts(places: Ints, form: Shape, part_bits: int) -> Iterator[Ints]:
     """Chunks whose same part is wanted, at most as many as find a bank each."""
     chunks, inside = places >> form.chunk, _inside(places, form, part_bits)
-    for part in np.unique(inside).tolist():
-        same = np.unique(chunks[inside == part])
+    for part in distinct(inside).tolist():
+        same = distinct(chunks[inside == part])
         for start in range(0, len(same), 1 << form.group):
             yield same[start : start + (1 << form.group)]
 
@@ -171,7 +171,7 @@ def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape
     tried: set[tuple[int, ...]] = set()
     for access in accesses:
         for group in phases(tile, access):
-            chunks = np.unique(address[group].ravel() >> form.chunk)
+            chunks = distinct(address[group].ravel() >> form.chunk)
             basis = echelon(chunks ^ chunks[0]).values()
             key = tuple(sorted(basis))
             if len(basis) == form.group and key not in tried:

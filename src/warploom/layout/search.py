@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
-from warploom.layout.accesses import Access, Ints
+from warploom.layout.accesses import Access, Ints, distinct
 from warploom.layout.banks import (
     BANK_BITS,
     Price,
@@ -290,7 +290,7 @@ def _keeps(turned: Sequence[int], tail: int) -> bool:
 
 def is_bijection(table: Ints) -> bool:
     """No two elements in one place, and none before the first."""
-    return len(np.unique(table)) == len(table) and int(table.min()) >= 0
+    return len(distinct(table)) == len(table) and int(table.min()) >= 0
 
 
 def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0) -> Answer:

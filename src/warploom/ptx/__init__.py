@@ -5,7 +5,7 @@ conditions as terms, and a rewritten module. Open `syntax/nodes.py` first, then 
 """
 
 from warploom.ptx.flow import branch_targets, flow_graph
-from warploom.ptx.liveness import liveness, pressure
+from warploom.ptx.liveness import live_before, liveness, pressure
 from warploom.ptx.places import Place, Places
 from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable, lower
 from warploom.ptx.simt import SUPPORTED, Counts, Finding, Launch, is_supported, launch
@@ -14,6 +14,6 @@ from warploom.ptx.verify import WARNINGS, verify
 
 __all__ = [
     "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Place", "Places", "Program", "Routine",
-    "Variable", "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse",
-    "pressure", "verify",
+    "Variable", "branch_targets", "exact", "flow_graph", "is_supported", "launch", "live_before", "liveness", "lower", "normal",
+    "parse", "pressure", "verify",
 ]  # fmt: skip

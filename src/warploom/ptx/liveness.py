@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.ptx.flow import FlowGraph
+from warploom.ptx.flow import FlowGraph, flow_graph
 from warploom.ptx.instructions import destinations, sources
 from warploom.ptx.routine import TYPE_BITS, Routine
 
@@ -126,6 +126,18 @@ def _names(bits: int, names: list[str]) -> frozenset[str]:
         found.append(names[low.bit_length() - 1])
         bits ^= low
     return frozenset(found)
+
+
+def live_before(routine: Routine, index: int) -> frozenset[str]:
+    """Registers live before an instruction."""
+    graph = flow_graph(routine)
+    block = next(b for b in graph.blocks if b.start <= index < b.end)
+    by_instruction = accesses(routine)
+    now = set(liveness(routine, graph).live_out[block.index])
+    for at in range(block.end - 1, index - 1, -1):
+        now.difference_update(by_instruction[at].killed)
+        now.update(by_instruction[at].read)
+    return frozenset(now)
 
 
 def pressure(routine: Routine, graph: FlowGraph, live: Liveness | None = None) -> Pressure:

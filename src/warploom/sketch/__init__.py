@@ -38,6 +38,7 @@ from warploom.sketch.words import (
     shfl_xor,
     sync,
     thread_id,
+    vector,
     warp_id,
     warp_size,
 )
@@ -48,5 +49,5 @@ __all__ = [
     "global_id", "global_to_register", "global_to_shared", "grid_dim", "lane_grid", "lane_id", "literal", "load",
     "load_variables", "operator", "pack", "parse_spec", "register", "register_to_global", "register_to_shared", "require",
     "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch", "sync",
-    "term_spec", "thread_id", "warp_id", "warp_size", "written",
+    "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from warploom.sketch.fold import binary
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An integer expression over run-time sizes; `+ - * //` with integers and other sizes give such expressions."""
+    """An integer expression over run-time sizes; `+ - * // %` with integers and other sizes give such expressions."""
 
     expr: IndexExpr
 
@@ -39,6 +39,12 @@ class Size:
 
     def __rfloordiv__(self, other: int) -> Size:
         return _combine("//", other, self)
+
+    def __mod__(self, other: Size | int) -> Size:
+        return _combine("%", self, other)
+
+    def __rmod__(self, other: int) -> Size:
+        return _combine("%", other, self)
 
     def __bool__(self) -> NoReturn:
         raise _size_error("a run-time size has no truth value", "Decide on it inside the sketch, with an `if`.")

@@ -88,6 +88,12 @@ def pack(dtype: DType, *items: Any) -> Any:
     """A vector of type `dtype` made of its components."""
 
 
+@inside_sketches
+def vector(elements: int) -> Any:
+    """`for j in wl.vector(4): r[j] = x[first + j]`: a `range(4)` whose loads (or stores) are one access of 16 bytes, at a
+    multiple of 16 bytes."""
+
+
 # ---------------------------------------------------------------- lanes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +15,13 @@ from warploom.core.limits import LimitReachedError, why
 from warploom.ir import IndexExpr
 from warploom.ir.swizzle import SPACES, function_set, kind_of
 from warploom.sketch import Sketch
-from warploom.solve import Budget, Cost, Statistics
+from warploom.solve import BUDGET_SPENT, Budget, Cost, Statistics
+from warploom.synth.advice import advice, tried
 from warploom.synth.problem import DisagreementError, EngineName, Problem, completion_of, simplified
 from warploom.synth.proof.judge import Judged
 from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.engine import Engine, SpaceResult
+from warploom.synth.search.impossible import Impossible
 from warploom.synth.search.prices import Limit
 from warploom.synth.search.sketch_model import Chosen
 
@@ -276,28 +278,39 @@ class _Completing:
     def _report(self, results: list[SpaceResult], judged: Judged | None) -> Report:
         stopped = next((r.reason for r in results if not r.complete), "") or self.interrupted
         if self.best is None:
-            tried = ", ".join(str(r.space) for r in results)
+            spaces = ", ".join(str(r.space) for r in results)
             if judged is not None:
                 return self._finished("refused", judged, judged.reason, results, None)
             if stopped or self.problem.open_question:
-                return self._finished("unknown", None, stopped or f"not decided: {self.problem.open_question}", results, None)
-            try:
+                reason = stopped or f"not decided: {self.problem.open_question}"
+                return self._advised(self._finished("unknown", None, reason, results, None), results, stopped)
+            impossible: Impossible | None = None
+            example: Judged | None = None
+            with suppress(LimitReachedError):  # the search ended, and its answer stands without an example
                 example = self._example()
-            except LimitReachedError:  # the search ended, and its answer stands without an example
-                example = None
+                is_fault = example is not None and bool(example.diagnostics)
+                if isinstance(self.engine, Engine) and not is_fault:  # a fault tells more than an element that is wrong
+                    impossible = self.engine.impossible(results[-1].space)
             if example is not None and not self.problem.kernel.holes:
                 return self._finished("refused", example, example.reason, results, None)
             shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
             asked = "".join(
                 f" with {r.array} free of bank conflicts, as line {r.span.line} requires" for r in self.problem.sketch.requires
             )
-            reason = f"no completion exists in space {tried}{asked}: exhausted{shown}"
-            return self._finished("unsat", None, reason, results, None)
+            told = "" if impossible is None else f"; {impossible.text()}"
+            reason = f"no completion exists in space {spaces}{asked}: exhausted{told or shown}"
+            report = replace(self._finished("unsat", None, reason, results, None), impossible=impossible)
+            return report if impossible is not None and impossible.whatever else self._advised(report, results, "")
         space, _ = self.best
         cut = "" if judged is None else judged.cut
         doubt = judged.doubt if judged is not None else ""
         status: Status = "unknown" if self.interrupted or doubt else "solved"
         return self._finished(status, judged, self.interrupted or doubt or cut, results, space)
+
+    def _advised(self, report: Report, results: list[SpaceResult], stopped: str) -> Report:
+        uses = self.engine.network.holes
+        limits = {"--budget": self.budget_s, "--nodes": self.budget_nodes} if stopped.startswith(BUDGET_SPENT) else {}
+        return replace(report, tried=tried(results, uses), advice=advice(results, uses, stopped, limits))
 
     def _example(self) -> Judged | None:
         """The reason why the simplest completion fails: shows faults that no hole can mend."""

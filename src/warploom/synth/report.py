@@ -7,6 +7,7 @@ from typing import Literal
 
 from warploom.core import Diagnostic, Status, Verdict
 from warploom.ir import AccessCounts, IndexExpr, Kernel
+from warploom.synth.search.impossible import Impossible
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,6 +83,13 @@ class Report:
     """What accesses of the best cost at the completed instance, if it uses shared memory."""
     untouched: tuple[tuple[str, int], ...] = ()
     """Outputs with elements that neither the answer nor the spec stores to, at the completed instance, and how many."""
+
+    impossible: Impossible | None = None
+    """Elements that show why there is no completion, where few of them do."""
+    tried: tuple[str, ...] = ()
+    """Without an answer: what was searched, one sentence for each space."""
+    advice: tuple[str, ...] = ()
+    """Without an answer: what to change."""
 
     def __post_init__(self) -> None:
         if self.verdict == "proved" and self.status in ("error", "refused"):

@@ -88,6 +88,10 @@ _BENCH = {
         "warploom.tools.bench.kernels:bench_kernels",
         "Count, compile and (on a GPU) time every kernel beside its shared-memory baseline.",
     ),
+    "layout": Later(
+        "warploom.tools.bench.layouts:bench_layout",
+        "Find maps of tiles in shared memory, beside what row-major order, padding and CuTe's atoms take.",
+    ),
     "ptx": Later(
         "warploom.tools.bench.ptx:bench_ptx",
         "Replace every load of compiled stencils that a shuffle can cover; run the original and the rewritten kernel.",
@@ -104,6 +108,20 @@ _BENCH = {
     "transposes": Later(
         "warploom.tools.bench.transposes:transposes_command",
         "Find the steps of every m x n transpose by search; each is proved on all of its elements.",
+    ),
+}
+_KERNELS = {
+    "export": Later(
+        "warploom.tools.kernels.command:export_command",
+        "Copy the kernels that count here into a folder, for a package that ships them.",
+    ),
+    "list": Later(
+        "warploom.tools.kernels.command:list_command",
+        "List the kernels that `tune` has kept: function, sizes, threads, times, and why one does not count.",
+    ),
+    "prune": Later(
+        "warploom.tools.kernels.command:prune_command",
+        "Delete kernels that do not count (damaged, of other versions, machines or compilers), or every kernel.",
     ),
 }
 _COMMANDS = {
@@ -126,6 +144,9 @@ _COMMANDS = {
     "explore": Later(
         "warploom.tools.explore.command:explore",
         "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
+    ),
+    "kernels": Later(
+        "warploom.tools.cli:kernels", "List, export and delete the kernels that functions with `wl.jit` have found."
     ),
     "layout": Later(
         "warploom.tools.layout.command:layout_command",
@@ -163,11 +184,13 @@ _COMMANDS = {
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),
+    "bench-layout": Later("warploom.tools.bench.layout_cases:bench_layout_case"),
     "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
     "bench-ptx-stalls": Later("warploom.tools.bench.ptx_stalls:bench_ptx_stalls"),
     "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),
     "bench-schedule": Later("warploom.tools.bench.schedule:schedule_case_command"),
     "bench-transpose": Later("warploom.tools.bench.wall_transposes:bench_transpose"),
+    "bench-triton": Later("warploom.tools.bench.layout_peers:bench_triton"),
 }
 
 
@@ -185,6 +208,11 @@ def ptx() -> None:
 @click.group(cls=Commands, later=_SCAN)
 def scan() -> None:
     """Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."""
+
+
+@click.group(cls=Commands, later=_KERNELS)
+def kernels() -> None:
+    """List, export and delete the kernels that functions with `wl.jit` have found."""
 
 
 @click.group(cls=Commands, later=_BENCH)

@@ -9,8 +9,9 @@ from warploom.core import UserError
 from warploom.core.limits import LimitReachedError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
-from warploom.layout.exchange import Exchange, certificate, choose, emit, exchange, faults, kernel
+from warploom.layout.exchange import Exchange, Transpose, certificate, choose, emit, exchange, faults, kernel
 from warploom.layout.exchange.demand import coloured, least, word_moves
+from warploom.machines import architecture
 from warploom.ptx import launch
 
 BELOW_TROVE = {17: 16, 25: 24, 29: 28, 31: 30, 32: 31}
@@ -39,6 +40,11 @@ def permuted(*shape: int) -> tuple[Distributed, Distributed]:
 
 
 BYTES_APART, BYTES_BETWEEN_WARPS = permuted(1, 16, 2, 4), permuted(3, 32, 1, 4)
+PLAIN, PACKED = (
+    distributed_of_array(np.arange(256).reshape(32, 8)[:, order], 4) for order in (list(range(8)), [0, 2, 4, 6, 1, 3, 5, 7])
+)
+"""Eight elements of 4 bits, and their order for lop3."""
+HALVES_APART = tuple(distributed_of_array(np.random.default_rng(seed).permutation(128).reshape(1, 8, 2, 8), 4) for seed in (1, 2))
 
 
 def shuffles_of(one: Distributed, two: Distributed) -> int:
@@ -78,8 +84,8 @@ def moved(found: Exchange) -> tuple[np.ndarray, np.ndarray]:
 
     def bytes_of(held: Distributed) -> np.ndarray:
         if held.bits == 4:
-            pairs = held.elements.reshape(held.warps * held.lanes, -1)[:, ::2] // 2
-            return values[pairs]
+            halves = values[held.elements.reshape(held.warps * held.lanes, -1)] % 15 + 1
+            return halves[:, ::2] | halves[:, 1::2] << 4
         places = held.elements.reshape(held.warps * held.lanes, -1, 1) * int(each) + np.arange(int(each))
         return np.where(places < 0, 0, values[places]).reshape(len(places), -1)
 
@@ -112,6 +118,11 @@ def moved(found: Exchange) -> tuple[np.ndarray, np.ndarray]:
         (*BYTES_APART, "shuffle"),
         (*BYTES_APART, "shared"),
         (*BYTES_BETWEEN_WARPS, "auto"),
+        (PLAIN, PACKED, "shuffle"),
+        (*pair(1, bits=4), "shuffle"),
+        (*pair(2, bits=4), "shared"),
+        (*HALVES_APART, "auto"),
+        (named("mma:m16n8k16:D:f16"), named("mma:m16n8k16:B:f16"), "matrix"),
     ],
 )
 def test_kernels_move_bytes_as_numpy_does(src: Distributed, dst: Distributed, via: Any) -> None:
@@ -216,9 +227,11 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
         (pair(2)[0], pair(2)[1], {"free": ("k",)}, "an axis of blocked: e"),
         (pair(32)[0], pair(32)[1], {"free": ("e",)}, "at most 512"),
         (pair(2, lanes=6)[0], pair(2, lanes=6)[1], {"via": "shared"}, "power of two"),
-        (pair(1, bits=4)[0], pair(1, bits=4)[1], {}, "stay in pairs"),
+        (pair(1, bits=4)[1], pair(1, bits=4)[0], {"via": "tma"}, "side by side"),
         (named("mma:m16n8k16:A:f16"), named("mma:m16n8k16:D:f16"), {}, "16 x 16 matrix"),
         (*ACROSS, {"via": "shuffle"}, "between warps"),
+        (*pair(2), {"via": "matrix"}, "8 x 8 transposes bring"),
+        (named("ldmatrix"), named("ldmatrix.trans"), {"via": "matrix", "arch": "sm_70"}, "sm_75 or later"),
         (pair(2)[0], distributed_of_array(np.full((32, 2), -1), 32), {}, "holds elements"),
     ],
 )  # fmt: skip
@@ -266,7 +279,7 @@ def test_what_cannot_come_out_of_memory() -> None:
     with pytest.raises(UserError, match="side by side"):
         exchange(two, one, via="load")
     with pytest.raises(UserError, match="expected cuda"):
-        emit(exchange(one, two, via="load").chosen, "python")
+        emit(exchange(one, two, via="load"), "python")
 
 
 @pytest.mark.parametrize(
@@ -277,12 +290,13 @@ def test_what_cannot_come_out_of_memory() -> None:
         (*pair(2, bits=8), "auto"),
         (*BYTES_APART, "shuffle"),
         (*BYTES_BETWEEN_WARPS, "auto"),
+        (named("mma:m16n8k16:D:f16"), named("mma:m16n8k16:B:f16"), "matrix"),
     ],
 )
 def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> None:
     found = exchange(src, dst, via=via)
     names: dict[str, Any] = {}
-    exec(emit(found.chosen, "python"), names)
+    exec(emit(found, "python"), names)
     each = src.bits // 8
     values = np.random.default_rng(6).integers(0, 256, (src.elements.size, each), dtype=np.uint8)
 
@@ -291,11 +305,65 @@ def test_python_does_the_same(src: Distributed, dst: Distributed, via: Any) -> N
         return np.ascontiguousarray(values[held.elements].reshape(threads, -1)).view(np.uint32).T
 
     assert (names["exchange"](words(src)) == words(dst)).all()
-    compile(emit(found.chosen, "numba"), "exchange", "exec")
+    if via != "matrix":
+        compile(emit(found, "numba"), "exchange", "exec")
+
+
+@pytest.mark.parametrize(("src", "dst"), [(PLAIN, PACKED), HALVES_APART, pair(2, bits=4)], ids=["order", "apart", "striped"])
+def test_python_moves_halves_of_bytes(src: Distributed, dst: Distributed) -> None:
+    values = np.random.default_rng(6).integers(0, 16, src.elements.size, dtype=np.uint32)
+
+    def words(held: Distributed) -> np.ndarray:
+        return (values[held.elements] << np.arange(0, 32, 4, dtype=np.uint32)).sum(axis=3, dtype=np.uint32)[0].T
+
+    for via in ("shuffle", "shared"):
+        names: dict[str, Any] = {}
+        exec(emit(exchange(src, dst, via=via) if src is not PLAIN else exchange(src, dst), "python"), names)
+        assert (names["exchange"](words(src)) == words(dst)).all()
+
+
+def test_an_order_of_halves_takes_no_shuffle() -> None:
+    chosen = exchange(PLAIN, PACKED).chosen
+    assert (chosen.shuffles, chosen.selects, chosen.wavefronts) == (0, 0, 0)
+    assert (chosen.permutes, chosen.program.logic, chosen.program.registers) == (4, 5, 4)
+
+
+def test_matrices_are_transposed_without_shuffles() -> None:
+    """An accumulator as the other operand; with bytes gathered behind it."""
+    src, dst = named("mma:m16n8k16:D:f16"), named("mma:m16n8k16:B:f16")
+    found = exchange(src, dst, via="matrix")
+    program = found.chosen.program
+    assert (program.name, program.count(Transpose), found.chosen.shuffles, found.chosen.permutes) == ("movmatrix", 2, 0, 0)
+    assert found.least is not None and found.least.shuffles == 2 and faults(certificate(found)) == []
+    halves = dst.elements.copy()
+    halves[..., 0, :], halves[..., 1, ::-1] = dst.elements[..., 0, ::-1], dst.elements[..., 1, :]
+    turned = exchange(src, distributed_of_array(halves, 16), via="matrix").chosen
+    assert (turned.program.count(Transpose), turned.permutes) == (2, 2)
+    with pytest.raises(UserError, match="without movmatrix for Numba"):
+        emit(found, "numba")
+
+
+def test_registers_at_once() -> None:
+    counts = {regs: exchange(*pair(regs), via="shared").chosen.program.registers for regs in (4, 8)}
+    assert counts == {4: 5, 8: 9}  # the words and an address
+
+
+@pytest.mark.parametrize(
+    ("bits", "wanted"),
+    [
+        (8, [[0, 4, 4, 1], [5, 5, 5, 5]]),
+        (8, [[6, 5, 4, 2], [2, 0, 0, 0]]),
+        (4, [[1, 0, 3, 2, 5, 4, 7, 6], [0, 8, 1, 9, 2, 10, 3, 11]]),
+    ],
+)
+def test_pieces_that_a_word_or_several_lanes_want_twice(bits: int, wanted: list[list[int]]) -> None:
+    held = np.arange(64 // bits).reshape(2, -1)
+    found = exchange(distributed_of_array(held, bits), distributed_of_array(np.array(wanted), bits))
+    assert found.chosen.shuffles > 0
 
 
 def test_a_spent_budget_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = list(choose._programs(*(choose.as_bytes(held) for held in pair(32)), *pair(32), crosses=False))
+    every = list(choose._programs(*choose.as_pieces(*pair(32)), *pair(32), architecture("sm_90"), crosses=False))
 
     def few(count: int) -> Any:
         yield from every[:count]

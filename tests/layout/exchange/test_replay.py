@@ -91,3 +91,53 @@ def test_warps_do_not_meet_in_one_warp() -> None:
 def test_what_an_absent_lane_holds_is_not_defined() -> None:
     found = run("const unsigned v1 = __shfl_sync(0xffffffffu, in[0], lane + 2);", "out[0] = v1;", threads=6)
     assert found.outputs[0][4].tolist() == [-1] * 4 and found.outputs[0][0].tolist() == bytes_of(2, 0)
+
+
+def merged(pieces: int, *lines: str) -> Replay:
+    found = Replay(4, np.arange(4 * 2 * pieces).reshape(4, 2, pieces), 0)
+    found.run(HEAD + "    const unsigned lane = threadIdx.x & 3;\n" + "".join(f"    {line}\n" for line in lines) + "}\n")
+    return found
+
+
+def test_masks_join_halves_of_bytes() -> None:
+    found = merged(
+        8,
+        "const unsigned u1 = (lane & 1) > 0 ? ~252645135 : 0;",
+        "const unsigned v1 = (in[0] & ~u1) | ((in[1] << 4) & u1);",
+        "out[0] = v1;",
+        "const unsigned v2 = (in[0] & ~252645135) | ((in[1] >> 4) & 252645135);",
+        "out[1] = v2;",
+    )
+    assert found.outputs[0][0].tolist() == list(range(8))
+    assert found.outputs[0][1].tolist() == [16, 24, 18, 26, 20, 28, 22, 30]
+    assert found.outputs[1][0].tolist() == [9, 1, 11, 3, 13, 5, 15, 7]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "line", "said"),
+    [
+        (8, "const unsigned v1 = (in[0] & 255) | (in[1] & ~254);", "not all bits together"),
+        (8, "const unsigned v1 = (in[0] & ~7) | (in[1] & 7);", "cut a piece"),
+        (4, "const unsigned v1 = (in[0] & ~15) | (in[1] & 15);", "cut a piece"),
+        (4, "const unsigned v1 = (in[0] & ~255) | ((in[1] >> 4) & 255);", "a part of a piece"),
+    ],
+)
+def test_masks_that_no_exchange_has(pieces: int, line: str, said: str) -> None:
+    with pytest.raises(FaultError, match=said):
+        merged(pieces, line)
+
+
+MOVMATRIX = 'asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"'
+
+
+def test_matrices_are_transposed() -> None:
+    found = run(f'unsigned v1; {MOVMATRIX} : "=r"(v1) : "r"(in[0]));', "out[0] = v1;")
+    for thread, (one, two) in ((0, (0, 4)), (1, (8, 12)), (4, (0, 4)), (31, (27, 31))):
+        halves = [bytes_of(lane, 0)[thread // 4 % 2 * 2 :][:2] for lane in (one, two)]
+        assert found.outputs[0][thread].tolist() == [*halves[0], *halves[1]], thread
+
+
+@pytest.mark.parametrize(("threads", "result"), [(16, "v1"), (32, "v2")])
+def test_matrices_that_no_warp_transposes(threads: int, result: str) -> None:
+    with pytest.raises(FaultError, match="no whole warps"):
+        run(f'unsigned v1; {MOVMATRIX} : "=r"({result}) : "r"(in[0]));', threads=threads)

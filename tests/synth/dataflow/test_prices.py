@@ -13,6 +13,7 @@ from warploom.gpu import lower
 from warploom.ir import For, IndexConst, ValueSelect, run
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program
 from warploom.ir.swizzle import IntArray
+from warploom.solve import Budget
 from warploom.synth import movement_sketch
 from warploom.synth.dataflow import (
     OF_MACHINES,
@@ -131,6 +132,24 @@ def test_a_transpose_of_4_by_32_costs_what_bench_transposes_finds() -> None:
     program = transpose(4, 32)
     solution = next(iter(solve_program(program, goal="best", objective=OF_MACHINES).solutions))
     assert counts_of(program, solution) == (4, 16, 9)
+
+
+def test_members_that_cost_little_are_tried_first_and_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = transpose(4, 8)
+    before = solve_program(program, goal="best", objective=OF_MACHINES)
+    monkeypatch.setattr("warploom.synth.dataflow.solve.LARGE", 0)
+    after = solve_program(program, goal="best", objective=OF_MACHINES)
+    best = [counts_of(program, next(iter(found.solutions))) for found in (before, after)]
+    assert best[0] == best[1] and after.complete and after.statistics.answers > 0
+
+
+def test_an_answer_of_cheap_members_is_kept_where_the_budget_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = transpose(4, 8)
+    monkeypatch.setattr("warploom.synth.dataflow.solve.LARGE", 0)
+    cheap = solve_program(program, goal="best", objective=OF_MACHINES).statistics
+    nodes = cheap.tried - 1
+    found = solve_program(program, goal="best", objective=OF_MACHINES, budget=Budget(nodes=nodes))
+    assert not found.complete and found.reason == "budget: nodes" and found.solutions.count > 0
 
 
 def test_more_lanes_than_a_warp_has_are_no_warp() -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import cuda_tiles
+from warploom.schedule.backbone import Backbone, cuda_tiles
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.search import Implementation, KernelModel, Step
-from warploom.schedule.targets import target
+from warploom.schedule.targets import Target, target
 from warploom.solve.space import Candidate
 from warploom.tools.explore.check import check_cuda
 from warploom.tools.explore.shortened import shortened, small_sizes
@@ -21,8 +21,14 @@ SIZES = {"matvec": {"m": 4096, "n": 1000}, "axpy": {"n": 1 << 20}, "matvec_t": {
 
 def implementation(name: str, seed: int, sizes: Mapping[str, int] | None = None) -> Implementation[Candidate]:
     kernel = tensor_kernel(name)
-    space = kernel_space(kernel.program(kernel.sizes_with(sizes or SIZES[name]), cuda_tiles).stages[0], target("sm_90"))
-    model = KernelModel(space, Bound(space))
+    return implementation_of(kernel.program(kernel.sizes_with(sizes or SIZES[name]), cuda_tiles).stages[0], "sm_90", seed)
+
+
+def implementation_of(
+    stage: Backbone, machine: str | Target, seed: int, fixed: Mapping[str, str] | None = None
+) -> Implementation[Candidate]:
+    space = kernel_space(stage, target(machine) if isinstance(machine, str) else machine)
+    model = KernelModel(space, Bound(space), fixed=dict(fixed or {}))
     rng = random.Random(seed)
     for _ in range(20):
         step: Step[Candidate] | None = model.root()
@@ -32,7 +38,7 @@ def implementation(name: str, seed: int, sizes: Mapping[str, int] | None = None)
             step = min(known, key=lambda c: (model.estimate(c), rng.random())) if known else None
         if step is not None and (found := model.answer(step)) is not None:
             return found[1]
-    raise AssertionError(name)
+    raise AssertionError(stage.name)
 
 
 @pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")

@@ -287,6 +287,8 @@ class For:
     note: str = ""
     """The statement that the front end expanded to this loop, for the printed comment."""
     span: Span = field(default=NOWHERE, compare=False)
+    is_vector: bool = False
+    """The trips are one access of the machine to global memory (`ir.kernel.vectors`); what they do is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +335,8 @@ class Hole:
     arg_names: tuple[str, ...]
     """Text of each argument in the sketch; completions print in these words."""
     n: int = 0
-    """part: number of parts; xform, bits: number of indices; choose: number of alternatives."""
+    """part: number of parts; xform, bits, compose: number of indices; power: one above the powers; choose: number of
+    alternatives."""
     grammar: str = "full"
     """cond: full | constant-free | modular. xform: full | ungrouped | rotation (no fan)."""
     coefficients: tuple[int, ...] | None = None

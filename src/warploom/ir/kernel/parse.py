@@ -347,6 +347,10 @@ class _Reader:
                 note = self.keywords(call, ("note",)).get("note")
                 shown = "" if note is None else self.text(note)
                 return For(self.name(target), start, self.index(stop), step, self.block(body), shown, span=span)
+            case ast.For(target=target, iter=ast.Call(func=ast.Name(id="vector")) as call, body=body, orelse=[]):
+                (elements,) = self.arguments(call, 1)
+                stop = IndexConst(self.integer(elements))
+                return For(self.name(target), IndexConst(0), stop, 1, self.block(body), span=span, is_vector=True)
             case ast.If(test=test, body=then, orelse=other):
                 return If(self.index(test), self.block(then), self.block(other), span=span)
             case _:

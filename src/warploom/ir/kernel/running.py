@@ -74,6 +74,8 @@ class KernelRun:
         self.values: dict[str, Planes] = {}
         self.operators = {o.name: o for o in kernel.operators}
         self.executed: NDArray[np.int64] | int = 0
+        self.together = 1
+        """Elements that one access to global memory moves; 0 in those trips of a vector loop that the first one counted."""
         self.indices = Indices(self._builtins(), sizes, self.report)
         self.thread = np.arange(self.threads, dtype=np.int64)[None, :]
         self.block = np.arange(first, first + blocks, dtype=np.int64)[:, None]
@@ -157,7 +159,9 @@ class KernelRun:
         return by_warps(address, warp, 0), by_warps(active, warp, False), self.blocks // rows
 
     def _sectors(self, node: Read | Store, element: Element, where: Where, size_bytes: int) -> int:
-        """Sectors of one access to global memory."""
+        """Sectors of one access to global memory. A vector lies in one sector: at a multiple of its size, which divides 32."""
+        if not self.together:
+            return 0
         counts = self.findings.access(node, is_shared=False)
         if where is None and isinstance(element, int) and counts is None:
             return self.blocks * -(-self.threads // self.kernel.warp_size)
@@ -166,7 +170,7 @@ class KernelRun:
         if counts is not None:
             size = machines.SECTOR_BYTES
             counts.units += found
-            counts.least += int((-(-_distinct(address, active) * size_bytes // size)).sum()) * repeat
+            counts.least += int((-(-_distinct(address, active) * size_bytes * self.together // size)).sum()) * repeat
         return found
 
     def _wavefronts(self, node: Read | Store, element: Element, where: Where, size_bytes: int) -> int:
@@ -391,9 +395,12 @@ class KernelRun:
             case Accumulate():
                 self._accumulate(stmt, where)
             case For(var, start, stop, step, body):
-                for number in range(self.indices.number(start), self.indices.number(stop), step):
+                trips = range(self.indices.number(start), self.indices.number(stop), step)
+                for number in trips:
                     self.indices.set(var, number, None)
+                    self.together = (len(trips) if number == trips[0] else 0) if stmt.is_vector else 1
                     self._body(body, where)
+                self.together = 1
             case If(cond, then, other):
                 test = truth(self.indices.value(cond, where))
                 some, chosen = self._narrow(where, test)

@@ -76,7 +76,7 @@ AXES = "xyz"
 COMPONENTS = "xyzw"
 WORDS = frozenset((
     *BY_NAME, *BUILTINS, *SHUFFLES.values(), "min", "max", "hole", "arg", "var", "size", "register", "shared", "accumulator",
-    "range", "sync", "fold", "cast", "from_index", "pack",
+    "range", "vector", "sync", "fold", "cast", "from_index", "pack",
 ))  # fmt: skip
 """Names that mean something in the text form."""
 
@@ -307,6 +307,8 @@ class _Printer:
             case Accumulate(name, index, value, guard):
                 when = "" if guard == IndexConst(True) else f", when={self._top(guard)}"
                 return [f"{self._accumulator(name, index)}.add({self.value(value)[0]}{when})"]
+            case For(var, _, stop, _, body) if stmt.is_vector:
+                return [f"for {_name(var)} in vector({self._top(stop)}):", *self.block(body)]
             case For(var, start, stop, step, body, note):
                 bounds = [self._top(stop)]
                 if step != 1 or start != IndexConst(0):

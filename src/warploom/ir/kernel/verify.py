@@ -46,6 +46,7 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
 )
+from warploom.ir.kernel.vectors import vector_problem
 from warploom.ir.swizzle.kinds import kind_of
 from warploom.operations import FOLDS, OF_INTEGERS, PAIRS
 
@@ -426,6 +427,8 @@ class _Verifier:
             got = ", ".join(sorted(depends))
             message = f"expected loop bounds over constants and outer loop variables, got ones that depend on {got}"
             self.wrong("BOUND_NOT_STATIC", message, "run the loop to a constant bound and guard its body with a condition")
+        if loop.is_vector and (problem := vector_problem(loop, self.kernel)) is not None:
+            self.wrong(*problem)
         self.indices[loop.var] = self.indices.get(loop.var, _STATIC) | depends
         self.body(loop.body, under)
         self.body(loop.body, under)  # what the end of the body sets, its start may use

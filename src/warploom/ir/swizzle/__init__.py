@@ -12,6 +12,7 @@ from warploom.ir.swizzle.compositions import Composition, check_domains, shared_
 from warploom.ir.swizzle.conditions import condition_set
 from warploom.ir.swizzle.functions import (
     BoolArray,
+    ByCost,
     EitherSet,
     Functions,
     FunctionSet,
@@ -62,9 +63,9 @@ def function_set(hole: Hole, points: IntArray, space: int) -> FunctionSet:
 
 
 __all__ = [
-    "SPACES", "AlternativeSet", "BoolArray", "Cm2Linear", "Composition", "Core", "EitherSet", "Fan", "FunctionSet", "Functions",
-    "Group", "HoleKind", "IntArray", "ListedSet", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables",
-    "Unit", "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "digit",
-    "distinct", "divide_cost", "faults", "function_set", "image", "kind_of", "mask_range", "parse_composition", "row_hashes",
-    "scale_cost", "shared_cost", "window_cost", "windowed",
+    "SPACES", "AlternativeSet", "BoolArray", "ByCost", "Cm2Linear", "Composition", "Core", "EitherSet", "Fan",
+    "FunctionSet", "Functions", "Group", "HoleKind", "IntArray", "ListedSet", "NaiveSet", "PartitionSet", "Primitive",
+    "Rot", "Supporting", "Tables", "Unit", "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains",
+    "condition_set", "core_cost", "digit", "distinct", "divide_cost", "faults", "function_set", "image", "kind_of",
+    "mask_range", "parse_composition", "row_hashes", "scale_cost", "shared_cost", "window_cost", "windowed",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
@@ -26,6 +27,7 @@ MAX_TABLE_CELLS = 1 << 26
 """Function tables above this many entries are not built; the set stays implicit."""
 BLOCK_CELLS = 1 << 20
 """Entries of a table that one operation takes."""
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 HASH_SEED = 20200801
 """Any number: equal hashes are compared in full, so only speed depends on it."""
 
@@ -106,6 +108,15 @@ class Supporting(Protocol):
         ...
 
 
+@runtime_checkable
+class ByCost(Protocol):
+    """A set that has its members by their cost."""
+
+    def up_to(self, cost: int) -> FunctionSet | None:
+        """Members of at most this cost, not always all of them; None where no such part is known."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class UnusedSet:
     """The set for a hole that no thread ever evaluates: one function without points."""
@@ -138,7 +149,7 @@ class ListedSet:
         return self.functions.matching(allowed)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class EitherSet:
     """The functions of several sets on the same points; a function that several have is the cheapest's."""
 
@@ -156,7 +167,23 @@ class EitherSet:
     def size_bound(self) -> int:
         return sum(part.size_bound for part in self.parts)
 
+    def up_to(self, cost: int) -> FunctionSet | None:
+        parts = tuple(p for part in self.parts if isinstance(part, ByCost) and (p := part.up_to(cost)) is not None)
+        return EitherSet(parts) if parts else None
+
     def matching(self, allowed: BoolArray) -> Functions | None:
+        key = allowed.tobytes()
+        if key not in self._recent:
+            self._recent.clear()
+            self._recent[key] = self._matching(allowed)
+        return self._recent[key]
+
+    @cached_property
+    def _recent(self) -> dict[bytes, Functions | None]:
+        """The last answer: many holes of a program may share the set, and ask the same first."""
+        return {}
+
+    def _matching(self, allowed: BoolArray) -> Functions | None:
         found: list[Functions] = []
         for part in self.parts:
             functions = part.matching(allowed)
@@ -181,10 +208,13 @@ def distinct(tables: Tables, costs: IntArray) -> IntArray:
     if len(tables) < 2:
         return order
     hashes = row_hashes(tables)[order]
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    if len(first) == len(order):
+    by_hash = np.argsort(hashes, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], hashes[by_hash[1:]] != hashes[by_hash[:-1]]]))
+    if len(starts) == len(order):
         return order
-    original: IntArray = first[group]
+    first = by_hash[starts]
+    original: IntArray = np.empty(len(order), np.int64)
+    original[by_hash] = np.repeat(first, np.diff(starts, append=len(order)))
     repeated = np.flatnonzero(original != np.arange(len(order)))
     for chunk in row_blocks(len(repeated), tables.shape[1]):
         if not np.array_equal(tables[order[repeated[chunk]]], tables[order[original[repeated[chunk]]]]):
@@ -203,8 +233,10 @@ def row_hashes(tables: Tables) -> NDArray[np.uint64]:
         padded: Tables = np.zeros((len(hashes[block]), words * 4), np.int16)
         padded[:, :columns] = tables[block]
         packed = padded.view(np.uint64)
-        # A product carries upwards only: fold each word's high half into its low half first.
+        # A product carries upwards only, and equal steps of neighbouring values would cancel: words are mixed first.
         packed ^= packed >> np.uint64(32)
+        packed *= _MIXER
+        packed ^= packed >> np.uint64(29)
         hashes[block] = packed @ weights
     return hashes
 

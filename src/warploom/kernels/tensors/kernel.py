@@ -41,6 +41,10 @@ class TensorKernel:
             self.sizes_with(sizes), tiles, can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise
         )
 
+    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
+        """As `TensorFunction.at_run_time`."""
+        return self.function.at_run_time(program, multiples)
+
     def sizes_with(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
         return {**self.sizes, **(sizes or {})}
 

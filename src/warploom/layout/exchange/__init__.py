@@ -4,13 +4,16 @@ Takes two layouts (`layout.distributed`), free axes and an architecture. Gives t
 and a certificate, which `recheck` follows by itself. Open `choose.py` first, then `shuffles.py`, `shared.py` and `slots.py`.
 """
 
-from warploom.layout.exchange.certificates import certificate
+from warploom.layout.exchange.certificates import certificate, certificate_of_bound
 from warploom.layout.exchange.choose import VIAS, Candidate, Exchange, Via, exchange
 from warploom.layout.exchange.emit import TARGETS, Target, emit, kernel
+from warploom.layout.exchange.program import Transpose
 from warploom.layout.exchange.recheck import faults
 from warploom.layout.exchange.replay import FaultError, Replay
+from warploom.layout.exchange.texts import places_in_shared
 
 __all__ = [
-    "TARGETS", "VIAS", "Candidate", "Exchange", "FaultError", "Replay", "Target", "Via", "certificate", "emit", "exchange",
-    "faults", "kernel",
+    "TARGETS", "VIAS", "Candidate", "Exchange", "FaultError", "Replay", "Target", "Transpose", "Via", "certificate",
+    "certificate_of_bound", "emit", "exchange",
+    "faults", "kernel", "places_in_shared",
 ]  # fmt: skip

@@ -12,19 +12,21 @@ from warploom.core import Diagnostic, UserError
 from warploom.core.limits import LimitReachedError, why
 from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints, numbered
-from warploom.layout.exchange import shared, shuffles, slots
+from warploom.layout.exchange import matrices, shared, shuffles, slots
 from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
 from warploom.layout.exchange.memory import by_tma, from_memory
-from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, cuda, widened
+from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, Transpose, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
 from warploom.machines import BANKS, WARP_LANES, Architecture, architecture
 
-Via: TypeAlias = Literal["auto", "shuffle", "shared", "load", "tma"]
+Via: TypeAlias = Literal["auto", "shuffle", "shared", "matrix", "load", "tma"]
 VIAS: tuple[Via, ...] = get_args(Via)
 SELECT_LANES = 64
 """Lanes of SEL, PRMT and LOP3 per cycle and multiprocessor, on every architecture of the table. Source: CUDA C++ Programming
 Guide, throughput of native arithmetic instructions (compare, minimum, shift)."""
+_MATRIX_SHUFFLES = 2
+"""What a movmatrix counts as in `cycles`: each word has halves of two lanes. No rate of it is published."""
 _BYTES = 4
 
 
@@ -44,14 +46,25 @@ class Candidate:
     loads: int
     cycles: float
     """The larger of what the crossbar and what the arithmetic pipe take."""
+    memory: Ints | None = None
+    """What shared memory holds at the end [words, 4], by number of byte."""
 
     @property
     def cost(self) -> tuple[float, int, int]:
-        return self.cycles, self.wavefronts, self.shuffles + self.selects + self.permutes + self.loads
+        return self.cycles, self.wavefronts, self.shuffles + self.arithmetic + self.loads
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """What one program may better another in."""
+        return self.wavefronts, self.program.count(Transpose), self.shuffles, self.arithmetic
+
+    @property
+    def arithmetic(self) -> int:
+        """SEL, PRMT, LOP3 and shifts of values."""
+        return self.selects + self.permutes + self.program.logic
 
     def betters(self, other: Candidate) -> bool:
-        mine = (self.shuffles, self.selects + self.permutes, self.wavefronts)
-        others = (other.shuffles, other.selects + other.permutes, other.wavefronts)
+        mine, others = self.counts, other.counts
         return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
 
 
@@ -85,11 +98,11 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
         return _out_of_memory(src, dst, via, machine, tuple(renamings))
     crosses = crosses_warps(src, dst)
     bound = None if crosses else least(src, dst)
-    held, wanted = as_bytes(src), as_bytes(dst)
+    held, wanted = as_pieces(src, dst)
     candidates: list[Candidate] = []
     stopped = ""
     try:
-        for program in _programs(held, wanted, src, dst, crosses=crosses):
+        for program in _programs(held, wanted, src, dst, machine, crosses=crosses):
             candidates.append(_proved(program, held, wanted, machine))  # noqa: PERF401 (what is there stays when time is up)
     except LimitReachedError as error:
         if not any(via in ("auto", c.via) for c in candidates):
@@ -103,9 +116,10 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     moves = [] if crosses else word_moves(*((src.parts(), dst.parts()) if src.bits >= WORD_BITS else (held, wanted)))
     pareto = _undominated(candidates)
     words = _words(held, wanted)
+    in_a_pass = BANKS * (1 if words is not None else held.shape[2])
     return Exchange(
         src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
-        shared.least_wavefronts(*(words or (held, wanted)), BANKS if words is not None else BANKS * _BYTES), tuple(renamings),
+        shared.least_wavefronts(*(words or (held, wanted)), in_a_pass), tuple(renamings),
         _why(chosen, candidates, via) + stopped,
     )  # fmt: skip
 
@@ -115,8 +129,8 @@ def _out_of_memory(
 ) -> Exchange:
     """Elements that lie in memory in their order are loaded as the destination wants them; the source has no part in it."""
     wanted = as_bytes(dst)
-    words = _in_memory(wanted)
-    if words is None:
+    words = None if wanted is None else _in_memory(wanted)
+    if wanted is None or words is None:
         reason = f"expected registers of {dst.name} whose elements lie side by side in memory, aligned, got others"
         raise UserError(Diagnostic("EXCHANGE", reason))
     content = numbered(-(-(int(words.max()) + 1) // 256) * 256, _BYTES)
@@ -143,8 +157,14 @@ def _in_memory(wanted: Ints) -> Ints | None:
     return np.where(first < 0, -1, first // _BYTES)
 
 
-def as_bytes(given: Distributed) -> Ints:
-    """[threads, words, 4]: numbers of bytes. Elements of 4 bits must move in pairs; UserError (EXCHANGE)."""
+def as_pieces(src: Distributed, dst: Distributed) -> tuple[Ints, Ints]:
+    """[threads, words, pieces] of both: numbers of bytes; of halves of bytes where elements of 4 bits do not stay in pairs."""
+    one, two = as_bytes(src), as_bytes(dst)
+    return (src.parts(), dst.parts()) if one is None or two is None else (one, two)
+
+
+def as_bytes(given: Distributed) -> Ints | None:
+    """[threads, words, 4]: numbers of bytes; None where elements of 4 bits do not stay in pairs."""
     parts = given.parts()
     if given.bits >= WORD_BITS:
         parts = np.where(parts < 0, -1, parts * _BYTES)
@@ -152,9 +172,7 @@ def as_bytes(given: Distributed) -> Ints:
     if given.bits == 4:
         low, high = parts[..., 0::2], parts[..., 1::2]
         if ((low < 0) != (high < 0)).any() or (low % 2)[low >= 0].any() or (high != low + 1)[low >= 0].any():
-            raise UserError(
-                Diagnostic("EXCHANGE", f"expected elements of 4 bits that stay in pairs 2 i, 2 i + 1, got others in {given.name}")
-            )
+            return None
         return np.where(low < 0, -1, low // 2)
     each = given.bits // 8
     found = np.where(parts[..., None] < 0, -1, parts[..., None] * each + np.arange(each))
@@ -162,30 +180,34 @@ def as_bytes(given: Distributed) -> Ints:
 
 
 def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
-    """Numbers of words, where all bytes of wanted words stand in held words in that order."""
-    whole = (held % _BYTES == np.arange(_BYTES)).all() and (held == held[..., :1] + np.arange(_BYTES)).all()
+    """Numbers of words, where all pieces of wanted words stand in held words in that order."""
+    pieces: int = held.shape[2]
+    order = numbered(pieces)
+    whole = bool((held % pieces == order).all()) and bool((held == held[..., :1] + order).all())
     known: dict[tuple[int, ...], int] = {}
     if not whole:
-        for word in held.reshape(-1, _BYTES).tolist():
+        for word in held.reshape(-1, pieces).tolist():
             known.setdefault(tuple(word), len(known))
 
     def number(word: list[int]) -> int | None:
-        if all(byte < 0 for byte in word):
+        if all(piece < 0 for piece in word):
             return -1
         if not known:
-            return word[0] // _BYTES if word == list(range(word[0], word[0] + _BYTES)) and word[0] % _BYTES == 0 else None
+            return word[0] // pieces if word == list(range(word[0], word[0] + pieces)) and word[0] % pieces == 0 else None
         return known.get(tuple(word))
 
     tables: list[Ints] = []
     for table in (held, wanted):
-        numbers = [number(word) for word in table.reshape(-1, _BYTES).tolist()]
+        numbers = [number(word) for word in table.reshape(-1, pieces).tolist()]
         if any(n is None for n in numbers):
             return None
         tables.append(np.array(numbers, dtype=np.int64).reshape(table.shape[:2]))
     return tables[0], tables[1]
 
 
-def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, crosses: bool) -> Iterator[Program]:
+def _programs(
+    held: Ints, wanted: Ints, src: Distributed, dst: Distributed, machine: Architecture, *, crosses: bool
+) -> Iterator[Program]:
     lanes = src.lanes
 
     def of_words(one: Ints, two: Ints, group: int) -> Iterator[Program]:
@@ -208,6 +230,8 @@ def _programs(held: Ints, wanted: Ints, src: Distributed, dst: Distributed, *, c
         yield from of_words(*words, lanes)
     else:
         yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
+        if machine.number >= matrices.FIRST:
+            yield from matrices.programs(held, wanted, lanes)
 
 
 def _proved(
@@ -227,22 +251,25 @@ def _proved(
     warps = -(-program.threads // WARP_LANES)
     wavefronts = run.store_wavefronts + run.load_wavefronts
     counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
-    crossbar = warps * counts[0] * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
-    arithmetic = warps * (counts[1] + counts[2]) * WARP_LANES / SELECT_LANES
-    via: Via = "shared" if program.shared_words else "shuffle"
+    transposes = program.count(Transpose)
+    crossing = counts[0] + _MATRIX_SHUFFLES * transposes
+    crossbar = warps * crossing * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
+    arithmetic = warps * (counts[1] + counts[2] + program.logic) * WARP_LANES / SELECT_LANES
+    via: Via = "shared" if program.shared_words else "matrix" if transposes else "shuffle"
     if not program.inputs:
         via = "load" if run.sectors else "tma"
         crossbar += run.sectors / machine.timing.l1_sectors.value
     return Candidate(
-        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic)
-    )
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic),
+        run.memory if program.shared_words else None,
+    )  # fmt: skip
 
 
 def _undominated(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     kept: list[Candidate] = []
     seen: set[tuple[int, ...]] = set()
-    for candidate in sorted(candidates, key=lambda c: (c.wavefronts, c.shuffles, c.selects + c.permutes)):
-        key = (candidate.shuffles, candidate.selects + candidate.permutes, candidate.wavefronts)
+    for candidate in sorted(candidates, key=lambda c: c.counts):
+        key = candidate.counts
         if key not in seen and not any(other.betters(candidate) for other in candidates):
             seen.add(key)
             kept.append(candidate)
@@ -263,6 +290,10 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
     if via == "shuffle" and crosses:
         return "expected an exchange within warps for shuffles, got one between warps"
+    if via == "matrix":
+        return (
+            f"expected words whose halves 8 x 8 transposes bring, with 32 lanes and sm_{matrices.FIRST} or later, got {src.name}"
+        )
     threads = src.warps * src.lanes
     if threads & (threads - 1) and threads % WARP_LANES:
         return f"expected lanes that are a power of two for shared memory, got {src.lanes} of {src.warps} warps"

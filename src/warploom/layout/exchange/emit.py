@@ -1,4 +1,7 @@
-"""Exchanges in the languages that kernels are written in: a device function, a whole kernel around it, Numba, NumPy."""
+"""Exchanges in the languages that kernels are written in: a device function, a whole kernel around it, Numba, NumPy.
+
+For languages that move values by themselves (CuTe, Triton, TileLang) the layouts alone: `texts`.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,50 @@ from typing import Literal, TypeAlias, get_args
 
 from warploom.core import Diagnostic, UserError
 from warploom.layout import expressions
-from warploom.layout.exchange.choose import Candidate
-from warploom.layout.exchange.program import Flag, Index, Load, Meet, Operation, Permute, Program, Select, Shuffle, Store
+from warploom.layout.exchange.choose import Candidate, Exchange
+from warploom.layout.exchange.program import (
+    Flag,
+    Index,
+    Load,
+    Meet,
+    Merge,
+    Operation,
+    Permute,
+    Program,
+    Select,
+    Shuffle,
+    Store,
+    Transpose,
+    rounded,
+)
+from warploom.layout.exchange.texts import cute_text, tilelang_text, triton_text
 
-Target: TypeAlias = Literal["cuda", "kernel", "numba", "python"]
+Target: TypeAlias = Literal["cuda", "kernel", "numba", "python", "cute", "triton", "tilelang"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
 
-def emit(found: Candidate, target: Target) -> str:
-    """The text of the program; UserError (EMIT) where the language has none."""
-    if target != "cuda" and not found.program.inputs:
+def emit(found: Exchange, target: Target) -> str:
+    """The text of the program, or of the layouts; UserError (EMIT) where the language has none."""
+    program = found.chosen.program
+    if target in ("kernel", "numba", "python") and not program.inputs:
         raise UserError(Diagnostic("EMIT", f"expected cuda for values that come from memory, got {target}"))
+    if target == "numba" and program.count(Transpose):
+        raise UserError(
+            Diagnostic("EMIT", "expected a program without movmatrix for Numba, which has none", fix="Use --via shuffle.")
+        )
     match target:
         case "cuda":
-            return found.text
+            return found.chosen.text
         case "kernel":
-            return kernel(found)
+            return kernel(found.chosen)
         case "numba" | "python":
-            return _python(found.program, target)
+            return _python(program, target)
+        case "cute":
+            return cute_text(found)
+        case "triton":
+            return triton_text(found)
+        case "tilelang":
+            return tilelang_text(found)
 
 
 def kernel(found: Candidate) -> str:
@@ -52,17 +81,28 @@ _BYTE_PERM = """def byte_perm(low, high, selector):
 """
 
 
+_TRANSPOSED = """def transposed(words):
+    halves = np.stack([words & 0xffff, words >> 16], axis=1).reshape(-1, 8, 8)
+    rows = halves.transpose(0, 2, 1).reshape(-1, 2)
+    return (rows[:, 0] | rows[:, 1] << 16).astype(np.uint32)
+
+
+"""
+
+
 def _python(program: Program, target: Target) -> str:
     """On arrays of registers, for one thread (Numba) or [threads] at once (NumPy)."""
     body = [line for operation in program.operations for line in _line(operation, program, target)]
     count = len(program.outputs)
     if target == "numba":
-        head = "from numba import cuda\n\n\n@cuda.jit(device=True)\n"
+        head = "import numpy as np\n" if program.count(Merge) else ""
+        head += "from numba import cuda\n\n\n# Arrays of int32: Numba shuffles no others of 32 bits.\n@cuda.jit(device=True)\n"
         head += f"def exchange(before, after{', shared' if program.shared_words else ''}):\n"
-        body.insert(0, f"lane = cuda.threadIdx.x % {max(32, program.threads)}")
+        body.insert(0, f"lane = cuda.threadIdx.x % {rounded(program.threads)}")
         body += [f"after[{i}] = {_named(value)}" for i, value in enumerate(program.outputs) if value]
     else:
-        head = "import numpy as np\n\n\n" + (_BYTE_PERM if program.count(Permute) else "") + "def exchange(before):\n"
+        head = "import numpy as np\n\n\n" + (_BYTE_PERM if program.count(Permute) else "")
+        head += (_TRANSPOSED if program.count(Transpose) else "") + "def exchange(before):\n"
         body.insert(0, f"lane = np.arange({program.threads})")
         if program.shared_words:
             body.insert(1, f"shared = np.zeros({program.shared_words}, dtype=np.uint32)")
@@ -78,6 +118,10 @@ def _named(value: str) -> str:
 
 def _expression(text: str) -> str:
     return expressions.as_text(expressions.parse(text, names=expressions.names_in(text)), "python")
+
+
+def _place(address: str, further: int) -> str:
+    return f"({_expression(address)}) + {further}" if further else _expression(address)
 
 
 def _line(operation: Operation, program: Program, target: Target) -> Iterator[str]:
@@ -96,20 +140,28 @@ def _line(operation: Operation, program: Program, target: Target) -> Iterator[st
             yield f"{name} = {_named(yes)} if {flag} else {_named(no)}"
         case Shuffle(name, value, source):
             group = program.lanes if not program.lanes & (program.lanes - 1) else 32
-            read = f"lane // {group} * {group} + ({_expression(source)}) % {group}"
+            read = f"({_expression(source)}) % {group}"
             if is_numpy:
-                yield f"{name} = {_named(value)}[({read}) % {program.threads}]"
+                yield f"{name} = {_named(value)}[(lane // {group} * {group} + {read}) % {program.threads}]"
             else:
-                yield f"{name} = cuda.shfl_sync(0xffffffff, {_named(value)}, ({read}) % 32)"
+                first = f"cuda.threadIdx.x % 32 // {group} * {group} + " if group < 32 else ""
+                yield f"{name} = cuda.shfl_sync(0xffffffff, {_named(value)}, {first}{read})"
         case Permute(name, low, high, selector):
             function = "byte_perm" if is_numpy else "cuda.libdevice.byte_perm"
             yield f"{name} = {function}({_named(low)}, {_named(high)}, {_expression(selector)})"
+        case Merge(name, kept, value, _, mask):
+            moved = operation.moved.replace(value, _named(value))
+            ones = f"np.asarray({_expression(mask)})" if is_numpy else _expression(mask)
+            both = f"({_named(kept)} & ~{ones}) | ({moved} & {ones})"
+            yield f"{name} = ({both} & 0xffffffff).astype(np.uint32)" if is_numpy else f"{name} = np.int32({both})"
+        case Transpose(name, value):
+            yield f"{name} = transposed({_named(value)})"
         case Store(address, values):
             for i, value in enumerate(values):
-                yield f"shared[{_expression(address)}{f' + {i}' if i else ''}] = {_named(value)}"
+                yield f"shared[{_place(address, i)}] = {_named(value)}"
         case Load(names, address, array):
             for i, name in enumerate(names):
-                yield f"{name} = {array}[{_expression(address)}{f' + {i}' if i else ''}]"
+                yield f"{name} = {array}[{_place(address, i)}]"
         case Meet() if is_numpy:
             return
         case Meet():

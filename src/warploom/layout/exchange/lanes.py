@@ -28,6 +28,7 @@ class Lanes:
     operations: list[Operation]
     bases: list[tuple[str, Ints]] = field(default_factory=list[tuple[str, Ints]])
     flags: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    masks: dict[bytes, str] = field(default_factory=dict[bytes, str])
 
     def __post_init__(self) -> None:
         self.bases.append(("lane", np.arange(self.threads)))
@@ -83,6 +84,29 @@ class Lanes:
             so_far = np.where(holds, value, so_far)
             text = self._define(f"{value} if ({condition}) {sign} else {text}", so_far)
         return text
+
+    def mask(self, takes: Mask, free: Mask) -> str:
+        """A word with ones at the pieces [threads, 8] that it takes, as a name or a number; `free` pieces may be anything."""
+        filled = takes.copy()
+        for piece in range(takes.shape[1]):
+            fixed = ~free[:, piece] | takes[:, piece]
+            if fixed.any() and takes[fixed, piece].all():
+                filled[:, piece] = takes[:, piece] | free[:, piece]
+        whole = sum(
+            (filled[:, piece].astype(np.int64) * 15 << 4 * piece for piece in range(takes.shape[1])),
+            start=np.zeros(len(takes), dtype=np.int64),
+        )
+        key = whole.tobytes()
+        if key not in self.masks:
+            values = np.unique(whole).tolist()
+            text, so_far = _constant(values[0]), np.full(self.threads, values[0])
+            for value in values[1:]:
+                holds = whole == value
+                condition = self._condition(holds) or self._masked(holds)
+                so_far = np.where(holds, value, so_far)
+                text = self._define(f"{_constant(value)} if ({condition}) > 0 else {text}", so_far)
+            self.masks[key] = text
+        return self.masks[key]
 
     def flag(self, holds: Mask) -> str:
         """The name of a condition, or of its opposite after a `!`."""

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from warploom.ctext import BARRIER, SHUFFLES
 from warploom.layout import expressions
 
+MOVMATRIX = "movmatrix.sync.aligned.m8n8.trans.b16"
 VECTORS = {1: "unsigned", 2: "uint2", 4: "uint4"}
 
 
@@ -60,6 +61,29 @@ class Permute:
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """LOP3: the bits of `value`, moved by `shift` (up if positive), where the mask has ones, and else those of `kept`."""
+
+    name: str
+    kept: str
+    value: str
+    shift: Literal[-4, 0, 4]
+    mask: str
+
+    @property
+    def moved(self) -> str:
+        return self.value if not self.shift else f"({self.value} {'<<' if self.shift > 0 else '>>'} {abs(self.shift)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose:
+    """movmatrix: lanes 4 r to 4 r + 3 hold row r of 8 x 8 halves of words, before and after."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """Words side by side into shared memory; the address counts words."""
 
@@ -80,7 +104,7 @@ class Meet:
     """All threads of the exchange wait for each other's stores."""
 
 
-Operation: TypeAlias = Index | Flag | Select | Shuffle | Permute | Store | Load | Meet
+Operation: TypeAlias = Index | Flag | Select | Shuffle | Permute | Merge | Transpose | Store | Load | Meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +124,58 @@ class Program:
 
     def count(self, kind: type) -> int:
         return sum(isinstance(operation, kind) for operation in self.operations)
+
+    @property
+    def logic(self) -> int:
+        """LOP3 and shifts of values."""
+        return sum(1 + bool(operation.shift) for operation in self.operations if isinstance(operation, Merge))
+
+    @property
+    def registers(self) -> int:
+        """Words and indices that a thread holds at once, at most: what is read later, and all outputs; without flags."""
+        live: set[str] = {value for value in self.outputs if value}
+        most = len(live)
+        for operation in reversed(self.operations):
+            live -= defined(operation)
+            live |= {name for name in used(operation) if not name.startswith("p") and not name.startswith("q")}
+            most = max(most, len(live | defined(operation)))
+        return max(most, len({name for name in live if name.startswith("in[")}))
+
+
+def defined(operation: Operation) -> set[str]:
+    """Words and indices that it names."""
+    match operation:
+        case Load(names, _, _):
+            return set(names)
+        case Index(name) | Select(name) | Shuffle(name) | Permute(name) | Merge(name) | Transpose(name):
+            return {name}
+        case Flag() | Store() | Meet():
+            return set()
+
+
+def used(operation: Operation) -> set[str]:
+    """Words, indices and flags that it reads."""
+    match operation:
+        case Index(_, text) | Flag(_, text) | Load(_, text, _):
+            return _names(text)
+        case Select(_, flag, yes, no):
+            return {flag, yes, no}
+        case Shuffle(_, value, text):
+            return {value, *_names(text)}
+        case Transpose(_, value):
+            return {value}
+        case Permute(_, low, high, text):
+            return {low, high, *_names(text)}
+        case Merge(_, kept, value, _, text):
+            return {kept, value, *_names(text)}
+        case Store(text, values):
+            return {*values, *_names(text)}
+        case Meet():
+            return set()
+
+
+def _names(text: str) -> set[str]:
+    return {*expressions.names_in(text)} - {"if", "else", "brev"}
 
 
 def widened(program: Program, parts: int) -> Program:
@@ -142,6 +218,10 @@ def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[st
             return Shuffle(values[name], values.get(value, value), text(source))
         case Permute(name, low, high, selector):
             return Permute(values[name], values.get(low, low), values.get(high, high), text(selector))
+        case Transpose(name, value):
+            return Transpose(values[name], values.get(value, value))
+        case Merge(name, kept, value, shift, mask):
+            return Merge(values[name], values.get(kept, kept), values.get(value, value), shift, text(mask))
         case Store(address, stored):
             return Store(text(address), tuple(values.get(value, value) for value in stored))
         case Load(names, address, array):
@@ -192,6 +272,11 @@ def _statements(operation: Operation, program: Program) -> Iterator[str]:
             yield f"const unsigned {name} = {SHUFFLES['idx']}(0xffffffffu, {value}, {printed(source)}{width});"
         case Permute(name, low, high, selector):
             yield f"const unsigned {name} = __byte_perm({low}, {high}, {printed(selector)});"
+        case Merge(name, kept, _, _, mask):
+            others = mask[1:] if mask.startswith("~") else f"~{mask}"
+            yield f"const unsigned {name} = ({kept} & {others}) | ({operation.moved} & {mask});"
+        case Transpose(name, value):
+            yield f'unsigned {name}; asm volatile("{MOVMATRIX} %0, %1;" : "=r"({name}) : "r"({value}));'
         case Store(address, (value,)):
             yield f"shared[{printed(address)}] = {value};"
         case Store(address, values):

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from warploom.machines import lines, wavefronts
 
 Bytes = NDArray[np.int64]
-"""[threads, bytes of a word]; each is a number of a symbol, or -1 for what is not defined."""
+"""[threads, bytes of a word, or its halves of bytes]; each is a number of a symbol, or -1 for what is not defined."""
 _Words = NDArray[np.int64]
 
 BYTES = 4
+_SHIFT = 4
+_MOVMATRIX = r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16"
 _WORD = (1 << 32) - 1
 _STATEMENTS = tuple(
     (kind, re.compile(pattern))
@@ -28,6 +30,8 @@ _STATEMENTS = tuple(
         ("select", r"const unsigned (\w+) = (\w+) \? ([\w\[\]]+) : ([\w\[\]]+)"),
         ("shuffle", r"const unsigned (\w+) = __shfl_sync\(0xffffffffu, ([\w\[\]]+), (.*?)(?:, (\d+))?\)"),
         ("permute", r"const unsigned (\w+) = __byte_perm\(([\w\[\]]+), ([\w\[\]]+), (.*)\)"),
+        ("merge", r"const unsigned (\w+) = \(([\w\[\]]+) & (~?\w+)\) \| \(\(?([\w\[\]]+)(?: (<<|>>) 4\))? & (~?\w+)\)"),
+        ("transpose", rf'unsigned (\w+); asm volatile\("{_MOVMATRIX} %0, %1;" : "=r"\((\w+)\) : "r"\(([\w\[\]]+)\)\)'),
         ("load", r"const unsigned (\w+) = (shared|memory)\[(.*)\]"),
         ("part", r"const unsigned (\w+) = (\w+)\.([xyzw])"),
         ("loads", r"const uint([24]) (\w+) = \*reinterpret_cast<const uint\1\*>\(&(shared|memory)\[(.*)\]\)"),
@@ -70,7 +74,7 @@ class Replay:
 
     def run(self, text: str) -> None:
         """Faults are raised."""
-        self._memory = self.contents.get("shared", np.full((self.shared_words, BYTES), -1, dtype=np.int64)).copy()
+        self._memory = self.contents.get("shared", np.full((self.shared_words, self.inputs.shape[2]), -1, dtype=np.int64)).copy()
         self._written, self._read = np.zeros(self.shared_words, dtype=np.bool_), np.zeros(self.shared_words, dtype=np.bool_)
         self._names["threadIdx"] = np.arange(self.threads)
         head, *lines = text.strip().split("\n")
@@ -85,6 +89,11 @@ class Replay:
                     break
             else:
                 raise FaultError(f"a statement that no exchange has: {statement}")
+
+    @property
+    def memory(self) -> Bytes:
+        """What shared memory holds [words, bytes]."""
+        return self._memory
 
     def _index(self, name: str, expression: str) -> None:
         self._names[name] = self._number(expression)
@@ -111,7 +120,37 @@ class Replay:
         if (numbers >> 16).any() or (numbers & 0x8888).any():
             raise FaultError(f"a selector that repeats a sign or is too large: {selector}")
         places = np.stack([numbers >> 4 * i & 7 for i in range(BYTES)], axis=1)
-        self._words[name] = np.take_along_axis(both, places, axis=1)
+        each = both.reshape(self.threads, 2 * BYTES, -1)
+        self._words[name] = np.take_along_axis(each, places[:, :, None], axis=1).reshape(self.threads, -1)
+
+    def _merge(self, name: str, kept: str, others: str, value: str, shift: str | None, mask: str) -> None:
+        ones = self._number(mask)
+        pieces = self.inputs.shape[2]
+        bits = 8 * BYTES // pieces
+        parts = np.stack([ones >> bits * i & (1 << bits) - 1 for i in range(pieces)], axis=1)
+        if (self._number(others) != ones ^ _WORD).any() or ((parts != 0) & (parts != (1 << bits) - 1)).any():
+            raise FaultError(f"masks that are not all bits together, or cut a piece: {others}, {mask}")
+        moved = self._value(value).copy()
+        if shift:
+            if bits != _SHIFT:
+                raise FaultError("a shift by a part of a piece")
+            moved[:] = np.roll(moved, 1 if shift == "<<" else -1, axis=1)
+            moved[:, 0 if shift == "<<" else -1] = -1
+        self._words[name] = np.where(parts != 0, moved, self._value(kept))
+
+    def _transpose(self, name: str, result: str, value: str) -> None:
+        """Lane 4 r + k of a warp has columns 2 k and 2 k + 1 of row r; the result has rows for columns."""
+        if name != result or self.threads % 32:
+            raise FaultError(f"a matrix that no whole warps transpose, or another word than {name}")
+        given = self._value(value)
+        found = np.empty_like(given)
+        half = given.shape[1] // 2
+        for thread in range(self.threads):
+            row, first = thread % 32 // 4, thread % 4 * 2
+            for side in (0, 1):
+                source = thread // 32 * 32 + (first + side) * 4 + row // 2
+                found[thread, side * half : (side + 1) * half] = given[source, row % 2 * half : (row % 2 + 1) * half]
+        self._words[name] = found
 
     def _store(self, address: str, value: str) -> None:
         self._put(self._number(address), [self._value(value)])

@@ -16,7 +16,21 @@ import numpy as np
 from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured, word_moves
 from warploom.layout.exchange.lanes import Lanes, Mask
-from warploom.layout.exchange.program import Flag, Index, Load, Meet, Operation, Permute, Program, Select, Shuffle, Store, renamed
+from warploom.layout.exchange.program import (
+    Flag,
+    Index,
+    Load,
+    Meet,
+    Merge,
+    Operation,
+    Permute,
+    Program,
+    Select,
+    Shuffle,
+    Store,
+    Transpose,
+    renamed,
+)
 from warploom.layout.linear import applied
 
 _MOST_TURNED = 32
@@ -87,6 +101,7 @@ class Writer:
         """Goes on from what `other` has written."""
         self.operations.extend(other.operations)
         self.table.bases, self.table.flags = list(other.table.bases), dict(other.table.flags)
+        self.table.masks = dict(other.table.masks)
         self._count = other._count
 
     def inlined(self, inner: Program, names: Mapping[str, str]) -> list[str]:
@@ -101,7 +116,7 @@ class Writer:
                     known[name] = f"q{sum(v.startswith('q') for v in known.values())}"
                 case Load(loaded, _):
                     known |= {name: self.fresh() for name in loaded}
-                case Select(name) | Shuffle(name) | Permute(name):
+                case Select(name) | Shuffle(name) | Permute(name) | Merge(name) | Transpose(name):
                     known[name] = self.fresh()
                 case Store() | Meet():
                     pass

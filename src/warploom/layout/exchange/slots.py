@@ -1,4 +1,4 @@
-"""Exchanges of elements that share words: bytes are gathered from two words at a time (PRMT), never stored one by one.
+"""Exchanges of elements that share words: pieces (bytes, or halves of them) are gathered from words, never stored one by one.
 
 *Directly*: every thread takes in all words that hold bytes it wants, and gathers. *By swaps*: a bit of a byte's place in its
 word changes places with a bit of the lane (a shuffle for two words, since halves of both fit into one) or of the register
@@ -17,11 +17,11 @@ import numpy as np
 
 from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured, word_moves
-from warploom.layout.exchange.program import Permute, Program
+from warploom.layout.exchange.pieces import BYTES, Value, gathered
+from warploom.layout.exchange.program import Program
 from warploom.layout.exchange.shared import through_shared
 from warploom.layout.exchange.shuffles import Writer, by_shuffle, inputs, turns
 
-BYTES = 4
 _MOST_TURNED = 8
 """Words of a lane up to which ways that take in all words are tried beside others."""
 Words: TypeAlias = Callable[[Ints, Ints, int], Iterator[Program]]
@@ -37,16 +37,8 @@ class Swap:
     bit: int
 
 
-@dataclass(slots=True)
-class Value:
-    """A word of each thread: its name and its bytes [threads, 4], -1 for what does not matter."""
-
-    name: str
-    content: Ints
-
-
 def programs(held: Ints, wanted: Ints, lanes: int, words: Words, *, crosses: bool) -> Iterator[Program]:
-    """Programs for bytes [threads, words, 4]; `crosses`: some go to other warps, which shuffles do not reach."""
+    """Programs for pieces [threads, words, 4 or 8]; `crosses`: some go to other warps, which shuffles do not reach."""
     before, after = (list(_alignments(one, two, lanes)) for one, two in ((held, wanted), (wanted, held)))
     for swaps in before:
         if not crosses or all(swap.side == "register" for swap in swaps):
@@ -64,71 +56,18 @@ def _start(held: Ints) -> list[Value]:
     return [Value(name, held[:, i]) for i, name in enumerate(inputs(held.shape[1]))]
 
 
-def gathered(writer: Writer, sources: Sequence[Value], target: Ints) -> Value:
-    """A word with these bytes, which some sources hold, by the fewest PRMT that a greedy choice of sources finds."""
-    if (target < 0).all():
-        return Value("", target)
-    missing = target >= 0
-    chosen: list[Value] = []
-    while missing.any():
-        best = max(sources, key=lambda source: int((missing & _found(source, target)).sum()))
-        covered = missing & _found(best, target)
-        assert covered.any()
-        chosen.append(best)
-        missing = missing & ~covered
-    first = chosen[0]
-    if len(chosen) == 1:
-        if ((first.content == target) | (target < 0)).all():
-            return first
-        return _permuted(writer, first, first, target)
-    result = first
-    for source in chosen[1:]:
-        result = _permuted(writer, result, source, target, is_placed=result is not first)
-    return result
-
-
-def _found(source: Value, target: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Where a wanted byte is among those of the source."""
-    return (target[:, :, None] == source.content[:, None, :]).any(axis=2)
-
-
-def _permuted(writer: Writer, low: Value, high: Value, target: Ints, *, is_placed: bool = False) -> Value:
-    """The bytes of `target` that either holds; those that `low` has in place already stay there if `is_placed`."""
-    both = np.concatenate([low.content, high.content], axis=1)
-    here = target[:, :, None] == both[:, None, :]
-    places = np.where(here.any(axis=2), np.argmax(here, axis=2), np.arange(BYTES)[None, :])
-    if is_placed:
-        places = np.where(low.content == target, np.arange(BYTES)[None, :], places)
-    cares = here.any(axis=2)
-    selector = _selectors(places, cares)
-    content = np.where(cares, np.take_along_axis(both, places, axis=1), -1)
-    name = writer.fresh()
-    text = writer.table.selector(selector)
-    writer.operations.append(Permute(name, low.name, high.name if high is not low else low.name, text))
-    return Value(name, content)
-
-
-def _selectors(places: Ints, cares: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Ints:
-    """Numbers of bytes as a selector; where a byte does not matter, what the other threads choose."""
-    filled = places.copy()
-    for slot in range(BYTES):
-        if cares[:, slot].any() and not cares[:, slot].all():
-            values, counts = np.unique(places[cares[:, slot], slot], return_counts=True)
-            filled[~cares[:, slot], slot] = values[np.argmax(counts)]
-    return sum((filled[:, slot] << 4 * slot for slot in range(BYTES)), start=np.zeros(len(places), dtype=np.int64))
-
-
 def _directly(held: Ints, wanted: Ints, lanes: int, *, is_needed: bool) -> Iterator[Program]:
     """All words that hold wanted bytes, then bytes out of what is there; if that is no more than two for each word, or needed."""
     moves = word_moves(held, wanted)
     threads, words, _ = held.shape
     receivers = np.full((threads, words), -1, dtype=np.int64)
     numbers = _word_numbers(held, wanted)
+    taken = 0
     for thread in range(threads):
         for number in np.unique(numbers[thread][numbers[thread] >= 0]).tolist():
             receivers[divmod(number, words)] = thread
-    stays = int((receivers == numbered(threads, 1)).sum())
-    is_for_one = len(moves) + stays == threads * words
+            taken += 1
+    is_for_one = taken == threads * words
     may_turn = is_for_one and (receivers >= 0).all() and threads == lanes and words <= _MOST_TURNED
     for turn in turns(receivers) if may_turn else []:
         writer = Writer(threads, lanes)
@@ -164,7 +103,7 @@ def _word_by_word(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
     inner = through_shared(numbered(threads, words), table, lanes)
     if inner is not None:
         writer = Writer(threads, lanes)
-        content = np.where(table[:, :, None] < 0, -1, held.reshape(-1, BYTES)[table])
+        content = np.where(table[:, :, None] < 0, -1, held.reshape(-1, held.shape[2])[table])
         values = [value for value in _after(writer, _start(held), inner, content) if value.name]
         outputs = [gathered(writer, values, wanted[:, word]).name for word in range(wanted.shape[1])]
         yield writer.program("shared, words", words, outputs, inner.shared_words)
@@ -179,7 +118,7 @@ def shuffled(writer: Writer, values: Sequence[Value], moves: Sequence[Move], col
         here = source >= 0
         offered = writer.chosen(offers[colour], [value.name for value in values])
         name = writer.shuffle(offered, source % writer.lanes, here)
-        content = np.full((writer.threads, BYTES), -1, dtype=np.int64)
+        content = np.full((writer.threads, held.shape[2]), -1, dtype=np.int64)
         content[here] = held[offers[colour, source[here]], source[here]]
         found.append(Value(name, content))
     return found
@@ -190,7 +129,8 @@ def _alignments(held: Ints, wanted: Ints, lanes: int) -> Iterator[tuple[Swap, ..
     registers = [bit for bit in range(8) if held.shape[1] % (2 << bit) == 0]
     lane_bits = range((lanes & -lanes).bit_length() - 1)
     each = [
-        [None, *(Swap(slot, "lane", b) for b in lane_bits), *(Swap(slot, "register", b) for b in registers)] for slot in (0, 1)
+        [None, *(Swap(slot, "lane", b) for b in lane_bits), *(Swap(slot, "register", b) for b in registers)]
+        for slot in range(held.shape[2].bit_length() - 1)
     ]
     found: list[tuple[Swap, ...]] = []
     for pair in product(*each):
@@ -248,7 +188,12 @@ def _swap(writer: Writer, values: Sequence[Value], swap: Swap, goal: Ints) -> li
         if len(group) == 1:
             sent = values[low]
         else:
-            packed = np.stack([_packed(row) for row in np.concatenate(needs, axis=1)])
+            if goal.shape[2] == BYTES:
+                packed = np.stack([_packed(row) for row in np.concatenate(needs, axis=1)])
+            else:
+                own = np.concatenate([values[word].content for word in group], axis=1)
+                rows = zip(np.concatenate(needs, axis=1).tolist(), own.tolist(), strict=True)
+                packed = np.array([_packed_halves(set(need) - {-1}, there) for need, there in rows])
             sent = gathered(writer, [values[word] for word in group], packed)
         name = writer.shuffle(sent.name, partner % writer.lanes)
         came = Value(name, sent.content[partner])
@@ -263,7 +208,25 @@ def _lacking(goal: Ints, content: Ints) -> Ints:
 
 def _packed(row: Ints) -> Ints:
     kept = np.sort(row[row >= 0])
-    return np.concatenate([kept, np.full(BYTES - len(kept), -1, dtype=np.int64)])
+    return np.concatenate([kept, np.full(len(row) // 2 - len(kept), -1, dtype=np.int64)])
+
+
+def _packed_halves(needs: set[int], there: Sequence[int]) -> list[int]:
+    """A word of what is needed, out of two words: each half where it is, or else in the other half of its byte, or anywhere."""
+    half = len(there) // 2
+    packed = [-1] * half
+    late: list[int] = []
+    for place, piece in enumerate(there):
+        if piece in needs:
+            needs.discard(piece)
+            free = next((at for at in (place % half, place % half ^ 1) if packed[at] < 0), None)
+            if free is None:
+                late.append(piece)
+            else:
+                packed[free] = piece
+    for piece in late:
+        packed[packed.index(-1)] = piece
+    return packed
 
 
 def _goal(held: Ints, wanted: Ints) -> Ints:
@@ -274,9 +237,10 @@ def _goal(held: Ints, wanted: Ints) -> Ints:
     is_ordered = np.zeros((threads, words), dtype=np.bool_)
     for thread, word in zip(*np.nonzero(numbers >= 0), strict=True):
         home = divmod(int(numbers[thread, word]), words)
-        if not is_ordered[home]:
+        order = wanted[thread, word]
+        is_twice = len(np.unique(order[order >= 0])) < int((order >= 0).sum())  # a piece that would take another one's place
+        if not is_ordered[home] and not is_twice:
             is_ordered[home] = True
-            order = wanted[thread, word]
             rest = [byte for byte in held[home].tolist() if byte not in order.tolist()]
             goal[home] = [byte if byte >= 0 else rest.pop() if rest else -1 for byte in order.tolist()]
     return goal
@@ -307,7 +271,7 @@ def _swaps_afterwards(held: Ints, wanted: Ints, lanes: int, swaps: Sequence[Swap
     goal = _word_numbers(held, between).max(axis=2)
     for inner in words(numbers, goal, lanes):
         writer = Writer(len(held), lanes)
-        values = _after(writer, _start(held), inner, held.reshape(-1, BYTES)[goal])
+        values = _after(writer, _start(held), inner, held.reshape(-1, held.shape[2])[goal])
         for number in reversed(range(len(swaps))):
             values = _swap(writer, values, swaps[number], tables[number])
         yield writer.program(f"{inner.name}, swaps", held.shape[1], [value.name for value in values], inner.shared_words)
@@ -318,7 +282,7 @@ def _joined(writer: Writer, values: Sequence[Value], inner: Program, wanted: Int
     copy = Writer(writer.threads, writer.lanes)
     copy.adopt(writer)
     numbers = _word_numbers(goal, wanted).max(axis=2)
-    content = np.where(numbers[:, :, None] < 0, -1, goal.reshape(-1, BYTES)[numbers])
+    content = np.where(numbers[:, :, None] < 0, -1, goal.reshape(-1, goal.shape[2])[numbers])
     found = _after(copy, values, inner, content)
     outputs = [gathered(copy, [value], wanted[:, i]).name for i, value in enumerate(found)]
     name = f"swaps, {inner.name}" if len(writer.operations) else inner.name
@@ -326,7 +290,7 @@ def _joined(writer: Writer, values: Sequence[Value], inner: Program, wanted: Int
 
 
 def _after(writer: Writer, values: Sequence[Value], inner: Program, content: Ints) -> list[Value]:
-    """The operations of `inner` on these values; its outputs hold `content` [threads, words, 4]."""
+    """The operations of `inner` on these values; its outputs hold `content` [threads, words, pieces]."""
     names = {f"in[{i}]": value.name for i, value in enumerate(values)}
     outputs = writer.inlined(inner, names)
     return [Value(name, content[:, i]) for i, name in enumerate(outputs)]

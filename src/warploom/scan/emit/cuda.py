@@ -92,9 +92,12 @@ class CudaScan:
 
 def cuda_scan(
     operator: Operator, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined",
-    form: ScanForm | None = None,
+    form: ScanForm | None = None, has_whole_arrays: bool | None = None,
 ) -> CudaScan:  # fmt: skip
-    """UnsupportedError for what CUDA C++ cannot express."""
+    """UnsupportedError for what CUDA C++ cannot express.
+
+    has_whole_arrays: whether kernels of whole arrays are in; None: where the functions are inlined.
+    """
     form = form or FORWARD
     ready = body(variant_operator(operator, form), C, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
@@ -108,7 +111,7 @@ def cuda_scan(
     staged = max(struct_bytes([s.scalar for s in part]) for part in (ready.elements, ready.outputs))
     items = chosen.items or max(1, min(16, _TILE_BYTES // size, _STAGING_BYTES // (chosen.threads * max(1, staged))))
     text = (_HERE / "scan.cu").read_text()
-    if bodies == "inlined":
+    if has_whole_arrays or (has_whole_arrays is None and bodies == "inlined"):
         text += (_HERE / "device.cu").read_text()
     text = re.sub(r"@REDUCTIONS\{@(.*?)@\}REDUCTIONS@", r"\1" if form.is_plain else "", text, flags=re.S)
     for name, value in (_parts(ready, chosen, items, bodies) | form_parts(form, ready, bodies)).items():

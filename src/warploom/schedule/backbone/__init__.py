@@ -9,6 +9,7 @@ from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flop
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
 from warploom.schedule.backbone.inputs import random_array, random_inputs
 from warploom.schedule.backbone.nodes import (
+    MOST_AT_RUN_TIME,
     Access,
     Axis,
     AxisSum,
@@ -24,11 +25,12 @@ from warploom.schedule.backbone.nodes import (
     Region,
     Result,
     Role,
+    RunTimeSize,
     Scope,
 )
 from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
-from warploom.schedule.backbone.programs import Program
+from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.text import access_text, axis_sum_text, backbone_text, operand_text
 from warploom.schedule.backbone.tilings import (
@@ -58,11 +60,12 @@ from warploom.schedule.backbone.window import (
 )
 
 __all__ = [
-    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "REDUCING", "ROWS", "Access", "Axis", "AxisSum", "AxisUse", "Backbone",
-    "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator",
-    "Parameter", "Program", "Region", "Repetition", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window",
-    "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored",
-    "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of",
-    "joined_repetition", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array",
-    "random_inputs", "reduced", "repetition", "tilings", "verify",
+    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis", "AxisSum",
+    "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError",
+    "Operand", "Operator", "Parameter", "Program", "Region", "Repetition", "Result", "Role", "RunTimeSize", "Scope",
+    "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
+    "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
+    "evaluate_terms", "evaluate_window", "identity_of", "joined_repetition", "moved", "no_tiles", "operand_text",
+    "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "reduced", "repetition", "run_time_sizes",
+    "tilings", "verify",
 ]  # fmt: skip

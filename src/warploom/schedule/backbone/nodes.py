@@ -66,6 +66,20 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class RunTimeSize:
+    """A size that kernels take as an argument. Where a backbone or a nest has a number of it, that is the value for which it is
+    searched, or run."""
+
+    name: str
+    multiple: int = 1
+    """All values are multiples of this one."""
+
+
+MOST_AT_RUN_TIME = 1 << 30
+"""Greatest value of such a size: rounded up to a tile it stays within 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Axis:
     name: str
     size: int
@@ -74,6 +88,13 @@ class Axis:
     """Sizes that each tile level may take, ascending, outer to inner; the outermost part is what is left. With tiles that do not
     divide the size, the outermost part is rounded up and the edges are predicated."""
     span: Span = NOWHERE
+    run_time: RunTimeSize | None = None
+    """The iterations are as many as this size."""
+
+    @property
+    def divisor(self) -> int:
+        """The greatest number known to divide the iterations."""
+        return self.size if self.run_time is None else self.run_time.multiple
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +128,13 @@ class Region:
     """Elements."""
     role: Role
     span: Span = NOWHERE
+    run_time: RunTimeSize | None = None
+    """The first index has as many values as this size; the others, and all strides, are known."""
 
     @property
     def elements(self) -> int:
         """Number of elements from the first to the last that is used."""
-        return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        return 0 if 0 in self.shape else 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
 
 AxisSum: TypeAlias = Linear[int]

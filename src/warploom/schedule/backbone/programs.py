@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from warploom.schedule.backbone.nodes import Backbone, Parameter, Region
+from warploom.schedule.backbone.nodes import Backbone, Parameter, Region, Role, RunTimeSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,15 @@ class Program:
     arguments: tuple[Region, ...]
     """All arrays, in the order of the function's parameters; what one stage writes for the next has the role TEMPORARY here."""
     parameters: tuple[Parameter, ...] = ()
+    order: tuple[str, ...] = ()
+    """Names of arrays and parameters as the function has them; empty: arrays first."""
+
+    @property
+    def called_with(self) -> tuple[str, ...]:
+        """Names of what a call takes, in order: all but arrays between stages."""
+        between = {r.name for r in self.arguments if r.role is Role.TEMPORARY}
+        names = self.order or (*(r.name for r in self.arguments), *(p.name for p in self.parameters))
+        return tuple(name for name in names if name not in between)
 
     def region(self, name: str) -> Region:
         """KeyError if there is none."""
@@ -23,3 +33,26 @@ class Program:
             if region.name == name:
                 return region
         raise KeyError(name)
+
+
+def run_time_sizes(backbone: Backbone) -> tuple[RunTimeSize, ...]:
+    """The sizes that its kernel takes as arguments, in the order of the axes."""
+    return tuple(dict.fromkeys(a.run_time for a in backbone.axes if a.run_time is not None))
+
+
+def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:
+    """The mathematics at other values of its run-time sizes, 0 among them; for evaluation and proofs, not for a search: the tiles
+    and the extents stay as they are."""
+    stages = tuple(
+        replace(
+            stage,
+            axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
+            regions=tuple(_region_at(r, sizes) for r in stage.regions),
+        )
+        for stage in program.stages
+    )
+    return replace(program, stages=stages, arguments=tuple(_region_at(r, sizes) for r in program.arguments))
+
+
+def _region_at(region: Region, sizes: Mapping[str, int]) -> Region:
+    return region if region.run_time is None else replace(region, shape=(sizes[region.run_time.name], *region.shape[1:]))

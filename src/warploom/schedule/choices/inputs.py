@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from warploom.schedule.backbone import Access, Operator, Role, Scope
+from warploom.schedule.backbone import Access, Operator, Role, Scope, run_time_sizes
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
@@ -100,7 +100,7 @@ class _Inputs:
             **{f"is_layer_{n}": frozenset((t, n) for t in temporaries) for n in (1, 2, 3)},
             **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
             "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),
-            "can_prefetch": frozenset[int]([0] if self._is_far() else []),
+            "can_prefetch": frozenset[int]([0] if self._is_far() and not run_time_sizes(backbone) else []),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,
@@ -235,7 +235,8 @@ class _Inputs:
         return found.temporary is None or found.is_reserved
 
     def _is_static(self, loop: Loop) -> bool:
-        return self.features.outer_is_static or loop.level > 0
+        is_known = self.objects.backbone.axes[loop.axis].run_time is None
+        return (self.features.outer_is_static and is_known) or loop.level > 0
 
     def _start_of(self, operation: Operation) -> int | None:
         carry = self.objects.backbone.instructions[operation.instruction].carry
@@ -272,7 +273,7 @@ class _Inputs:
         if operation.temporary is not None:
             return lanes
         # On a CPU the lanes of a vector that are beyond the axis are masked.
-        size = 0 if self.target.has_vector_arithmetic else backbone.axes[loop.axis].size
+        size = 0 if self.target.has_vector_arithmetic else backbone.axes[loop.axis].divisor
         if loop.is_reduction:
             can = self.features.partials and loop.is_parallel and self.target.has_vector_arithmetic
             return tuple(n for n in lanes if size % n == 0) if can and loop.is_innermost else ()

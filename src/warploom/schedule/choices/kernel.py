@@ -64,7 +64,11 @@ class KernelSpace:
         self.names: Names = names_of(self.objects)
         self.instance: Instance = instance_of(self.objects, target, self.features)
         self.temporaries: tuple[Temporary, ...] = self.objects.temporaries
-        self.static_dims = frozenset(x.statement for x in self.objects.loops if self.features.outer_is_static or x.level > 0)
+        self.static_dims = frozenset(
+            x.statement
+            for x in self.objects.loops
+            if x.level > 0 or (self.features.outer_is_static and backbone.axes[x.axis].run_time is None)
+        )
         """Loops of a size known beforehand: those that may be threads."""
         self._is_instruction = frozenset(o.statement for o in self.objects.operations)
         self._orders_of_pairs = tuple(

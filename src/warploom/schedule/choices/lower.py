@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result
+from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result, run_time_sizes
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
@@ -56,11 +56,13 @@ def lower(decided: Decided) -> Nest:
     writer = _Writer(decided, operations, tree, registers, places, _gap(tree))
     writer.place_reductions()
     backbone = decided.backbone
-    buffers = [Buffer(r.name, r.dtype, r.elements, r.role) for r in backbone.regions]
+    buffers = [Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in backbone.regions]
+    axes = {a.run_time: a.size for a in backbone.axes}
+    run_time = tuple((size, axes[size]) for size in run_time_sizes(backbone))
     buffers += [places.buffer(t) for t in decided.temporaries()]
     buffers += writer.common
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
-    nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children))
+    nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children), run_time)
     for temporary in decided.temporaries():
         if decided.swizzle(temporary.region) == "PERMUTED":
             nest = swizzled(nest, places.temporaries[temporary.region])
@@ -112,7 +114,7 @@ class _Writer:
         kind = branch.kind
         if kind is Kind.VECTOR and not (len(body) == 1 and self._is_vector(branch, body[0])):
             kind = Kind.UNROLL
-        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware),)
+        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips),)
 
     def _is_vector(self, branch: Branch, node: Node) -> bool:
         """On CUDA an access is of consecutive elements, aligned, and its guards hold for all lanes or none."""
@@ -312,4 +314,4 @@ def _is_uniform(guard: Guard, branch: Branch) -> bool:
     """The guard holds for all lanes of the vector loop or for none."""
     stride = dict(guard.index.terms).get(branch.number, 0)
     others = [guard.index.constant, *(s for n, s in guard.index.terms if n != branch.number)]
-    return stride == 0 or (stride == 1 and guard.bound % branch.size == 0 and all(s % branch.size == 0 for s in others))
+    return stride == 0 or (stride == 1 and guard.divisor % branch.size == 0 and all(s % branch.size == 0 for s in others))

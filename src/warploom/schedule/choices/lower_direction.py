@@ -11,8 +11,9 @@ from warploom.schedule.nest import Affine, Barrier, Combine, Compute, Guard, Kin
 
 
 def backward(nest: Nest) -> Nest:
-    """The nest with the iterations of its sequential and block loops in reverse order. Sums are taken in another order."""
-    sizes = {loop.number: loop.size for loop in loops(nest.body) if loop.kind in (Kind.LOOP, Kind.BLOCK)}
+    """The nest with the iterations of its sequential and block loops in reverse order, but for those whose number is known at run
+    time. Sums are taken in another order."""
+    sizes = {loop.number: loop.size for loop in loops(nest.body) if loop.kind in (Kind.LOOP, Kind.BLOCK) and loop.trips is None}
     return replace(nest, body=_turned(nest.body, sizes))
 
 

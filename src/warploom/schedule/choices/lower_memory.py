@@ -46,7 +46,8 @@ class Places:
         return index
 
     def edge(self, operation: Operation, axis: int) -> Guard:
-        return Guard(self.axis_index(operation, axis), self.operations.axis(axis).size)
+        found = self.operations.axis(axis)
+        return Guard(self.axis_index(operation, axis), found.size, found.run_time)
 
     def memory(self, operation: Operation) -> Memory:
         if operation.temporary is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from warploom.core import DType
 from warploom.schedule.backbone import (
@@ -89,7 +90,15 @@ class Operations:
                 return identity_of(operator, self.dtype(operation)) if operator in REDUCING else None
 
     def is_padded(self, axis: int) -> bool:
-        return self.padded_size(axis) > self.backbone.axes[axis].size
+        """Whether the last iterations may lie beyond the axis."""
+        found = self.backbone.axes[axis]
+        if found.run_time is None:
+            return self.padded_size(axis) > found.size
+        return found.run_time.multiple % self.tile_size(axis) > 0
+
+    def tile_size(self, axis: int) -> int:
+        """Iterations of the axis in one of its outermost loop."""
+        return prod(self.sizes[extent] for extent in self.levels[axis][1:])
 
     def axes_of(self, operation: Operation) -> tuple[int, ...]:
         """Axes that the operation iterates, in order."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from warploom.schedule.choices.decided import Decided, LoweringError
 from warploom.schedule.choices.lower_operations import Operations
-from warploom.schedule.nest import Kind, Node
+from warploom.schedule.nest import Kind, Node, Trips
 
 
 @dataclass(eq=False, slots=True)
@@ -23,6 +23,7 @@ class Branch:
     children: list[Item] = field(default_factory=lambda: list[Item]())
     hardware: int | None = None
     stages: int = 1
+    trips: Trips | None = None
 
 
 Item = Branch | int | Node
@@ -72,7 +73,9 @@ def build_tree(decided: Decided, operations: Operations) -> Tree:
         extent = operations.extent(extents[leader])
         name = f"{operations.axis(extent.axis).name}{extent.level}"
         kind = Kind(decided.dim_kind(leader).lower())
-        branches[leader] = Branch(number, name, kind, sizes.pop(), members)
+        run_time = operations.axis(extent.axis).run_time if extent.level == 0 else None
+        trips = Trips(run_time, operations.tile_size(extent.axis)) if run_time is not None else None
+        branches[leader] = Branch(number, name, kind, sizes.pop(), members, trips=trips)
         for dim in members:
             loop_of[dim] = branches[leader] if branches[leader].size > 1 else None
     parents = {n: _parent(n, around) for n in nodes}

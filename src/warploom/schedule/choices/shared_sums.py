@@ -17,7 +17,8 @@ MOST_AXES = 2
 def shared_sums(objects: Objects) -> tuple[int, ...]:
     """Dims that may be blocks though they are reduced, outer levels first."""
     sums = _sums(objects.backbone)
-    found = [x for x in objects.loops if x.owner in sums and x.is_reduction and x.is_parallel]
+    axes = objects.backbone.axes
+    found = [x for x in objects.loops if x.owner in sums and x.is_reduction and x.is_parallel and axes[x.axis].run_time is None]
     return tuple(x.statement for x in sorted(found, key=lambda x: x.level)[:MOST_SUMS])
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.core.compiler import KERNEL_FLAGS, Compiler, build_library
+from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, Compiler, build_library
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
 from warploom.schedule.cpu.printer import ENTRY, SECOND_ENTRY, c_source
@@ -43,6 +43,8 @@ class CompiledNest:
     """Units of the part that runs when all units are done; 0: there is none."""
     common_bytes: tuple[int, ...] = ()
     """Bytes of the arrays that the second part gets from the first."""
+    run_time: tuple[tuple[str, int], ...] = ()
+    """Sizes that are arguments behind the parameters, with the values for which the rest is described."""
 
     def run(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None, threads: int = 1) -> float:
         """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
@@ -76,7 +78,8 @@ class Call:
         self._common = tuple(_aligned(size) for size in kernel.common_bytes)
         given = [a.ctypes.data for a in (*arrays, *self._common)]
         self._pointers = (ctypes.c_void_p * max(1, len(given)))(*given)
-        self._parameters = (ctypes.c_double * max(1, len(kernel.parameters)))(*(parameters[p] for p in kernel.parameters))
+        values = [*(parameters[p] for p in kernel.parameters), *(value for _, value in kernel.run_time)]
+        self._parameters = (ctypes.c_double * max(1, len(values)))(*values)
         self._job = Job(
             entry_of(kernel.library, ENTRY),
             self._pointers,
@@ -95,13 +98,24 @@ class Call:
         """Like `run_job`."""
         return run_job(self._job, threads, repeats, samples)
 
+    def rough_ms(self, enough_ms: float) -> float:
+        """Time of the first part on one thread, about, from as few of its units as take that long; outputs are written."""
+        units = 1
+        while True:
+            job = replace(self._job, units=min(units, self._job.units), second=None, second_units=0)
+            took_ms = run_job(job, 1)[0][0] * 1e3
+            if took_ms >= enough_ms or job.units == self._job.units:
+                return took_ms * self._job.units / max(1, job.units)
+            units *= 4
+
 
 def compile_nest(
     nest: Nest, *, folder: Path | None = None, flags: tuple[str, ...] = KERNEL_FLAGS, compiler: Compiler | None = None
 ) -> CompiledNest:
     """Prints, compiles (unless `folder` has it) and describes a nest; loads nothing. UnsupportedError, UserError."""
     source = c_source(nest)
-    library = build_library(source.text, flags=flags, folder=folder, compiler=compiler)
+    wrapping = WRAPPING if has_integers(nest) else ()
+    library = build_library(source.text, flags=(*flags, *wrapping), folder=folder, compiler=compiler)
     return CompiledNest(
         nest.name,
         library,
@@ -111,7 +125,12 @@ def compile_nest(
         source.scratch_bytes,
         source.second_units,
         source.common_bytes,
+        tuple((size.name, value) for size, value in nest.run_time),
     )
+
+
+def has_integers(nest: Nest) -> bool:
+    return any(not value.dtype.is_float for value in nest.values)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

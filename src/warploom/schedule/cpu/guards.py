@@ -55,7 +55,9 @@ def test(guard: Guard, indices: Indices) -> list[Text]:
     conditions: list[Text] = []
     if low < 0:
         conditions.append(binary(">=", affine_text(place.constant + least, place.terms), decimal(0)))
-    if high >= guard.bound:
+    if guard.run_time is not None:
+        conditions.append(binary("<", affine_text(place.constant + greatest, place.terms), Text(guard.run_time.name)))
+    elif high >= guard.bound:
         conditions.append(binary("<", affine_text(place.constant + greatest, place.terms), decimal(guard.bound)))
     return conditions
 
@@ -68,21 +70,23 @@ def first_holding(guards: Sequence[Guard], loop: Loop, indices: Indices) -> tupl
         low, high = indices.span(guard.index)
         place = indices.place(guard.index)
         stride = place.stride(loop.number)
-        reach = stride * (loop.size - 1)
+        reach = stride * (loop.most - 1)
         least, greatest = indices.inner_span(place)
         least, greatest = least - min(0, reach), greatest - max(0, reach)
         least, greatest = place.constant + least, place.constant + greatest
+        size = () if guard.run_time is None else ((guard.run_time.name, 1),)
+        bound = guard.bound if guard.run_time is None else 0
         negated = tuple((v, -s) for v, s in place.terms)
         step = abs(stride)
         if stride > 0:
             if low < 0:
                 lows.append(_quotient(-least + step - 1, negated, step))
-            if high >= guard.bound:
-                highs.append(_quotient(guard.bound - greatest + step - 1, negated, step))
+            if high >= bound:
+                highs.append(_quotient(bound - greatest + step - 1, (*size, *negated), step))
         else:
             if low < 0:
                 highs.append(_quotient(least + step, place.terms, step))
-            if high >= guard.bound:
+            if high >= guard.bound:  # of known size: the index of an axis only grows
                 lows.append(_quotient(greatest - guard.bound + step, place.terms, step))
     return list(dict.fromkeys(lows)), list(dict.fromkeys(highs))
 

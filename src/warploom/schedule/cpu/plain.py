@@ -46,6 +46,22 @@ PLAIN_FLAGS = (
 """Flags like `-ffast-math`, whose start-up code would flush subnormal numbers in the whole process."""
 
 
+_EXACT_FLAGS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+"""NaN, infinities and zeros with a sign stay what they are."""
+_SUMS_REORDERED = ("-fno-signed-zeros", "-fassociative-math")
+
+
+def sound_flags(backbone: Backbone) -> tuple[str, ...]:
+    """Flags under which plain loops mean what the backbone says, NaN and infinities included.
+
+    Sums may be taken in another order, which makes vectors of them. Compilers then also cancel `a - b + b`, which is wrong where
+    b is infinite; so this is allowed only where nothing but sums adds or multiplies floats.
+    """
+    reordered = (Operator.ADD, Operator.SUB, Operator.NEG, Operator.MUL, Operator.DIV, Operator.FMA)
+    is_plain = all(i.carry is not None or i.operator not in reordered for i in backbone.instructions if i.dtype.is_float)
+    return (*_EXACT_FLAGS, *(_SUMS_REORDERED if is_plain and backbone.can_reorder else ()))
+
+
 def plain_loop(backbone: Backbone, *, folder: Path | None = None, compiler: Compiler | None = None) -> CompiledNest:
     """`plain_nest`, compiled with reassociation allowed."""
     return compile_nest(plain_nest(backbone), folder=folder, flags=PLAIN_FLAGS, compiler=compiler)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from warploom.core import Diagnostic, UnsupportedError
-from warploom.ctext import Text, binary, block_comment, call, decimal, every, unary
+from warploom.ctext import Text, binary, block_comment, call, decimal, every, plus, unary
 from warploom.schedule.cpu.accesses import Accesses, is_common, is_external, pointer_text
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.guards import first_holding, guards_of, has_running, is_statement, runs_inside
@@ -23,7 +23,7 @@ from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, free_names, fresh
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
-from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, blocks_of
+from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, Trips, blocks_of
 
 _ALIGNMENT = 64
 _LINE_BYTES = 64
@@ -47,6 +47,9 @@ class Source:
     second_units: int = 0
     common_bytes: tuple[int, ...] = ()
     """Bytes of further arrays of a call, behind `buffers`: the data that the second part gets from the first."""
+    units_text: str = ""
+    """`units`, and `second_units`, as formulas where sizes are known at run time."""
+    second_units_text: str = ""
 
 
 def c_source(nest: Nest) -> Source:
@@ -62,7 +65,7 @@ def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
     suffixes = [f"_{n}" for n in range(1, len(nests) + 1)] if len(nests) > 1 else [""]
     sources = tuple(_source(nest, helpers, suffix) for nest, suffix in zip(nests, suffixes, strict=True))
     heads = [
-        f"{block_comment(f'{n.name}: units {s.units}, scratch {s.scratch_bytes} bytes per thread')}\n"
+        f"{block_comment(f'{n.name}: units {s.units_text}, scratch {s.scratch_bytes} bytes per thread')}\n"
         for n, s in zip(nests, sources, strict=True)
     ]
     return "".join(heads) + helpers.text() + "".join(f"\n{source.text}" for source in sources), sources
@@ -84,6 +87,8 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
         f"{SECOND_ENTRY}{suffix}" if blocks.rest else "",
         prod(loop.size for loop in blocks.around) if blocks.rest else 0,
         tuple(b.elements * b.dtype.size_bytes for b in nest.buffers if is_common(b)),
+        iterations_text(loops),
+        iterations_text(blocks.around),
     )
 
 
@@ -94,13 +99,17 @@ class _Printer:
         self.nest = nest
         self.helpers = helpers
         names = free_names()
+        for size, _ in nest.run_time:
+            if fresh(names, size.name) != size.name:
+                message = f"expected a size known at run time whose name is free in C, got {size.name}"
+                raise UnsupportedError(Diagnostic("CPU_NAME", message, fix="Rename it in the function."))
         self.loops = {loop.number: loop for loop in _loops(nest.body)}
         if any(loop.kind is Kind.THREAD for loop in self.loops.values()):
             raise UnsupportedError(Diagnostic("CPU_THREAD_LOOP", "expected block loops only on the CPU, got a thread loop"))
         self.buffers = tuple(fresh(names, b.name) for b in nest.buffers)
         self.parameters = {p.name: fresh(names, p.name) for p in nest.parameters}
         self.variables = {n: fresh(names, loop.name) for n, loop in self.loops.items()}
-        self.scope = Scope(Indices({n: loop.size for n, loop in self.loops.items()}, {}))
+        self.scope = Scope(Indices({n: loop.most for n, loop in self.loops.items()}, {}))
         self.registers = Registers(nest, self.loops, names)
         accesses = Accesses(nest.buffers, self.buffers, self.helpers, self.scope)
         self.statements = Statements(nest, accesses, self.registers, self.parameters)
@@ -115,11 +124,10 @@ class _Printer:
         if chain:
             self.scope.line("for (Index unit = begin; unit < end; ++unit) {")
             self.scope.depth += 1
-            rest = prod(loop.size for loop in chain)
             for n, loop in enumerate(chain):
-                rest //= loop.size
-                text = Text("unit") if rest == 1 else binary("/", Text("unit"), decimal(rest))
-                text = binary("%", text, decimal(loop.size)) if n else text
+                rest = _iterations(chain[n + 1 :])
+                text = Text("unit") if rest == decimal(1) else binary("/", Text("unit"), rest)
+                text = binary("%", text, _iterations([loop])) if n else text
                 self.scope.line(f"const Index {self.variables[loop.number]} = {text.text};")
                 self.scope.indices.at[loop.number] = self.variables[loop.number]
         self.body(body)
@@ -153,6 +161,9 @@ class _Printer:
         for n, parameter in enumerate(self.nest.parameters):
             heads.append(f"const {c_type(parameter.dtype)} {self.parameters[parameter.name]}")
             passed.append(f"({c_type(parameter.dtype)})parameters[{n}]")
+        for n, (size, _) in enumerate(self.nest.run_time, len(self.nest.parameters)):
+            heads.append(f"const Index {size.name}")
+            passed.append(f"(Index)parameters[{n}]")
         return heads, passed
 
     def scratch(self) -> tuple[list[str], int]:
@@ -224,9 +235,9 @@ class _Printer:
         own = [g for g in guards if any(n == loop.number for n, _ in g.index.terms)]
         inside = runs_inside(loop.body)
         if not guards or any(n in inside for g in guards for n, _ in g.index.terms):
-            self.counted(loop, "0", str(loop.size))
+            self.counted(loop, "0", _iterations([loop]).text)
         elif not own:
-            self.two_versions(guards, lambda: self.counted(loop, "0", str(loop.size)))
+            self.two_versions(guards, lambda: self.counted(loop, "0", _iterations([loop]).text))
         else:
             self.split_loop(loop, guards, own)
 
@@ -235,9 +246,10 @@ class _Printer:
         variable = self.variables[loop.number]
         others = self.scope.tests([g for g in guards if g not in own])
         lows, highs = first_holding(own, loop, self.scope.indices)
+        trips = _iterations([loop]).text
         self.scope.line("{")
         self.scope.depth += 1
-        self.scope.line(f"Index {variable}_from = 0, {variable}_to = {loop.size};")
+        self.scope.line(f"Index {variable}_from = 0, {variable}_to = {trips};")
         for text in lows:
             self.scope.line(f"if ({variable}_from < {text.text}) {variable}_from = {text.text};")
         for text in highs:
@@ -245,11 +257,11 @@ class _Printer:
         if others:
             self.scope.line(f"if ({unary('!', every(others)).text}) {variable}_to = 0;")
         if lows:
-            self.scope.line(f"if ({variable}_from > {loop.size}) {variable}_from = {loop.size};")
+            self.scope.line(f"if ({variable}_from > {trips}) {variable}_from = {trips};")
             self.nested_loop(loop, "0", f"{variable}_from", spurned=guards)
         self.scope.line(f"if ({variable}_to < {variable}_from) {variable}_to = {variable}_from;")
         self.nested_loop(loop, f"{variable}_from", f"{variable}_to", settled=guards)
-        self.nested_loop(loop, f"{variable}_to", str(loop.size), spurned=guards)
+        self.nested_loop(loop, f"{variable}_to", trips, spurned=guards)
         self.scope.depth -= 1
         self.scope.line("}")
 
@@ -309,6 +321,27 @@ class _Printer:
     def involves_inner(self, guards: Sequence[Guard], nodes: Sequence[Node]) -> bool:
         inside = runs_inside(nodes)
         return any(n in inside for g in guards for n, _ in g.index.terms)
+
+
+def iterations_text(loops: Sequence[Loop]) -> str:
+    """Iterations of loops in one another, as a formula where sizes are known at run time."""
+    return _iterations(loops).text
+
+
+def _iterations(loops: Sequence[Loop]) -> Text:
+    """Of loops in one another: a number, or a product with the tiles of sizes known at run time."""
+    known = decimal(prod(loop.size for loop in loops if loop.trips is None))
+    open_ = [_trips(loop.trips) for loop in loops if loop.trips is not None]
+    texts = open_ if known == decimal(1) and open_ else [*open_, known]
+    text = texts[0]
+    for other in texts[1:]:
+        text = binary("*", text, other)
+    return text
+
+
+def _trips(trips: Trips) -> Text:
+    size = Text(trips.size.name)
+    return size if trips.per == 1 else binary("/", plus(size, trips.per - 1), decimal(trips.per))
 
 
 def _loops(nodes: Sequence[Node]) -> list[Loop]:

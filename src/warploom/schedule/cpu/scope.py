@@ -51,7 +51,7 @@ class Scope:
 
     def is_certain(self, guard: Guard, indices: Indices | None = None) -> bool:
         low, high = (indices or self.indices).span(guard.index)
-        return guard in self.settled or (low >= 0 and high < guard.bound)
+        return guard in self.settled or (guard.run_time is None and low >= 0 and high < guard.bound)
 
     def tests(self, guards: Sequence[Guard], indices: Indices | None = None) -> list[Text]:
         """Conditions of those guards that are not certain, each once."""
@@ -76,7 +76,9 @@ class Scope:
                     negated = tuple((v, -s) for v, s in place.terms)
                     if low < 0:
                         firsts[affine_text(-place.constant, negated)] = None
-                    if high >= guard.bound:
+                    if guard.run_time is not None:
+                        ends[affine_text(-place.constant, ((guard.run_time.name, 1), *negated))] = None
+                    elif high >= guard.bound:
                         ends[affine_text(guard.bound - place.constant, negated)] = None
                 case _:
                     return None

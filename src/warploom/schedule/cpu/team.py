@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.compiler import build_library
+
+_one_job = threading.Lock()
+"""The team has one task at a time; threads of Python that call kernels wait for each other."""
+
+
+def _unlocked_in_child() -> None:
+    global _one_job
+    _one_job = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlocked_in_child)
 
 
 @cache
 def entry_of(library: Path, name: str) -> ctypes.c_void_p:
     """The address of a function; its library stays open."""
     return ctypes.cast(getattr(ctypes.CDLL(str(library)), name), ctypes.c_void_p)
+
+
+_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_void_p)
+
+
+@cache
+def function_of(library: Path, name: str) -> Callable[..., Any]:
+    """An entry to be called on the caller's thread: arrays, parameters, begin, end, scratch."""
+    address = entry_of(library, name).value
+    assert address is not None
+    return _CALL(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +69,9 @@ def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple
     second = job.second if job.second is not None else ctypes.c_void_p()
     arrays, parameters = (ctypes.cast(a, ctypes.c_void_p) for a in (job.pointers, job.parameters))
     given = _Job(job.entry, second, arrays, parameters, job.units, job.second_units, job.scratch_bytes)
-    status = _team().warploom_run(ctypes.byref(given), threads, repeats, samples, walls, busies)
+    team = _team()
+    with _one_job:
+        status = team.warploom_run(ctypes.byref(given), threads, repeats, samples, walls, busies)
     if status < 0:
         lacking = "memory for scratch" if status == -1 else "threads"
         text = f"expected {threads} threads with {job.scratch_bytes} bytes each, got too little {lacking}"

@@ -247,7 +247,7 @@ def _serve(pipe: Connection) -> None:
                 case _Time():
                     pipe.send(_times([k.call(arrays, request.parameters) for k in request.kernels], request))
                 case _TimeTogether():
-                    together = [_Together.of(program, arrays, request.parameters) for program in request.programs]
+                    together = [Together.of(program, arrays, request.parameters) for program in request.programs]
                     pipe.send(retime(together, request.threads, rounds=request.rounds))
         except WarploomError as error:
             pipe.send(Crashed(str(error)))
@@ -256,14 +256,14 @@ def _serve(pipe: Connection) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Together:
+class Together:
     """Kernels that run one after the other, as one `Runnable`: each time after a run that does not count, so that the caches hold
     what this program leaves there, not another one."""
 
     calls: tuple[Call, ...]
 
     @classmethod
-    def of(cls, program: Sequence[Step], arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float]) -> _Together:
+    def of(cls, program: Sequence[Step], arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float]) -> Together:
         return cls(tuple(kernel.call([arrays[n] for n in which], parameters) for kernel, which in program))
 
     def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:

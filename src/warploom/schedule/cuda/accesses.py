@@ -168,7 +168,7 @@ class Accesses:
         for guard in guards:
             form = indices.form(guard.index)
             stride = dict(form.terms).get(atom, 0)
-            if stride and not (stride == 1 and indices.divisor(form, but=atom) % lanes == 0 and guard.bound % lanes == 0):
+            if stride and not (stride == 1 and indices.divisor(form, but=atom) % lanes == 0 and guard.divisor % lanes == 0):
                 return False
         return True
 

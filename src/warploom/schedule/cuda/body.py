@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import assert_never
 
-from warploom.ctext import BARRIER, Text, binary, comment, decimal, every
+from warploom.ctext import BARRIER, Text, binary, comment, decimal, every, plus
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.accesses import Accesses, single_access
 from warploom.schedule.cuda.combine import Combinations
@@ -112,7 +112,7 @@ class Body:
             case Kind.LOOP if loop.number in self.pipelines:
                 return self._pipelined(self.pipelines[loop.number])
             case Kind.LOOP if loop.number not in self.context.facts.unrolled:
-                return self._sequential(loop) if loop.size > 1 else self.block(loop.body)
+                return self._sequential(loop) if loop.size > 1 or loop.trips is not None else self.block(loop.body)
             case Kind.VECTOR if (access := single_access(loop)) is not None:
                 whole = self.accesses.vector(access, loop)
                 return self._unrolled(loop) if whole is None else whole
@@ -160,12 +160,15 @@ class Body:
 
     def _for(self, loop: Loop, name: str, items: list[Item]) -> Item:
         pragma = ("#pragma unroll 1",) if self.context.options.keep_loops else ()
-        return Braces((*pragma, f"for (int {name} = 0; {name} < {loop.size}; ++{name})"), items)
+        return Braces((*pragma, f"for (int {name} = 0; {name} < {self._trips(loop).text}; ++{name})"), items)
+
+    def _trips(self, loop: Loop) -> Text:
+        return decimal(loop.size) if loop.trips is None else self.context.indices.trips(loop.trips)
 
     def _open(self, loop: Loop) -> str:
         indices = self.context.indices
         atom = indices.atom(loop)
-        indices.highs[atom] = loop.size - 1
+        indices.highs[atom] = loop.most - 1
         name = indices.texts[atom] = indices.loop_names(loop.name)
         return name
 
@@ -207,23 +210,26 @@ class Body:
         close: list[Item] = [Line("close_copies();")] if has_copies else []
         items: list[Item] = [Line(comment(f"{loop.name}: {ahead} ahead"))]
         for index in range(ahead):
-            if index < loop.size:
+            if index < loop.size or loop.trips is not None:
                 context.phases |= {b: Phase(None, index) for b in pipeline.buffers}
                 with context.index(loop.number, index):
-                    items += self.block(pipeline.fill)
+                    fill = self.block(pipeline.fill)
+                is_certain = loop.trips is None
+                items += fill if is_certain else [Braces((f"if ({binary('<', decimal(index), self._trips(loop)).text})",), fill)]
             items += close
         with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
             inner.append(_MEET)
-            left = loop.size - ahead
-            tests = (f"if ({name} < {left})",)
+            left = loop.most - ahead
+            most = decimal(left) if loop.trips is None else plus(self._trips(loop), -ahead)
+            tests = (f"if ({binary('<', Text(name), most).text})",)
             indices.shifts[loop.number] = ahead
             indices.highs[indices.atom(loop)] = max(0, left - 1)
             context.phases |= {b: Phase(loop.number, ahead) for b in pipeline.buffers}
             started = [*self.block(pipeline.copies), *self.block(pipeline.loads)] if left > 0 else []
             stored = self.block(pipeline.stores) if left > 0 else []
             del indices.shifts[loop.number]
-            indices.highs[indices.atom(loop)] = loop.size - 1
+            indices.highs[indices.atom(loop)] = loop.most - 1
             context.phases |= {b: Phase(loop.number, 0) for b in pipeline.buffers}
             inner += [Braces(tests, started)] if started else []
             inner += [*close, *self.block(pipeline.body)]

@@ -79,7 +79,13 @@ class Context:
 
     def conditions(self, guards: Iterable[Guard]) -> list[Text]:
         """Tests that are not always true."""
-        return [t for g in guards for t in self._tests(self.indices.form(g.index), g.bound)]
+        return [t for g in guards for t in self._guard(g)]
+
+    def _guard(self, guard: Guard) -> list[Text]:
+        form = self.indices.form(guard.index)
+        if guard.run_time is None:
+            return self._tests(form, guard.bound)
+        return [binary("<", self.indices.hoisted(form, "index"), Text(self.indices.sizes[guard.run_time.name]))]
 
     def _tests(self, form: Offset, bound: int) -> list[Text]:
         low, high = self.indices.range(form)

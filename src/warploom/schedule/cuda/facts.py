@@ -24,6 +24,7 @@ from warploom.schedule.nest import (
     Ref,
     Space,
     Store,
+    Trips,
 )
 
 MOST_UNROLLED = 512
@@ -49,6 +50,8 @@ class NestFacts:
     """Axes of a value that stand for threads or blocks: each has one register of them."""
     written: frozenset[int]
     """Buffers that the kernel stores to."""
+    open_blocks: Mapping[int, Trips]
+    """Hardware dimensions whose blocks are counted at run time."""
 
     @property
     def threads(self) -> int:
@@ -111,6 +114,7 @@ def gather(nest: Nest) -> NestFacts:
     """UserError (NEST_LOOPS) for loops that no launch can run, UnsupportedError for too many registers."""
     loops: dict[int, Loop] = {}
     sizes: dict[tuple[Kind, int], int] = {}
+    open_blocks: dict[int, Trips] = {}
     for loop in loops_of(nest.body):
         if loop.number in loops:
             raise _problem(f"expected every loop number once, got {loop.number} twice")
@@ -119,14 +123,18 @@ def gather(nest: Nest) -> NestFacts:
             if loop.hardware not in (0, 1, 2):
                 raise _problem(f"expected hardware dimension 0, 1 or 2 of {loop.name}, got {loop.hardware}")
             key = (loop.kind, loop.hardware)
-            sizes[key] = max(sizes.get(key, 1), loop.size)
+            sizes[key] = max(sizes.get(key, 0), loop.size)
+            if loop.trips is not None and loop.kind is Kind.BLOCK:
+                open_blocks[loop.hardware] = loop.trips
     grid, block = (tuple(sizes.get((kind, axis), 1) for axis in range(3)) for kind in (Kind.BLOCK, Kind.THREAD))
     if math.prod(block) > MAX_BLOCK_THREADS:
         raise _problem(f"expected at most {MAX_BLOCK_THREADS} threads in a block, got {' * '.join(map(str, block))}")
     _check_indices(nest, loops)
     unrolled, own = _selections(nest, loops)
     written = frozenset(leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store))
-    return NestFacts(nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written)
+    return NestFacts(
+        nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written, open_blocks
+    )
 
 
 def _check_indices(nest: Nest, loops: Mapping[int, Loop]) -> None:
@@ -162,7 +170,7 @@ def _selections(nest: Nest, loops: Mapping[int, Loop]) -> tuple[frozenset[int], 
                     match loop.kind:
                         case Kind.BLOCK | Kind.THREAD:
                             own[ref.value] = own.get(ref.value, frozenset()) | {axis}
-                        case Kind.LOOP if loop.size > MOST_UNROLLED:
+                        case Kind.LOOP if loop.size > MOST_UNROLLED or loop.trips is not None:
                             name = nest.values[ref.value].name
                             message = f"expected an unrolled loop to select registers of {name}, got {loop.name} of {loop.size}"
                             raise UnsupportedError(Diagnostic("CUDA_REGISTERS", message, fix="unroll a tile of that loop"))

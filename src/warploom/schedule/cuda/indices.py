@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 from warploom.core.linear import Linear
 from warploom.ctext import UNARY, Names, Text, added, binary, decimal, plus, static_cast, total
+from warploom.schedule.backbone import MOST_AT_RUN_TIME
 from warploom.schedule.cuda.helpers import WORDS
 from warploom.schedule.cuda.lines import Line
-from warploom.schedule.nest import Affine, Kind, Loop
+from warploom.schedule.nest import Affine, Kind, Loop, Trips
 
 Atom: TypeAlias = tuple[str, int]
 """("block", hardware dimension), ("thread", hardware dimension) or ("loop", number)."""
@@ -50,15 +51,25 @@ class Scope:
 class Indices:
     """Forms and texts in the loops that are open just now."""
 
-    def __init__(self, loops: Mapping[int, Loop], unrolled: frozenset[int], grid: Sequence[int], block: Sequence[int]) -> None:
+    def __init__(
+        self,
+        loops: Mapping[int, Loop],
+        unrolled: frozenset[int],
+        grid: Sequence[int],
+        block: Sequence[int],
+        open_blocks: Mapping[int, Trips] | None = None,
+    ) -> None:
         self.loops, self.unrolled = loops, unrolled
+        self.sizes: dict[str, str] = {}
+        """Texts of the sizes that are arguments."""
         self.names = Names(WORDS)
         self.texts: dict[Atom, str] = {}
         self.highs: dict[Atom, int] = {}
         for axis, letter in enumerate("xyz"):
             for word, sizes in (("block", grid), ("thread", block)):
                 self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
-                self.highs[word, axis] = sizes[axis] - 1
+                trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
+                self.highs[word, axis] = (sizes[axis] if trips is None else trips.at(MOST_AT_RUN_TIME)) - 1
         hardware = frozenset(a for a, high in self.highs.items() if high)
         self.scope = Scope(None, hardware, "")
         self.values: dict[int, int] = {}
@@ -85,11 +96,16 @@ class Indices:
             loop = self.loops[number]
             if number in self.values:
                 constant += stride * self.values[number]
-            elif loop.size > 1:
+            elif loop.size > 1 or loop.trips is not None:
                 constant += stride * self.shifts.get(number, 0)
                 atom = self.atom(loop)
                 found[atom] = found.get(atom, 0) + stride
         return Linear(tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s), constant)
+
+    def trips(self, trips: Trips) -> Text:
+        """The iterations: `(m + 63) / 64`."""
+        size = Text(self.sizes[trips.size.name])
+        return size if trips.per == 1 else binary("/", plus(size, trips.per - 1), decimal(trips.per))
 
     def atom(self, loop: Loop) -> Atom:
         if loop.kind in (Kind.BLOCK, Kind.THREAD):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.launch import STATIC_SHARED_BYTES
 from warploom.ctext import Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
-from warploom.schedule.backbone import Parameter, Role
+from warploom.schedule.backbone import Parameter, Role, RunTimeSize
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
@@ -26,7 +26,7 @@ from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Value
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Trips, Value
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -47,6 +47,18 @@ class CudaKernel:
     static_shared_bytes: int
     dynamic_shared_bytes: int
     options: Options
+    run_time: tuple[tuple[RunTimeSize, int], ...] = ()
+    """Arguments behind the parameters, of type int, each with the value for which grid and arrays are described."""
+    open_grid: tuple[Trips | None, ...] = (None, None, None)
+    """How many blocks there are along each dimension, where that is known at run time."""
+
+    @property
+    def grid_texts(self) -> tuple[str, ...]:
+        """The grid, with formulas where it is known at run time."""
+        return tuple(
+            str(n) if t is None else t.size.name if t.per == 1 else f"ceil({t.size.name} / {t.per})"
+            for n, t in zip(self.grid, self.open_grid, strict=True)
+        )
 
     @property
     def threads(self) -> int:
@@ -74,11 +86,16 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
                 if len(value.axes) > len(values[number].axes):
                     values[number] = value
     facts = gather(replace(nest, values=tuple(values)))
-    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block)
+    if facts.open_blocks and facts.block_arrays():
+        counting = ", ".join(dict.fromkeys(trips.size.name for trips in facts.open_blocks.values()))
+        message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
+        raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
+    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks)
     context = Context(facts, options, indices, copied)
     name = indices.names.fresh(nest.name)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
     context.parameters |= {p.name: indices.names.fresh(p.name) for p in nest.parameters}
+    indices.sizes |= {size.name: indices.names.fresh(size.name) for size, _ in nest.run_time}
     context.values += [indices.names.fresh(v.name) for v in nest.values]
     body = Body(context, pipelines, Accesses(context), Combinations(context))
     items = with_declarations(body.block(nest.body), context.declaration, context.word)
@@ -110,7 +127,8 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         offset += array.size_bytes
     top += context.indices.scope.lines
     body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
-    launch = f"// grid {' x '.join(map(str, facts.grid))}, block {' x '.join(map(str, facts.block))}"
+    blocks = [_counted(context, facts.open_blocks.get(axis), size) for axis, size in enumerate(facts.grid)]
+    launch = f"// grid {' x '.join(blocks)}, block {' x '.join(map(str, facts.block))}"
     launch += f", {total} bytes of shared memory{' asked for at the launch' if is_dynamic else ''}" if total else ""
     helpers = helper_texts(context.helpers)
     text = "\n".join([*_includes(nest), *helpers, launch, *_signature(context, name), "{", body, "}", ""])
@@ -122,6 +140,8 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         arrays=tuple(nest.buffers[n] for n in _arguments(nest)),
         block_arrays=tuple(nest.buffers[n] for n in facts.block_arrays()),
         parameters=nest.parameters,
+        run_time=nest.run_time,
+        open_grid=tuple(facts.open_blocks.get(axis) for axis in range(3)),
         static_shared_bytes=0 if is_dynamic else total,
         dynamic_shared_bytes=total if is_dynamic else 0,
         options=options,
@@ -174,6 +194,7 @@ def _signature(context: Context, name: str) -> list[str]:
             f"{const}{cuda_type(buffer.dtype)}* __restrict__ {f'{label}_all' if number in facts.block_arrays() else label}"
         )
     words += [f"{cuda_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
+    words += [f"int {context.indices.sizes[size.name]}" for size, _ in nest.run_time]
     start = kernel_head(facts.threads, blocks_together=options.blocks_together, most_registers=options.register_limit)
     if sum(len(w) + 2 for w in words) <= 120:
         return [start, f"{name}({', '.join(words)})"]
@@ -185,17 +206,26 @@ def _hardware(context: Context) -> list[Item]:
     lines: list[Item] = []
     for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.block)):
         for axis in range(3):
-            if sizes[axis] > 1:
+            trips = facts.open_blocks.get(axis) if kind is Kind.BLOCK else None
+            if sizes[axis] > 1 or trips is not None:
                 named = [loop.name for loop in facts.loops.values() if _is_on(loop, kind, axis)]
                 comment = ", ".join(dict.fromkeys(named))
                 text = context.indices.texts[kind.value, axis]
-                lines.append(Line(f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {sizes[axis]}"))
+                lines.append(
+                    Line(
+                        f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {_counted(context, trips, sizes[axis])}"
+                    )
+                )
     if context.warp_mask is not None:
         full, rest = rest_of_warps(facts.threads)
         strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
         mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
         lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines
+
+
+def _counted(context: Context, trips: Trips | None, size: int) -> str:
+    return str(size) if trips is None else context.indices.trips(trips).text
 
 
 def _is_on(loop: Loop, kind: Kind, axis: int) -> bool:

@@ -80,10 +80,12 @@ def interpret(
 
     UserError: ARRAY_SHAPE, LAUNCH_FAILED (a fault, a deadlock or the limit reached).
     """
-    ptx = ptx_of(kernel, arch)
     given = [_checked(buffer, arrays) for buffer in kernel.arrays]
     private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
     values = _scalars(kernel, scalars or {})
+    if 0 in kernel.grid:  # sizes known at run time that leave nothing to do
+        return Outcome(dict(arrays), (), None)
+    ptx = ptx_of(kernel, arch)
     result = launch_ptx(
         ptx, kernel.name, grid=kernel.grid, block=kernel.block, args=[*given, *private, *values],
         dynamic_shared_bytes=kernel.dynamic_shared_bytes, counts=counts, limit=limit,
@@ -189,4 +191,5 @@ def _scalars(kernel: CudaKernel, scalars: Mapping[str, float]) -> list[np.generi
     missing = [p.name for p in kernel.parameters if p.name not in scalars]
     if missing:
         raise UserError(Diagnostic("ARRAY_SHAPE", f"expected scalars {', '.join(missing)}, got {', '.join(scalars) or 'none'}"))
-    return [to_numpy(p.dtype).type(scalars[p.name]) for p in kernel.parameters]
+    given = [to_numpy(p.dtype).type(scalars[p.name]) for p in kernel.parameters]
+    return [*given, *(np.int32(value) for _, value in kernel.run_time)]

@@ -19,11 +19,11 @@ Takes such a function. Gives a `TensorFunction`, whose `program` is a `Program` 
 An index runs over the axis on which it stands alone. A statement loads each element that it names once.
 """
 
-from warploom.schedule.frontend.functions import TensorFunction, tensor
+from warploom.schedule.frontend.functions import TensorFunction, TensorHolder, tensor, tensor_within
 from warploom.schedule.frontend.loader import load_tensors
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, out, pad, prod, temp
 
-__all__ = ["TensorFunction", "load_tensors", "out", "pad", "prod", "temp", "tensor"]
+__all__ = ["TensorFunction", "TensorHolder", "load_tensors", "out", "pad", "prod", "temp", "tensor", "tensor_within"]
 
 
 def __getattr__(name: str) -> StandIn:

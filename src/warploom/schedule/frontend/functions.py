@@ -14,6 +14,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Parameter, Program, Role, Scope, Tiles, TileTable, no_tiles
 from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
+from warploom.schedule.frontend.run_time import with_run_time_sizes
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
 
 
@@ -68,7 +69,16 @@ class TensorFunction:
             )
             for stage, name in zip(tree.stages, self.stage_names, strict=True)
         )  # fmt: skip
-        return Program(tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars)
+        return Program(
+            tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
+        )
+
+    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
+        """The program with these sizes as arguments of its kernels; by name, what their values are multiples of.
+
+        UserError (RUN_TIME_SIZE) where a size is in the way: then its value would be in the addresses or in the numbers.
+        """
+        return with_run_time_sizes(self.tree, program, multiples)
 
     @property
     def stage_names(self) -> tuple[str, ...]:
@@ -111,7 +121,14 @@ class TensorFunction:
 
     def __call__(self, *arrays: object, **more: object) -> NoReturn:
         message = f"{self.name!r} was called; a tensor function describes kernels"
-        raise UserError(Diagnostic("NOT_RUN", message, fix=f"Write {self.name}.program(sizes), then explore or evaluate it."))
+        fix = f"Write @wl.jit instead of @wl.tensor to call it with arrays, or {self.name}.program(sizes) to explore it."
+        raise UserError(Diagnostic("NOT_RUN", message, fix=fix))
+
+
+class TensorHolder:
+    """An object that stands for a tensor function where one is asked for by name."""
+
+    tensor: TensorFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +163,11 @@ def tensor(function: Callable[..., Any] | None = None) -> TensorFunction:
         message = f"expected a function, got {function!r}"
         raise UserError(Diagnostic("NOT_A_FUNCTION", message, fix="Write @tensor, without parentheses, above a `def`."))
     around = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    return tensor_within(function, around)
+
+
+def tensor_within(function: Callable[..., Any], around: Mapping[str, object]) -> TensorFunction:
+    """As `tensor`, of a function that was defined where these local variables were."""
     try:
         return TensorFunction(read_tensor(function, around))
     except UserError as error:

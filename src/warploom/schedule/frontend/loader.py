@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UserError
-from warploom.schedule.frontend.functions import BrokenTensor, TensorFunction, collecting_broken
+from warploom.schedule.frontend.functions import BrokenTensor, TensorFunction, TensorHolder, collecting_broken
 from warploom.sketch import load_variables
 
 
 def load_tensors(path: str | Path, name: str | None = None) -> list[TensorFunction]:
     """Run the file `path` and return its tensor functions in source order, or only the one called `name` (its own or its
-    variable's).
+    variable's); of an object that is called with arrays its `tensor`.
 
     Raises UserError if the file cannot be run, holds no tensor function, or none called `name`, and the errors of the functions
     asked for: a wrong function does not stand in the way of the others.
@@ -21,7 +21,8 @@ def load_tensors(path: str | Path, name: str | None = None) -> list[TensorFuncti
             variables = load_variables(path)
         except UserError as error:
             raise _together(broken, *error.diagnostics) from error
-    found = [(v, f) for v, f in variables.items() if isinstance(f, TensorFunction | BrokenTensor)]
+    held = [(v, f.tensor if isinstance(f, TensorHolder) else f) for v, f in variables.items()]
+    found = [(v, f) for v, f in held if isinstance(f, TensorFunction | BrokenTensor)]
     where = Span(str(path), 1, 1, 1, 1)
     if not found and not broken:
         message = f"{path} defines no tensor function"

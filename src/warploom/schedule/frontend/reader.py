@@ -57,7 +57,8 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
     if state.problems:
         raise UserError(*state.problems)
     arrays, scalars = tuple(state.arrays.values()), tuple(state.scalars.values())
-    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages))
+    parameters = tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages), parameters)
 
 
 def _elements(node: ast.Subscript) -> list[ast.expr]:

@@ -134,6 +134,8 @@ class TensorTree:
     sizes: tuple[str, ...]
     """Sizes in order of appearance."""
     stages: tuple[Stage, ...]
+    parameters: tuple[str, ...]
+    """Names of arrays and scalars, in the order of the function's parameters."""
 
 
 def dtype_of(expression: Expression) -> DType | None:

@@ -28,8 +28,10 @@ from warploom.schedule.nest.nodes import (
     Register,
     Space,
     Store,
+    Trips,
     Value,
 )
+from warploom.schedule.nest.run_time import at_run_time
 from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
 from warploom.schedule.nest.verify import verify
@@ -49,8 +51,8 @@ from warploom.schedule.nest.walk import (
 
 __all__ = [
     "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Guard",
-    "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Ref", "Register", "Space",
-    "Statement", "Store", "Swizzle", "Threads", "Value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of",
-    "hardware_sizes", "identity", "interval", "loops", "references", "staged_fills", "statements", "text",
+    "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Ref", "Register", "Space", "Statement",
+    "Store", "Swizzle", "Threads", "Trips", "Value", "at_run_time", "blocks_of", "code_size", "counts", "guarded_interval",
+    "guards_of", "hardware_sizes", "identity", "interval", "loops", "references", "staged_fills", "statements", "text",
     "threads_of", "verify", "with_barriers",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from warploom.core import DType
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Constant, Operator, Parameter, Role
+from warploom.schedule.backbone import MOST_AT_RUN_TIME, Constant, Operator, Parameter, Role, RunTimeSize
 from warploom.schedule.nest.swizzle import Swizzle
 
 
@@ -63,6 +63,24 @@ class Guard:
 
     index: Affine
     bound: int
+    run_time: RunTimeSize | None = None
+    """The bound is this size, `bound` its value here; the index is that of an axis, which is never negative."""
+
+    @property
+    def divisor(self) -> int:
+        """The greatest number known to divide the bound."""
+        return self.bound if self.run_time is None else self.run_time.multiple
+
+
+@dataclass(frozen=True, slots=True)
+class Trips:
+    """Iterations of a loop that are known at run time: size / per, rounded up."""
+
+    size: RunTimeSize
+    per: int
+
+    def at(self, value: int) -> int:
+        return -(-value // self.per)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,8 @@ class Buffer:
     space: Space = Space.GLOBAL
     copies: int = 1
     """Above 1: used in turn by the iterations of a pipelined loop."""
+    run_time: RunTimeSize | None = None
+    """The first index has as many values as this size, `elements` is for its value here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +205,13 @@ class Loop:
     stages: int = 1
     """Above 1: the children that fill buffers of as many copies (iteration i uses copy i modulo stages) run `stages - 1`
     iterations ahead. They come first in the body; the barrier behind them goes to the top of the body when they run ahead."""
+    trips: Trips | None = None
+    """Sequential and block loops: the iterations where they are known at run time; `size` is for the value here."""
+
+    @property
+    def most(self) -> int:
+        """Iterations, the most that there may be."""
+        return self.size if self.trips is None else self.trips.at(MOST_AT_RUN_TIME)
 
 
 Node: TypeAlias = Loop | Load | Store | Compute | Combine | Barrier
@@ -198,3 +225,5 @@ class Nest:
     parameters: tuple[Parameter, ...]
     values: tuple[Value, ...]
     body: tuple[Node, ...]
+    run_time: tuple[tuple[RunTimeSize, int], ...] = ()
+    """Sizes that are arguments, behind the parameters, each with its value here."""

@@ -10,7 +10,8 @@
         BUFFER[offset] = argument (if GUARD and ...)
         barrier
 
-A guard is written `0 <= INDEX < BOUND`, without the `0 <=` where no loop makes the index negative.
+A guard is written `0 <= INDEX < BOUND`, without the `0 <=` where no loop makes the index negative. `= NAME / TILE` or `= NAME`
+follows iterations or a bound that are known at run time.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class Printer:
                 place = f" on {_DIMENSIONS[hardware] if hardware < 3 else hardware}" if hardware is not None else ""
                 ahead = f" stages {stages}" if stages > 1 else ""
                 inner = [f"  {line}" for child in body for line in self.lines(child)]
-                return [f"{kind} {self.loop_name(number)} in {size}{place}{ahead}:", *inner]
+                trips = f" = {node.trips.size.name} / {node.trips.per}" if node.trips is not None else ""
+                return [f"{kind} {self.loop_name(number)} in {size}{trips}{place}{ahead}:", *inner]
             case Load(target=target, memory=memory, is_async=is_async):
                 choice = f"{self.guards(memory.guards)} else {memory.fill!r}" if memory.guards else ""
                 return [f"{self.ref(target)} = load {self.memory(memory)}{choice}{' async' if is_async else ''}"]
@@ -124,7 +126,8 @@ class Printer:
 
     def guard(self, guard: Guard) -> str:
         least = guard.index.constant + sum(min(0, stride * (self.sizes[n] - 1)) for n, stride in guard.index.terms)
-        return f"{'0 <= ' if least < 0 else ''}{self.affine(guard.index)} < {guard.bound}"
+        size = f" = {guard.run_time.name}" if guard.run_time is not None else ""
+        return f"{'0 <= ' if least < 0 else ''}{self.affine(guard.index)} < {guard.bound}{size}"
 
     def argument(self, argument: Argument) -> str:
         match argument:

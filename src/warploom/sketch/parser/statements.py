@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from warploom.core import scalar_of
 from warploom.ir import (
@@ -23,8 +23,10 @@ from warploom.ir import (
     ValueVar,
 )
 from warploom.operations import PYTHON_SIGNS
-from warploom.sketch import fold
+from warploom.sketch import fold, words
 from warploom.sketch.operands import Accumulators, Array, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
+from warploom.sketch.parser.arguments import Arguments, bind
+from warploom.sketch.parser.calls import handles
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
 from warploom.sketch.parser.effects import has_effects
 from warploom.sketch.parser.expressions import COMPONENTS, condition, evaluate, partial, read
@@ -406,7 +408,8 @@ def _merged(state: State, a: Scope, b: Scope, node: ast.AST) -> Scope:
 def _for(state: State, node: ast.For) -> None:
     if not isinstance(node.target, ast.Name) or node.orelse:
         raise unsupported(state, node, "this form of `for`", "Write `for i in range(...)`.")
-    start, stop, step = _range(state, node)
+    vector = _vector_call(state, node.iter)
+    start, stop, step = _range(state, node) if vector is None else _vector(state, vector)
     name = node.target.id
     first = state.frame.kinds.setdefault(name, ("a loop variable", node.target))
     if first[0] != "a loop variable":
@@ -429,7 +432,7 @@ def _for(state: State, node: ast.For) -> None:
         del state.facts.definitions[defined]
     runs = state.facts.decide(fold.compare("<" if step > 0 else ">", start, stop)) is True
     _leave_loop(state, name, before, runs)
-    state.emit(For(variable, start, stop, step, tuple(body), "", state.span(node)))
+    state.emit(For(variable, start, stop, step, tuple(body), "", state.span(node), vector is not None))
 
 
 def _leave_loop(state: State, name: str, before: Scope, runs: bool) -> None:
@@ -463,6 +466,30 @@ def _range(state: State, node: ast.For) -> tuple[IndexExpr, IndexExpr, int]:
         raise state.problem("UNBOUNDED_LOOP", "expected a step that is not zero", call, "Use a positive or negative step.")
     bounds = [_bound(state, o, a) for o, a in zip(operands[:2], call.args, strict=False)]
     return (fold.ZERO, bounds[0], step) if len(bounds) == 1 else (bounds[0], bounds[1], step)
+
+
+@handles(words.vector)
+def _misplaced_vector(state: State, args: Arguments) -> NoReturn:
+    message = "expected wl.vector(...) as what a `for` runs over, got it elsewhere"
+    raise state.problem("VECTOR_PLACE", message, args.call, "Write `for j in wl.vector(4):`.")
+
+
+def _vector_call(state: State, node: ast.expr) -> ast.Call | None:
+    is_vector = isinstance(node, ast.Call) and isinstance(f := evaluate(state, node.func), Static) and f.value is words.vector
+    return node if is_vector and isinstance(node, ast.Call) else None
+
+
+def _vector(state: State, call: ast.Call) -> tuple[IndexExpr, IndexExpr, int]:
+    if state.mode == "spec":
+        evaluate(state, call)  # says that specs have no such word
+    args = bind(state, words.vector, call)
+    node = args.node("elements")
+    elements = as_static_int(state, evaluate(state, node), node, "the elements of a vector")
+    if elements not in (2, 4):
+        raise state.problem(
+            "VECTOR_TYPE", f"expected 2 or 4 elements in wl.vector(...), got {elements}", call, "Write wl.vector(4)."
+        )
+    return fold.ZERO, IndexConst(elements), 1
 
 
 _BOUND_TROUBLE = {

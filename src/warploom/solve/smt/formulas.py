@@ -7,7 +7,7 @@ linear  := sum of coefficient * integer variable + constant
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
 from warploom.core.linear import Linear
@@ -28,6 +28,13 @@ class All:
     """Every part holds; of nothing: true."""
 
     parts: tuple[Formula, ...]
+    _known: list[Any] = field(default_factory=list[Any], init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return _hash_of(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.parts,)  # hashes of names differ between processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +42,26 @@ class Some:
     """Holds if at least one part holds; of nothing: false."""
 
     parts: tuple[Formula, ...]
+    _known: list[Any] = field(default_factory=list[Any], init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        return _hash_of(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.parts,)  # hashes of names differ between processes
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
     part: Formula
+
+
+def _hash_of(node: All | Some) -> int:
+    """Computed once: formulas are keys again and again, and nest."""
+    known = node._known  # pyright: ignore[reportPrivateUsage]
+    if not known:
+        known.append(hash((type(node).__name__, node.parts)))
+    return known[0]
 
 
 Formula: TypeAlias = Constraint | All | Some | Not
@@ -82,14 +104,22 @@ def negation(part: Formula) -> Formula:
             less = Constraint(linear.shifted(1))
             more = Constraint(linear.scaled(-1).shifted(1))
             return disjunction([less, more])
-        case All(parts):
-            return disjunction(negation(p) for p in parts)
-        case Some(parts):
-            return conjunction(negation(p) for p in parts)
+        case All() | Some():
+            return _negated(part)
         case Not(inner):
             return inner
         case _:
             assert_never(part)
+
+
+def _negated(part: All | Some) -> Formula:
+    """Made once for each formula."""
+    hash(part)
+    known = part._known  # pyright: ignore[reportPrivateUsage]
+    if len(known) == 1:
+        join = disjunction if isinstance(part, All) else conjunction
+        known.append(join(negation(p) for p in part.parts))
+    return known[1]
 
 
 def substitute(formula: Formula, values: Mapping[str, Linear[str]]) -> Formula:
@@ -112,6 +142,9 @@ def _holds(constraint: Constraint) -> bool:
     return value <= 0 if constraint.op == "<=" else value == 0
 
 
+_Sums: TypeAlias = "dict[tuple[tuple[str, int], ...], Handle]"
+
+
 class SmtSession:
     """Queries under common assumptions; z3 starts at the first one."""
 
@@ -119,13 +152,14 @@ class SmtSession:
         self._assumptions = tuple(assumptions)
         self._rlimit = rlimit
         self._started: tuple[Builder, Solver] | None = None
+        self._sums: _Sums = {}
 
     def check(self, formula: Formula, rlimit: int | None = None) -> Answer:
         """Whether assumptions and `formula` hold for some integers."""
         builder, solver = self._start()
         solver.solver.push()
         try:
-            solver.solver.add(_translated(builder, formula).term)
+            solver.solver.add(_translated(builder, formula, self._sums).term)
             return solver.ask(rlimit or self._rlimit, lambda model: _integers(builder, model))
         finally:
             solver.solver.pop()
@@ -135,7 +169,7 @@ class SmtSession:
             builder = Builder()
             self._started = builder, builder.solver("QF_LIA")
             for assumption in self._assumptions:
-                self._started[1].solver.add(_translated(builder, assumption).term)
+                self._started[1].solver.add(_translated(builder, assumption, self._sums).term)
         return self._started
 
 
@@ -143,17 +177,20 @@ def _integers(builder: Builder, model: Any) -> dict[str, int]:
     return {name: int(value) for name, value in builder.values(model).items()}
 
 
-def _translated(builder: Builder, formula: Formula) -> Handle:
+def _translated(builder: Builder, formula: Formula, sums: _Sums) -> Handle:
+    """`sums`: those made before, as most formulas of a session differ in their constants only."""
     match formula:
         case Constraint(linear, op):
-            total = builder.sum([(c, builder.variable(n, INT)) for n, c in sorted(linear.terms)])
+            total = sums.get(linear.terms)
+            if total is None:
+                total = sums[linear.terms] = builder.sum([(c, builder.variable(n, INT)) for n, c in sorted(linear.terms)])
             bound = builder.constant(-linear.constant, INT)
             return builder.at_least(bound, total) if op == "<=" else builder.equal(total, bound)
         case All(parts):
-            return builder.both([_translated(builder, p) for p in parts])
+            return builder.both([_translated(builder, p, sums) for p in parts])
         case Some(parts):
-            return builder.either([_translated(builder, p) for p in parts])
+            return builder.either([_translated(builder, p, sums) for p in parts])
         case Not(part):
-            return builder.negation(_translated(builder, part))
+            return builder.negation(_translated(builder, part, sums))
         case _:
             assert_never(formula)

@@ -15,6 +15,7 @@ from warploom.synth.compiled.equivalence import prove_equivalent
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Access, Fault, FaultError
+from warploom.synth.compiled.handover import Cell, HandedArgument, Handover, StoodError, Word
 from warploom.synth.compiled.linear import NotLinearError, expanded
 from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, judged, prove_launch
@@ -22,9 +23,9 @@ from warploom.synth.compiled.rounds import Repeat
 from warploom.synth.compiled.spec_numbers import run_on_numbers
 
 __all__ = [
-    "RECONVERGED", "Access", "Argument", "ArrayArgument", "Axes", "Box", "CompiledProof", "Difference", "Fault", "FaultError",
-    "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "Repeat", "ScalarArgument", "Stores", "Symbol",
-    "SymbolicRun", "Undefined", "Wanted", "check_parameters", "count_of_different", "elements_moved", "expanded",
-    "joined_domain", "judged", "number_of", "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers",
-    "run_plain_spec", "run_symbolically",
+    "RECONVERGED", "Access", "Argument", "ArrayArgument", "Axes", "Box", "Cell", "CompiledProof", "Difference", "Fault",
+    "FaultError", "HandedArgument", "Handover", "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "Repeat",
+    "ScalarArgument", "StoodError", "Stores", "Symbol", "SymbolicRun", "Undefined", "Wanted", "Word", "check_parameters",
+    "count_of_different", "elements_moved", "expanded", "joined_domain", "judged", "number_of", "prove_compiled",
+    "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec", "run_symbolically",
 ]  # fmt: skip

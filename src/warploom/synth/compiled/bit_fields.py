@@ -33,6 +33,8 @@ class BitFields:
                 return self._funnel("l" in instruction.modifiers, "wrap" in instruction.modifiers), ("b32", "b32", "u32")
             case "popc" | "clz" | "brev":
                 return self._counted(instruction.opcode, kind), (word,)
+            case "bfind" if kind.kind == "uint":
+                return self._highest("shiftamt" in instruction.modifiers, kind), (word,)
             case _:
                 return None
 
@@ -143,6 +145,20 @@ class BitFields:
             if opcode == "popc":
                 return number.bit_count()
             return bits - number.bit_length() if opcode == "clz" else int(f"{number:0{bits}b}"[::-1], 2)
+
+        return run
+
+    @staticmethod
+    def _highest(is_distance: bool, kind: DType) -> Callable[[Value], Value]:
+        """The place of the highest bit that is set, or the distance of that bit from the top; -1 where none is set."""
+
+        def run(a: Value) -> Value:
+            if (bad := undefined_in(a)) is not None:
+                return bad
+            number = _number(a)
+            if not number:
+                return 0xFFFFFFFF
+            return kind.bits - number.bit_length() if is_distance else number.bit_length() - 1
 
         return run
 

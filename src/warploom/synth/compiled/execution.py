@@ -12,12 +12,14 @@ import numpy as np
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
+from warploom.ptx.instructions import sources
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.alike import Axes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.calls import Opaque
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupported
+from warploom.synth.compiled.handover import HandedArgument, Handover
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
 from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, Moving
@@ -57,7 +59,7 @@ class ScalarArgument:
     value: int | float | None
 
 
-Argument = ArrayArgument | ScalarArgument
+Argument = ArrayArgument | ScalarArgument | HandedArgument
 Symbol = ArrayArgument | Literal["initial"]
 """Content of a module's variable when the launch begins: symbols or zeros, or the value that the file gives it."""
 _GRID = (2**31 - 1, 65535, 65535)
@@ -167,6 +169,8 @@ def run_symbolically(
     step_limit: int | None = None,
     gathers: GathersSeen | None = None,
     functions: Mapping[str, Opaque] | None = None,
+    handover: Handover | None = None,
+    only_block: Triple | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
@@ -179,6 +183,8 @@ def run_symbolically(
     gathers: which elements may be read at indices that data give; None: none.
 
     functions: those that the module calls and does not define, as unknown functions of what they take; None: none.
+
+    handover: run only one block, `only_block`, which is told so of what others hand to it, and tells what it hands over.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -199,7 +205,17 @@ def run_symbolically(
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
-        if isinstance(argument, ArrayArgument):
+        if isinstance(argument, HandedArgument):
+            assert handover is not None, "another block's values need its promises"
+            _check_width(parameter, 8, f"an array for {argument.name}")
+            region = arrays[argument.name] = memory.add(
+                argument.name, argument.count * argument.stride, handover.initial(argument, data)
+            )
+            region.is_handed = True
+            region.element_bytes, region.align = argument.stride, max(kind.bits // 8 for _, kind in argument.layout)
+            known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
+            value: Value = places.address(argument.name, known)
+        elif isinstance(argument, ArrayArgument):
             _check_width(parameter, 8, f"an array for {argument.name}")
             region = arrays[argument.name] = memory.add(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
@@ -208,7 +224,7 @@ def run_symbolically(
             region.element_bytes = argument.dtype.size_bytes
             region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
             known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
-            value: Value = places.address(argument.name, known)
+            value = places.address(argument.name, known)
         else:
             _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
             value = _scalar(argument, data)
@@ -216,7 +232,7 @@ def run_symbolically(
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=step_limit,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
-        first_block=None if box is None else triple(box.first[:3]),
+        first_block=only_block if box is None else triple(box.first[:3]),
         lone_thread=triple(box.first[3:]) if box is not None and box.first[3:] else None,
         gathers=gathers,
     )  # fmt: skip
@@ -225,7 +241,7 @@ def run_symbolically(
     if alike is not None:
         threads = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
         launch.translations = Translations.of_block(data, threads, block, alike)
-    steps = make_steps(launch, functions or {})
+    steps = make_steps(launch, functions or {}, handover)
     if launch.lone_thread is not None:
         _check_lone(launch, steps)
     try:
@@ -310,8 +326,11 @@ def _check_launch(routine: Routine, program: Program, grid: Triple, block: Tripl
     if largest is not None and prod(block) > prod(largest):
         message = f"expected at most {prod(largest)} threads in a block (.maxntid of {routine.name}), got {prod(block)}"
         raise UserError(Diagnostic("LAUNCH", message))
-    variables = (*program.variables.values(), *routine.variables.values())
-    static = sum(v.size_bytes for v in variables if v.space == "shared")
+    shared = [v for v in (*program.variables.values(), *routine.variables.values()) if v.space == "shared"]
+    static = sum(v.size_bytes for v in shared)
+    if static > _STATIC_SHARED_BYTES:  # other kernels of the module may have variables of their own
+        named = {name for instruction in routine.instructions for name in sources(instruction)}
+        static = sum(v.size_bytes for v in shared if v.name in named)
     if static > _STATIC_SHARED_BYTES or static + dynamic_shared_bytes > _SHARED_BYTES:
         message = (
             f"expected at most {_STATIC_SHARED_BYTES} bytes of static shared memory and {_SHARED_BYTES} in all, got {static} and "

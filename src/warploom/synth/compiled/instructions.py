@@ -13,6 +13,7 @@ from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
+from warploom.synth.compiled.handover import Handing, Handover
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Placed, PlacementError
 from warploom.synth.compiled.schedule import Step, truth
@@ -25,17 +26,17 @@ _NOBODY = -1
 _FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "applypriority", "griddepcontrol"})
 
 
-def make_steps(launch: Launch, functions: Mapping[str, Opaque]) -> list[Step]:
+def make_steps(launch: Launch, functions: Mapping[str, Opaque], handover: Handover | None = None) -> list[Step]:
     """A step per instruction; what is not followed raises UnsupportedError when it is executed, not before.
 
     functions: those that may be called.
     """
-    maker = _Maker(launch, functions)
+    maker = _Maker(launch, functions, handover)
     return [maker.step(instruction, k) for k, instruction in enumerate(launch.routine.instructions)]
 
 
 class _Maker:
-    def __init__(self, launch: Launch, functions: Mapping[str, Opaque]) -> None:
+    def __init__(self, launch: Launch, functions: Mapping[str, Opaque], handover: Handover | None) -> None:
         self.launch = launch
         self.operands = Operands(launch)
         self.arithmetic = Arithmetic(launch.data)
@@ -44,6 +45,10 @@ class _Maker:
         self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
         self.calls = Calls(launch, self.operands, functions, self.transfers.extension)
+        self.handing: Handing | None = None
+        if handover is not None:
+            self.handing = Handing(launch, handover, self.operands, self.transfers, self.exchanges)
+            launch.at_end = self.handing.check_ended
 
     def step(self, instruction: Instruction, index: int) -> Step:
         try:
@@ -52,9 +57,12 @@ class _Maker:
             made = _refusing(self.launch.unsupported(f"expected an instruction that this runner follows, got {error}", index))
         except UnsupportedError as error:
             made = _refusing(error)
-        return made if instruction.guard is None else self._guarded(instruction, index, made)
+        made = made if instruction.guard is None else self._guarded(instruction, index, made)
+        return made if self.handing is None else self.handing.watched(made, instruction, index)
 
     def _unguarded(self, instruction: Instruction, index: int) -> Step:
+        if self.handing is not None and (handing := self.handing.step(instruction, index)) is not None:
+            return handing
         match instruction.opcode:
             case "bra" | "brx" | "ret" | "exit":
                 return self._jump(instruction, index)
@@ -297,6 +305,8 @@ class _Maker:
         if type_name == "pred" and opcode in ("and", "or", "xor", "not"):
             return self._predicates(instruction, index)
         function, types = self.functions.of(instruction, type_name)
+        if self.handing is not None:
+            function = self.handing.counted(instruction, function)
         result = instruction.operands[0]
         if isinstance(result, Pair):
             raise NotFollowedError(f"{instruction.name} with two results")

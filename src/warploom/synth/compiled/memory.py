@@ -97,6 +97,10 @@ class Region:
     """Of an array's elements."""
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
+    check: Callable[..., None] | None = None
+    """What each access must pass beside bounds and races, where blocks hand values to each other (`handover.py`)."""
+    is_handed: bool = False
+    """True if blocks read what other blocks of the launch store there."""
     untold: str = ""
     """Reason why nobody knows the content at the start; empty where it is known."""
 

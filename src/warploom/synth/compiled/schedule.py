@@ -99,6 +99,8 @@ def run_launch(launch: Launch, steps: list[Step]) -> None:
             ) from error
         except NotFollowedError as error:
             raise launch.unsupported(f"expected an operation that this runner follows, got {error}", run.place) from error
+    if launch.at_end is not None:
+        launch.at_end()
 
 
 class _BlockRun:

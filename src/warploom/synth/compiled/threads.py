@@ -7,7 +7,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -77,6 +77,8 @@ class Launch:
     """Follows the rounds of loops; None: each is run."""
     gathers: GathersSeen | None = None
     """Which elements may be read at indices from data; None: none."""
+    at_end: Callable[[], None] | None = None
+    """What is checked when the last block has ended."""
     symbols: int = 0
     moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By array: bytes by which the accesses of a block lie further on than those of the block before."""

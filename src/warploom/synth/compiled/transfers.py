@@ -284,6 +284,8 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if size > region.align:
             self._need(region, size, index)
+        if region.check is not None:
+            region.check(block, thread, region, offset, size, what, index)
         if self.launch.translations is not None:
             self.launch.translations.settle_near(region, offset, size)
         if own == "shared" and isinstance(address, Placed) and address.of == ((region.name, 1),):

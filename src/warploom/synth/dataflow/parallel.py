@@ -230,7 +230,9 @@ class _PartsSearcher:
         self.done = 0
         self.interrupted = False
 
-    def __call__(self, number: int, model: ProgramModel, goal: Goal, statistics: Statistics) -> Outcome[Found]:
+    def __call__(
+        self, number: int, model: ProgramModel, goal: Goal, statistics: Statistics, below: Cost | None = None
+    ) -> Outcome[Found]:
         asked = [
             PartOfSearch(self.text, number, goal, part, self.parts, self.budget, self.objective) for part in range(self.parts)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, product
 from math import prod
@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom.core import i32
 from warploom.ir.dataflow import Program
-from warploom.ir.swizzle import FunctionSet
+from warploom.ir.swizzle import ByCost, FunctionSet
 from warploom.solve import UNLIMITED, Budget, Cost, Goal, Outcome, Statistics, search
 from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.counters import Counters
@@ -104,8 +104,13 @@ class ProgramResult:
         return None if self.oracle is None else max(1.0, self.visited / max(1, self.oracle))
 
 
-Searcher: TypeAlias = Callable[[int, ProgramModel, Goal, Statistics], Outcome[Found]]
-"""Searches a model: the whole program's, number 0, or its factors', numbered; adds to the statistics."""
+Searcher: TypeAlias = Callable[[int, ProgramModel, Goal, Statistics, Cost | None], Outcome[Found]]
+"""Searches a model: the whole program's, number 0, or its factors', numbered; adds to the statistics. With a cost, only answers
+below it count."""
+CHEAP = (3, 8)
+"""Greatest costs of members that are tried first."""
+LARGE = 1 << 25
+"""Members times points of a set of which cheap ones are tried first."""
 
 
 def solve_program(
@@ -135,6 +140,7 @@ def solve_program(
         run = SmtRun(lowered, goal, budget, statistics, progress)
     else:
         run = _Run(lowered, counters, goal, statistics, options, searcher or _searcher(budget, progress))
+        run.is_here = searcher is None
     answers = run.answers()
     clock.lap("search")
     free = _free(lowered, run.live, holes)
@@ -164,10 +170,13 @@ class _Run:
         self.goal: Goal = goal
         self.statistics = statistics
         self.searcher = searcher
+        self.is_here = True
+        """The search runs in this process, so that what was found first bounds it."""
         self.complete, self.reason = True, ""
         self.live: frozenset[int] = frozenset()
 
     def answers(self) -> tuple[tuple[Cost, Found], ...]:
+        first = self._cheap_members() if self.goal == "best" and self.is_here and self.options.joins else ()
         model = model_of(self.lowered, self.counters, self.options)
         root = None if model is None else model.root()
         if model is None or root is None:
@@ -175,7 +184,7 @@ class _Run:
         self.live = model.live
         parts = factors(self.lowered, self.live) if self.options.factors else None
         if parts is None:
-            return self._search(model)
+            return self._search(model, first)
         if self.goal != "all":
             # Costs add up, so the product of cheapest answers is the cheapest product.
             answers = self._products(model, root, parts, self.goal)
@@ -203,15 +212,30 @@ class _Run:
         model = model_of(part.lowered, self.counters, self.options)
         if model is None:
             return []
-        outcome = self.searcher(number, model, goal, self.statistics)
+        outcome = self.searcher(number, model, goal, self.statistics, None)
         self.complete &= outcome.complete or goal == "first"
         self.reason = self.reason or outcome.reason
         return [found for _, found in outcome.answers]
 
-    def _search(self, model: ProgramModel) -> tuple[tuple[Cost, Found], ...]:
-        outcome = self.searcher(0, model, self.goal, self.statistics)
+    def _search(self, model: ProgramModel, first: tuple[tuple[Cost, Found], ...]) -> tuple[tuple[Cost, Found], ...]:
+        below = first[0][0] if first else None
+        outcome = self.searcher(0, model, self.goal, self.statistics, below)
         self.complete, self.reason = outcome.complete, outcome.reason
-        return outcome.answers
+        return outcome.answers or first
+
+    def _cheap_members(self) -> tuple[tuple[Cost, Found], ...]:
+        """An answer of members that cost little, of sets that are large: the search for a better one then has a bound."""
+        for cost in CHEAP:
+            holes = tuple(replace(h, members=_cheaper(h.members, cost)) for h in self.lowered.holes)
+            if all(new.members is old.members for new, old in zip(holes, self.lowered.holes, strict=True)):
+                return ()
+            model = model_of(replace(self.lowered, holes=holes), self.counters, self.options)
+            if model is None or model.root() is None:
+                continue
+            outcome = self.searcher(0, model, "best", self.statistics, None)
+            if outcome.answers or not outcome.complete:
+                return outcome.answers
+        return ()
 
 
 def model_of(lowered: Lowered, counters: Counters, options: EngineOptions = ALL_IDEAS) -> ProgramModel | None:
@@ -223,9 +247,20 @@ def model_of(lowered: Lowered, counters: Counters, options: EngineOptions = ALL_
         return None
 
 
+def _cheaper(members: FunctionSet, cost: int) -> FunctionSet:
+    """Members of a large set that cost no more, where those are known."""
+    found = members.up_to(cost) if members.size_bound * members.points > LARGE and isinstance(members, ByCost) else None
+    return members if found is None else found
+
+
 def _searcher(budget: Budget, progress: Callable[[Statistics], None] | None) -> Searcher:
-    def here(number: int, model: ProgramModel, goal: Goal, statistics: Statistics) -> Outcome[Found]:
-        return search(model, goal=goal, budget=budget, statistics=statistics, progress=progress)
+    started = time.process_time()
+
+    def here(number: int, model: ProgramModel, goal: Goal, statistics: Statistics, below: Cost | None) -> Outcome[Found]:
+        left = budget
+        if budget.cpu_s is not None:
+            left = replace(budget, cpu_s=max(0.0, budget.cpu_s - (time.process_time() - started)))
+        return search(model, goal=goal, below=below, budget=left, statistics=statistics, progress=progress)
 
     return here
 

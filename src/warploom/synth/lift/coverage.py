@@ -2,6 +2,8 @@
 
 In every dimension a store goes to c * block + e and a cell of the spec to a * iteration + k. With M the least common multiple of
 the coefficients an element is M * Q + R; R is enumerated, Q stays a symbol, and both block number and iteration are affine in Q.
+A store may go c * s further, where s is a sum of sizes and of their quotients: the same for every block, so that each element
+still belongs to one block number, which lies s lower.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ T = TypeVar("T")
 Residue = tuple[int, ...]
 Quotients = Mapping[tuple[Linear[str], int], Linear[str]]
 """The symbol of each `linear // d`, in the order in which they were made."""
+_NONE: Linear[str] = Linear((), 0)
 _MOST_PERIOD = 1024
 _MOST_RESIDUES = 20_000
 
@@ -46,11 +49,13 @@ class Residues:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One dimension of a place: coefficient * symbol + constant; coefficient 0 without symbol."""
+    """One dimension of a place: coefficient * (symbol + shift) + constant; coefficient 0 without symbol."""
 
     symbol: str
     coefficient: int
     constant: int
+    shift: Linear[str] = _NONE
+    """Over sizes and their quotients."""
 
 
 def quotient(array: str, axis: int) -> str:
@@ -65,13 +70,16 @@ def match(
     blocks: Collection[str],
     of_kernel: Quotients | None = None,
     of_spec: Quotients | None = None,
+    sizes: Collection[str] = (),
 ) -> dict[Residue, Residues]:
     """Stores and cells of `array` by residue. Raises UnliftableError for places that are not of the form above.
 
+    sizes: names of run-time sizes.
     of_kernel, of_spec: symbols for `linear // d` that conditions may hold; where M is a multiple of d they are affine in Q, too.
     """
     of_kernel, of_spec = of_kernel or {}, of_spec or {}
-    of_events = [(e, [_axis(f, blocks, array) for f in e.place]) for e in events]
+    uniform = _of_sizes(sizes, of_kernel)
+    of_events = [(e, [_axis(f, blocks, array, uniform) for f in e.place]) for e in events]
     of_cells = [(c, [_axis(f, c.iteration, array) for f in place]) for place, c in cells.items()]
     for cell, axes in of_cells:
         if unused := set(cell.iteration) - {a.symbol for a in axes}:
@@ -125,13 +133,25 @@ def _add_quotients(values: dict[str, Linear[str]], quotients: Quotients) -> None
                 values[name] = exact
 
 
-def _axis(form: Linear[str], symbols: Collection[str], array: str) -> _Axis:
+def _of_sizes(sizes: Collection[str], quotients: Quotients) -> set[str]:
+    """Names whose value the sizes give: they, and the quotients of sums of them."""
+    found = set(sizes)
+    for (linear, _), symbol in quotients.items():
+        if all(name in found for name, _ in linear.terms):
+            found |= {name for name, _ in symbol.terms}
+    return found
+
+
+def _axis(form: Linear[str], symbols: Collection[str], array: str, uniform: Collection[str] = ()) -> _Axis:
     if not form.terms:
         return _Axis("", 0, form.constant)
-    if len(form.terms) == 1:
-        ((symbol, coefficient),) = form.terms
+    moving = [(name, c) for name, c in form.terms if name not in uniform]
+    if len(moving) == 1:
+        ((symbol, coefficient),) = moving
         if symbol in symbols and coefficient > 0:
-            return _Axis(symbol, coefficient, form.constant)
+            shift = form.plus(variable(symbol), -coefficient).shifted(-form.constant).divided(coefficient)
+            if shift is not None:
+                return _Axis(symbol, coefficient, form.constant, shift)
     raise UnliftableError(
         f"an index {form} of {array}: expected one block number or loop over a size, times a constant, plus a constant"
     )
@@ -150,7 +170,8 @@ def _instances(
             residue.append(rest)
             q = variable(quotient(array, d))
             if axis.coefficient:
-                values[axis.symbol] = q.shifted(-offset).scaled(period // axis.coefficient).shifted(phase)
+                number = q.shifted(-offset).scaled(period // axis.coefficient).shifted(phase)
+                values[axis.symbol] = number.plus(axis.shift, -1)
             else:
                 equations.append(Constraint(q.shifted(-offset), "=="))
         yield tuple(residue), values, equations

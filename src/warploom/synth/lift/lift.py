@@ -141,9 +141,8 @@ class _Lift:
                     for e in trace.events
                     if e.array == param.name
                 ]
-                residues = match(
-                    param.name, events, wanted.cells.get(param.name, {}), list(blocks), indices.quotients, spec_indices.quotients
-                )
+                cells, quotients = wanted.cells.get(param.name, {}), (indices.quotients, spec_indices.quotients)
+                residues = match(param.name, events, cells, list(blocks), *quotients, self.kernel.sizes)
                 self._check_free_blocks(events, blocks, conditions)
                 used = self._check_array(param, residues, conditions)
                 domains[used.domain(self.algebra(param))] = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from warploom.core import Diagnostic, Status, Verdict
 from warploom.core.limits import LimitReachedError
 from warploom.gpu import index_overflow
-from warploom.ir import Kernel
+from warploom.ir import Kernel, alignment_text
 from warploom.sketch import Sketch, Spec
 from warploom.synth.lift.lift import lift
 from warploom.synth.proof.check import CheckResult, check
@@ -84,8 +84,10 @@ def judge(
     if checked.verdict == "refuted":
         return Judged(proof, checked, "", "refuted", cases, checked.counterexample, checked.diagnostics)
     verdict: Verdict = "proved" if proof.verdict == "proved" else "tested" if cases else "unchecked"
+    aligned = f"; {text}" if (text := alignment_text(kernel)) else ""
     if not kernel.sizes:
-        return Judged(proof, checked, "", verdict, cases, reason, proof.diagnostics, proof.domain if verdict == "proved" else "")
+        domain = proof.domain + aligned if verdict == "proved" else ""
+        return Judged(proof, checked, "", verdict, cases, reason, proof.diagnostics, domain)
     at = tuple((s, sizes[s]) for s in kernel.sizes) if verdict == "proved" else ()
     try:
         result = lift(sketch, kernel)
@@ -96,7 +98,7 @@ def judge(
         fault = result.reason
         return Judged(proof, checked, fault, "refuted", cases, fault, result.diagnostics, witness=result.witness)
     if result.verdict == "proved":
-        lifted, domain = f"proved for {result.domain}", result.domain if verdict == "proved" else ""
+        lifted, domain = f"proved for {result.domain}{aligned}", result.domain + aligned if verdict == "proved" else ""
         return Judged(proof, checked, lifted, verdict, cases, reason, proof.diagnostics, domain)
     least: Verdict = "tested" if cases and not result.doubt else "unchecked"
     diagnostics = (*proof.diagnostics, *result.diagnostics)

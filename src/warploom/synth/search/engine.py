@@ -28,6 +28,7 @@ from warploom.synth.network.requirements import requirements
 from warploom.synth.network.sample import Sample, sampled
 from warploom.synth.proof.symbolic import SpecResult
 from warploom.synth.search.enabled import enabled_sets
+from warploom.synth.search.impossible import Explainer, Impossible
 from warploom.synth.search.prices import Limit, Prices
 from warploom.synth.search.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.search.sketch_model import FREE_FOLDS, Chosen, SketchModel, build_constraints, disable, injective_elements
@@ -55,6 +56,8 @@ class SpaceResult:
     reason: str
     seconds: float
     statistics: Statistics
+    open: tuple[tuple[str, int], ...] = ()
+    """Holes that were open when the search began, and how many functions each had left."""
 
 
 class Engine:
@@ -91,6 +94,8 @@ class Engine:
         self.constraints, self.folds = build_constraints(self.network, self.required)
         self.injective = injective_elements(self.network, self.required, self.constraints)
         self.evaluate = evaluate if self.required.is_loose else None
+        self.spec, self.stored, self.algebra = spec, stored, algebra
+        self.has_instances = bool(more)
         self.merges = True
         """Without `all_answers`, functions too many to list that agree wherever it matters are one."""
         self.has_sums = any(isinstance(c, SumConstraint) for c in self.constraints)
@@ -228,6 +233,7 @@ class Engine:
             return replace(self.last[2], space=2, seconds=0.0)  # no hole has more in space 2
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
+        left: tuple[tuple[str, int], ...] = ()
         for enabled in self.sets_to_try(all_answers=all_answers, known_only=most_accumulates is not None):
             if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
                 break
@@ -251,6 +257,7 @@ class Engine:
                 statistics=statistics,
                 progress=progress,
             )
+            left = tuple((self.network.holes[hole].hole.name, size) for hole, size in model.left)
             answers = sorted([*answers, *outcome.answers] if all_answers else outcome.answers or answers, key=lambda a: a[0])
             if not outcome.complete:
                 cheapest = False
@@ -261,9 +268,18 @@ class Engine:
             complete = False
         complete = complete and limit is None
         seconds = time.process_time() - started
-        result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics)
+        result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics, left)
         self.last = space, asked, result
         return result
+
+    def impossible(self, space: int) -> Impossible | None:
+        """Few elements that propagation alone shows not to be had at once in the space; None where it shows nothing."""
+        if self.has_instances:
+            return None
+        explainer = Explainer(
+            self.network, self.spec, self.stored, self.algebra, [_Unlimited(u.values) for u in self.network.holes]
+        )
+        return explainer.explain(self.function_sets(space))
 
     def function_sets(self, space: int) -> list[FunctionSet]:
         """One per hole; holes with the same grammar and points share theirs."""

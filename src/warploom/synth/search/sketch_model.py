@@ -103,6 +103,8 @@ class SketchModel:
         self.folds = folds
         self.sets = sets
         self.start = start
+        self.left: Sequence[tuple[int, int]] = ()
+        """Holes that are open at the root, and how many functions each has left."""
         self.start_changes: set[int] = set()
         """Holes narrowed in `start` since it was last at a fixed point of the constraints."""
         self._pending = set(pending)
@@ -125,7 +127,9 @@ class SketchModel:
     def root(self) -> Candidate | None:
         pending = self._pending.union(*(self.of_hole.get(hole, set()) for hole in self.start_changes))
         pending |= {n for n, c in enumerate(self.constraints) if isinstance(c, BankConstraint)}
-        return self.propagated(self.start.copy(), pending, range(len(self.sets)))
+        root = self.propagated(self.start.copy(), pending, range(len(self.sets)))
+        self.left = () if root is None else self.open_choices(root)
+        return root
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
         result: list[tuple[int, int]] = []

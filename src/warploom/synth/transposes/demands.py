@@ -8,7 +8,7 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
-from warploom.ir.swizzle import IntArray
+from warploom.ir.swizzle import BoolArray, IntArray
 from warploom.synth.transposes.problem import Transpose
 
 _FIRST, _CHUNK = 1 << 10, 1 << 15
@@ -31,7 +31,7 @@ class Demand:
     """[blocks, points]"""
     parameter: IntArray
     keys: IntArray
-    """[blocks, points, values], below 64; negative where the value is of no use."""
+    """[blocks, points, values], below 128; negative where the value is of no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,20 @@ def _sampled(source: Source, which: IntArray, demand: Demand | Supply, blocks: i
         case Demand():
             keys = demand.keys[rows[:, None], columns]
             found = keys[np.arange(len(rows))[:, None], np.arange(len(columns)), values]
-            seen = np.bitwise_or.reduce(np.uint64(1) << (found & 63).astype(np.uint64), axis=2)
-            return which[(np.bitwise_count(seen) == len(columns)).all(axis=1) & (found >= 0).all(axis=(1, 2))]
+            return which[_differ(found).all(axis=1) & (found >= 0).all(axis=(1, 2))]
         case _:
             assert_never(demand)
+
+
+def _differ(found: IntArray) -> BoolArray:
+    """[which, blocks] whether all points have different values."""
+    if found.max(initial=0) >= _BITS:
+        return np.logical_and.reduce(np.diff(np.sort(found, axis=2), axis=2) > 0, axis=2)
+    seen = np.bitwise_or.reduce(np.uint64(1) << np.maximum(found, 0).astype(np.uint64), axis=2)
+    return np.bitwise_count(seen) == found.shape[2]
+
+
+_BITS = 64
 
 
 def _spread(total: int, count: int) -> IntArray:

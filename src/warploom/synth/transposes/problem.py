@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = ("crc", "rcr", "sum")
 
 @dataclass(frozen=True)
 class Transpose:
-    """m registers by n lanes, both at most 64; `sum` is crc without its third step."""
+    """m registers by n lanes, both at most 128; `sum` is crc without its third step."""
 
     kind: Kind
     m: int

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ir.swizzle import Composition, IntArray, Primitive
-from warploom.ir.swizzle.grown import PARAMETERS, alphabet, permutes
+from warploom.ir.swizzle.grown import USUAL, alphabet, permutes
 
 _EVERY = 1 << 10
 """A price above that of any primitive."""
@@ -38,8 +38,8 @@ def recover(table: IntArray, n: int, k_values: int, depth: int) -> Composition |
     Complete for rot, fan, xor, group and unit with every constant. Meant for small sizes: memory and time grow with the square of
     the number of primitives (n = 8 with 4 parameter values: 400 primitives, 10^5 pairs).
     """
-    if table.shape != (n, k_values) or not 1 <= n <= PARAMETERS or not 1 <= k_values <= PARAMETERS:
-        raise ValueError(f"expected a table of {n} by {k_values} values, up to {PARAMETERS} each")
+    if table.shape != (n, k_values) or not 1 <= n <= USUAL or not 1 <= k_values <= USUAL:
+        raise ValueError(f"expected a table of {n} by {k_values} values, up to {USUAL} each")
     goal = table.astype(np.uint8)
     if not permutes(goal.T.astype(np.int64)):
         return None

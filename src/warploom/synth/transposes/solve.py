@@ -38,7 +38,7 @@ class TransposeReport:
 
 
 def solve_transpose(kind: Kind, m: int, n: int, grammar: Grammar = "grown") -> TransposeReport:
-    """Completes the three-step sketch (two for `sum`) for m registers by n lanes, 1 to 64 each; a solved one is proved."""
+    """Completes the three-step sketch (two for `sum`) for m registers by n lanes, 1 to 128 each; a solved one is proved."""
     problem = Transpose(kind, m, n)
     if grammar == "template":
         steps, pivots = join_template(problem)

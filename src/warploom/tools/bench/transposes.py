@@ -134,9 +134,9 @@ def _name(kind: str, m: int, n: int) -> str:
 
 
 @click.command("transposes")
-@click.option("--max", "most", type=click.IntRange(1, 64), default=64, show_default=True, help="Largest m and n.")
-@click.option("--min", "least", type=click.IntRange(1, 64), default=1, show_default=True, help="Smallest m and n.")
-@click.option("--lanes", type=click.IntRange(1, 64), multiple=True, help="Run only these n.")
+@click.option("--max", "most", type=click.IntRange(1, 128), default=64, show_default=True, help="Largest m and n.")
+@click.option("--min", "least", type=click.IntRange(1, 128), default=1, show_default=True, help="Smallest m and n.")
+@click.option("--lanes", type=click.IntRange(1, 128), multiple=True, help="Run only these n.")
 @click.option("--kind", "kinds", type=click.Choice(transposes.KINDS), multiple=True, default=("crc",), show_default=True)
 @CASE_OPTION
 @click.option(

@@ -79,6 +79,9 @@ class Output:
         self._head(outcome.line)
         if "reason" in outcome.line and not outcome.messages:
             self._out.print(f"  {escape(str(outcome.line['reason']))}")
+        for name in ("tried", "advice"):
+            for text in cast("list[str]", outcome.line.get(name, [])):
+                self._out.print(f"  {name}: {escape(text)}")
         if "space" in outcome.line and outcome.line["status"] in ("solved", "unknown"):
             self._answer(outcome.line)
         if "ptx" in outcome.line:

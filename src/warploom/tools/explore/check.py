@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +12,8 @@ from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program
-from warploom.schedule.cpu import compile_nest
-from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
+from warploom.schedule.cpu import c_program, compile_nest
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation, difference, program_arrays
 from warploom.schedule.targets import Target
@@ -24,6 +24,7 @@ from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
+from warploom.tools.explore.run_time import at_values, tried
 from warploom.tools.explore.shortened import nests_at, program_at, shortened
 
 LONGEST_S = 600.0
@@ -45,6 +46,8 @@ class Checked:
     """Sizes at which it was compared, where these are not those asked for."""
     proof: Proof | None = None
     """Proof of kernels for CUDA; None for other targets."""
+    values: tuple[Mapping[str, int], ...] = ()
+    """Values of the sizes known at run time that were compared, where there are some."""
 
 
 def checked(
@@ -64,7 +67,7 @@ def checked(
     try:
         with within(limit_s):
             if options.target.kind == "cpu":
-                return check_cpu(program, [i.nest for i in implementations], data, options.threads)
+                return check_cpu(program, [i.nest for i in implementations], data, options.threads, function, options.seed)
             found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
         late = "the check of the results did not end within the budget; --replay of this line checks it"
@@ -108,13 +111,69 @@ def proved(
         return ended("the proof needs more memory than there is")
 
 
-def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:
-    """Runs the stages one after the other on the data."""
+def check_cpu(
+    program: Program, nests: Sequence[Nest], data: Data, threads: int, function: Function | None = None, seed: int = 0
+) -> Checked:
+    """Runs the stages one after the other on the data, and where sizes are known at run time, on data of other sizes, too."""
+    found = compare(_ran_on_cpu(program, nests, data, threads), data)
+    if function is None or found.verdict == "refuted" or not any(nest.run_time for nest in nests):
+        return found
+    others = at_several(
+        function,
+        program,
+        nests,
+        seed,
+        lambda others: c_program(others)[0],
+        lambda at, others, data: _ran_on_cpu(at, others, data, threads),
+    )
+    if others.verdict != "tested":
+        return others
+    return replace(others, cases=found.cases + others.cases)
+
+
+def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> dict[str, Array]:
     arrays = program_arrays(program, data.inputs)
     for nest in nests:
         compiled = compile_nest(nest)
         compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
-    return compare(arrays, data)
+    return arrays
+
+
+def at_several(
+    function: Function,
+    program: Program,
+    nests: Sequence[Nest],
+    seed: int,
+    printed: Callable[[Sequence[Nest]], str],
+    run: Callable[[Program, Sequence[Nest], Data], Mapping[str, Array] | str],
+) -> Checked:
+    """Kernels of run-time sizes at several of their values. run: the arrays afterwards, or what was found wrong."""
+    text, cases = printed(nests), 0
+    values: list[Mapping[str, int]] = []
+    for chosen in tried(nests):
+        at, others = at_values(program, nests, chosen)
+        if points_of(at) > SMALL:
+            continue
+        if printed(others) != text:
+            return Checked("refuted", 0, f"expected one text for all sizes, got another one for {_named(chosen)}")
+        known = function if isinstance(function, TensorKernel) and all(chosen.values()) else None
+        data = data_for(at, known, seed)
+        try:
+            arrays = run(at, others, data)
+        except UserError as error:  # of a launch that does not finish
+            arrays = error.diagnostics[0].message
+        found = Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)
+        if found.verdict != "tested":
+            return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
+        values.append(chosen)
+        cases += found.cases
+    if not values:
+        return Checked("unchecked", 0, "every size is too large to test")
+    return Checked("tested", cases, values=tuple(values))
+
+
+def _named(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
 
 
 def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
@@ -157,16 +216,25 @@ def check_cuda(
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
-        return replace(_interpreted(function, kernels, nests, target, seed), sizes=small)
+        at_run_time = {size.name for nest in nests for size, _ in nest.run_time}
+        found = _interpreted(function, kernels, nests, target, seed)
+        return replace(found, sizes={name: n for name, n in small.items() if name not in at_run_time} or None)
     if points_of(program) <= SMALL:
         return _interpreted(function, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason)
 
 
 def _interpreted(function: Function, program: Program, nests: Sequence[Nest], target: Target, seed: int) -> Checked:
+    def printed(nests: Sequence[Nest]) -> list[CudaKernel]:
+        return [cuda_kernel(nest, Options(arch=arch_of(target))) for nest in nests]
+
+    def run(program: Program, nests: Sequence[Nest], data: Data) -> Mapping[str, Array] | str:
+        del program
+        outcome = interpret_all(printed(nests), data.inputs, data.scalars)
+        return f"the PTX interpreter found: {outcome.findings[0]}" if outcome.findings else outcome.arrays
+
+    if any(nest.run_time for nest in nests):
+        return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run)
     data = data_for(program, function if isinstance(function, TensorKernel) else None, seed)
-    printed = [cuda_kernel(nest, Options(arch=arch_of(target))) for nest in nests]
-    outcome = interpret_all(printed, data.inputs, data.scalars)
-    if outcome.findings:
-        return Checked("refuted", 0, f"the PTX interpreter found: {outcome.findings[0]}")
-    return compare(outcome.arrays, data)
+    arrays = run(program, nests, data)
+    return Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)

@@ -19,20 +19,25 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.place import LARGEST, check_place
+from warploom.tools.explore.place import check_place
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch
 from warploom.tools.explore.target import explored
 
 if TYPE_CHECKING:
     from warploom.schedule.search import StrategyName
 
-_DIGITS = 15
 STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
 
 @click.command("explore")
 @click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
-@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes of the kernel, such as m=1024,n=1024,k=1024.")
+@click.option(
+    "--size",
+    "sizes",
+    metavar="NAME=N,...",
+    multiple=True,
+    help="Sizes of the kernel, such as m=1024,n=?,k=?:64: n is known at run time, k then a multiple of 64.",
+)
 @click.option(
     "--target",
     "machine",
@@ -86,7 +91,11 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Judge the implementation whose decisions this file holds; do not search.",
 )
-@click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
+@click.option(
+    "--code",
+    metavar="FILE|DIR/",
+    help="Write the C or CUDA C++ to this file; or into a folder C, a header, a Python module and a PyTorch operator.",
+)
 @click.option("--html", type=OUTPUT_FILE, help="Write an HTML page with the loop nest, its bottleneck and the code.")
 @JSON_OPTION
 @DEBUG_OPTION
@@ -108,7 +117,7 @@ def explore(
     only_size: bool,
     only_choices: bool,
     file: Path | None,
-    code: Path | None,
+    code: str | None,
     html: Path | None,
     as_json: bool,
     debug: bool,
@@ -122,18 +131,25 @@ def explore(
     source = click.get_current_context().get_parameter_source("machine")
     is_target_given = source is not click.core.ParameterSource.DEFAULT
 
+    from warploom.tools.explore.run_time import asked_sizes
+
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         found = explored(kernel)
-        named = _sizes(sizes)
+        asked_for = asked_sizes(_pairs(sizes))
+        named = asked_for.values
         decided = _decided(fixed)
         if file is not None and decided:
             message = "expected either --replay or --set, got both"
             raise UserError(Diagnostic("OPTION", message, fix="change the decision in a copy of the file's line"))
-        for path in (code, html):
-            check_place(path)
+        place = None if code is None else Path(code)
+        is_package = place is not None and (place.is_dir() or str(code).endswith("/"))
+        check_place(place, is_folder=is_package)
+        check_place(html)
         if isinstance(found, TunableSketch):
+            _refuse(bool(asked_for.run_time), "tensor functions", "sizes known at run time")
             _refuse(only_size, "tensor functions", "--estimate-size")
             _refuse(space == "paper", "tensor functions", "--space paper")
+            _refuse(is_package, "tensor functions", "--code DIR/")
             _refuse(journal is not None or cluster is not None, "tensor functions", "--journal and --cluster")
             asked = SketchOptions(
                 arch_of_sketch(machine),
@@ -147,7 +163,7 @@ def explore(
                 seed,
                 is_target_given,
                 file,
-                code,
+                place,
                 html,
             )
             return explore_sketch(kernel, found, asked, stopwatch, progress)
@@ -157,6 +173,9 @@ def explore(
         from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of
 
         on, threads_used = machine_of(machine, threads)
+        if is_package and on.kind != "cpu":
+            message = f"expected a file for the CUDA C++ of {on.name}, got the folder {code}"
+            raise UserError(Diagnostic("OPTION", message, fix="Name a file: --code kernel.cu."))
         if space == "paper" and not on.has_threads:
             message = f"expected a GPU for the paper's space, got {on.name}"
             raise UserError(Diagnostic("OPTION", message, fix="Name one: --target k4000."))
@@ -164,6 +183,7 @@ def explore(
             target=on,
             is_target_given=is_target_given,
             sizes=named,
+            run_time=asked_for.run_time,
             threads=threads_used,
             budget_s=budget,
             proof_budget_s=PROVED_S if proof_budget is None else proof_budget,
@@ -178,7 +198,8 @@ def explore(
             only_size=only_size,
             only_choices=only_choices,
             replayed=file,
-            code=code,
+            code=place,
+            is_package=is_package,
             page=html,
         )
         return explore_tensor(kernel, found, options, stopwatch, progress)
@@ -223,15 +244,8 @@ def _refuse(is_asked: bool, about: str, options: str) -> None:
         raise UserError(Diagnostic("OPTION", f"expected a kernel among {about} for {options}, got a sketch"))
 
 
-def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for text in (part for given in texts for part in given.split(",") if part.strip()):
-        name, value = _pair(text, "--size", "m=1024,n=1024")
-        if not (value.isascii() and value.isdigit()) or not 1 <= int(value[:_DIGITS]) <= LARGEST or len(value) > _DIGITS:
-            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {value!r}"))
-        if found.setdefault(name, int(value)) != int(value):
-            raise UserError(Diagnostic("SIZES", f"expected one size {name}, got {found[name]} and {value}"))
-    return found
+def _pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [_pair(text, "--size", "m=1024,n=1024") for given in texts for text in given.split(",") if text.strip()]
 
 
 def _decided(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -21,6 +21,7 @@ from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.choices import list_choices
 from warploom.tools.explore.data import Data, TooManyElementsError, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
+from warploom.tools.explore.floor import with_floor
 from warploom.tools.explore.options import Function, KernelOptions, program_of
 from warploom.tools.explore.replay import replay_file
 from warploom.tools.explore.result import Explored, facts, judged_line, named, rounded, told
@@ -146,6 +147,8 @@ def _outcome(
     line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
+    if results.verdict == "tested" and found.time_ms and options.target.kind == "cpu" and found.reason != "interrupted":
+        line = with_floor(line, program, [i.nest for i in implementations], data, options.threads, budget.check_s)
     return told(line, explored, options)
 
 

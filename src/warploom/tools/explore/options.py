@@ -17,6 +17,7 @@ from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import Target, target
+from warploom.tools.explore.run_time import searched_at
 
 Function: TypeAlias = TensorKernel | TensorFunction
 
@@ -35,6 +36,8 @@ class KernelOptions:
     """True if the user gave the target."""
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     """Sizes that the user gave."""
+    run_time: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Sizes that are arguments of the kernels, and what their values are multiples of."""
     threads: int = 1
     budget_s: float | None = None
     proof_budget_s: float = PROVED_S
@@ -57,6 +60,8 @@ class KernelOptions:
     replayed: Path | None = None
     """Judge the implementation whose decisions this file holds and search nothing."""
     code: Path | None = None
+    is_package: bool = False
+    """`code` is a folder for C, header, Python and PyTorch, made if missing."""
     page: Path | None = None
 
     @property
@@ -90,7 +95,7 @@ def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
     tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else cuda_tiles
-    program = function.program(sizes_of(function, options), tiles)
+    program = function.at_run_time(function.program(sizes_of(function, options), tiles), options.run_time)
     if points_of(program) > _MOST_POINTS:
         message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
@@ -102,12 +107,12 @@ def program_of(function: Function, options: KernelOptions) -> Program:
 def sizes_of(function: Function, options: KernelOptions) -> dict[str, int]:
     match function:
         case TensorKernel():
-            if unknown := sorted(set(options.sizes) - set(function.sizes)):
+            if unknown := sorted({*options.sizes, *options.run_time} - set(function.sizes)):
                 message = f"expected sizes of {function.name} ({', '.join(function.sizes)}), got {', '.join(unknown)}"
                 raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give the sizes that its arrays name"))
-            return function.sizes_with(options.sizes)
+            return searched_at(function.sizes_with(options.sizes), options.run_time)
         case TensorFunction():
-            return dict(options.sizes)
+            return searched_at(options.sizes, options.run_time)
         case _:
             assert_never(function)
 

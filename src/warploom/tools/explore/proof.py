@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
-from warploom.core import UnsupportedError, UserError
+from warploom.core import UnsupportedError, UserError, i32
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
@@ -301,4 +301,5 @@ def arguments_of(stage: Backbone, kernel: CudaKernel) -> tuple[ArrayArgument | S
         count = buffer.elements * buffer.copies * kernel.blocks
         arguments.append(ArrayArgument(buffer.name, buffer.dtype, (count,), "undefined"))
     arguments += [ScalarArgument(p.name, p.dtype, None) for p in kernel.parameters]
+    arguments += [ScalarArgument(size.name, i32, value) for size, value in kernel.run_time]
     return tuple(arguments)

@@ -26,6 +26,8 @@ class Recorded:
     span: Span | None = None
     is_papers: bool = False
     """Of the paper's space."""
+    run_time: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Sizes known at run time: what they are multiples of."""
 
 
 def as_text(value: object) -> str | None:
@@ -87,7 +89,17 @@ def _recorded(value: object, span: Span, written: Written) -> Recorded | None:
         {name: n for name, n in known.items() if isinstance(n, int)},
         span,
         line.get("features") == "paper",
+        _multiples(line.get("run_time")),
     )
+
+
+def _multiples(value: object) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, facts in cast("dict[str, object]", value).items() if isinstance(value, dict) else ():
+        multiple = cast("dict[str, object]", facts).get("multiple_of") if isinstance(facts, dict) else None
+        if isinstance(multiple, int):
+            found[name] = multiple
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,11 @@ def _differences(recorded: Recorded, program: Program, function: Function, optio
     if recorded.kernel in (None, program.name) and recorded.is_papers and options.features is None:
         message = "expected decisions of the full space, got those of the paper's"
         raise refused(recorded, message, "write --space paper")
+    if recorded.sizes and dict(recorded.run_time) != dict(options.run_time):
+        was = ",".join(f"{name}=?:{n}" for name, n in recorded.run_time.items()) or "none"
+        now = ",".join(f"{name}=?:{n}" for name, n in options.run_time.items()) or "none"
+        message = f"expected decisions for the same sizes known at run time ({now}), got those for {was}"
+        raise refused(recorded, message, f"write --size {was}" if recorded.run_time else "give these sizes a value")
     sizes, target = sizes_of(function, options), options.target.name
     notes = differences(recorded, Asked(program.name, target, options.is_target_given, sizes, options.sizes))
     if recorded.threads not in (None, options.threads):

@@ -23,8 +23,10 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.code import code_of
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
+from warploom.tools.explore.package import write_package
 from warploom.tools.explore.page import StageView, render_explore
 from warploom.tools.explore.proof import Proof
+from warploom.tools.explore.run_time import run_time_fields
 
 Value = TypeVar("Value")
 
@@ -52,6 +54,8 @@ def facts(function: Function, program: Program, options: KernelOptions) -> Line:
         "sizes": sizes_of(function, options),
         "seed": options.seed,
     }
+    if options.run_time:
+        found |= run_time_fields(options.run_time)
     return found if options.features is None else found | {"features": "paper"}
 
 
@@ -82,7 +86,7 @@ def judged_line(
                 line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
-    line |= _proof_fields(checked.proof, line, sizes_asked=fields["sizes"])
+    line |= _proof_fields(checked.proof, line, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
         "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
@@ -91,6 +95,9 @@ def judged_line(
     if time_ms is not None:
         line |= taken(time_ms, timings, sum(i.bound_ms for i in explored.implementations), is_measured=options.is_measured)
     line["objective"] = ["time_ms"]
+    if options.run_time:
+        nests = [i.nest for i in explored.implementations]
+        fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
     return line | fields | _speed(explored.program, time_ms)
 
 
@@ -141,7 +148,9 @@ def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
 def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     written: list[Path] = []
     try:
-        if options.code is not None:
+        if options.code is not None and (options.is_package or options.code.is_dir()):
+            written += save_package(line, explored, options, options.code)
+        elif options.code is not None:
             write_text(options.code, code_text(line, explored, options))
             written.append(options.code)
         if options.page is not None:
@@ -160,6 +169,12 @@ def code_text(line: Line, explored: Explored, options: KernelOptions) -> str:
     """C or CUDA C++ of all stages; `line` is their report line."""
     sizes = cast("dict[str, int]", line["sizes"])
     return code_of(explored.program, [i.nest for i in explored.implementations], sizes, options)
+
+
+def save_package(line: Line, explored: Explored, options: KernelOptions, folder: Path) -> list[Path]:
+    """The files of the folder: C, header, Python, PyTorch. UserError: OPTION, NOT_WRITTEN."""
+    sizes = cast("dict[str, int]", line["sizes"])
+    return write_package(folder, explored.program, [i.nest for i in explored.implementations], sizes, options)
 
 
 def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program
+from warploom.schedule.backbone import Backbone, Program, run_time_sizes
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.nest import Nest
@@ -43,7 +43,8 @@ def program_at(
     UserError where the function has no such program.
     """
     small = small_sizes(sizes, program, sizes_of)
-    return small, function.program(small, tiles_of(program, sizes_of))
+    multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
+    return small, function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
 
 
 def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:

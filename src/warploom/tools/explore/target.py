@@ -9,7 +9,7 @@ from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.kernels import NAMES, find, is_example
 from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel
 from warploom.kernels.tunables import is_tunable, tunable_sketch
-from warploom.schedule.frontend import TensorFunction, load_tensors
+from warploom.schedule.frontend import TensorFunction, TensorHolder, load_tensors
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch, load_variables
 
@@ -69,4 +69,4 @@ def _families(path: str) -> dict[str, TunableSketch]:
 
 
 def _has_tensors(path: str) -> bool:
-    return any(isinstance(value, TensorFunction) for value in load_variables(path).values())
+    return any(isinstance(value, TensorFunction | TensorHolder) for value in load_variables(path).values())

@@ -24,7 +24,8 @@ class Page:
     kernel: Kernel
     """Still with its holes."""
     completions: Mapping[str, IndexExpr]
-    movement: Movement
+    movement: Movement | None
+    """None: no completion was found, whose movement could be shown."""
     facts: Sequence[tuple[str, str]]
     """The report: name and value, in the order shown."""
     summary: str
@@ -37,19 +38,35 @@ class Page:
 def render(page: Page) -> str:
     """The page as one HTML text that needs no other file and no network."""
     holes = list(hole_legend(hole_texts(page.kernel, page.completions)))
-    omitted = page.movement.omitted
     return Template(_asset("page.html")).substitute(
         title=escape(page.title),
         summary=escape(page.summary),
         css=_asset("page.css"),
-        limit=f"The first {len(page.movement.steps)} steps; {omitted} more are not shown. " if omitted else "",
+        movement=_movement(page.movement),
         source=_source(page, holes),
         cuda=f"<section><h2>CUDA C++</h2><pre>{escape(page.cuda)}</pre></section>" if page.cuda else "",
         holes=_table((_swatch(colour, name), f"<code>{escape(text)}</code>") for name, text, colour in holes),
         facts=_table((escape(name), escape(value)) for name, value in page.facts),
-        movement=_json(scene(page.kernel, page.completions, page.movement)),
-        script=_asset("page.js"),
+        script=_script(page),
     )
+
+
+def _movement(movement: Movement | None) -> str:
+    if movement is None:
+        return ""
+    omitted = movement.omitted
+    limit = f"The first {len(movement.steps)} steps; {omitted} more are not shown. " if omitted else ""
+    return Template(_asset("movement.html")).substitute(limit=limit)
+
+
+def _script(page: Page) -> str:
+    if page.movement is None:
+        return ""
+    shown = _json(scene(page.kernel, page.completions, page.movement))
+    return f"""<div id="tip" class="tip" hidden></div>
+<script type="application/json" id="movement">{shown}</script>
+<script>{_asset("page.js")}</script>
+"""
 
 
 def _asset(name: str) -> str:

@@ -38,10 +38,12 @@ from warploom.layout import (
 )
 from warploom.layout.exchange import faults as faults_of_exchange
 from warploom.machines import architecture
+from warploom.tools.command.files import write_text
 from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.layout.functions import function_of, is_function
+from warploom.tools.pages.layouts import layout_page
 
 Taken: TypeAlias = str | Callable[..., Any]
 Given: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
@@ -50,7 +52,13 @@ _BUG = "the checker of certificates does not confirm the answer, a bug of Warplo
 
 
 def answered(
-    tile_text: str, names: Sequence[Taken], room: Room, target: Target | None, arch: str, stopwatch: Stopwatch
+    tile_text: str,
+    names: Sequence[Taken],
+    room: Room,
+    target: Target | None,
+    arch: str,
+    stopwatch: Stopwatch,
+    html: Path | None = None,
 ) -> Outcome:
     """The cheapest map, its counts and its certificate."""
     given, on = tile(tile_text), architecture(arch).name
@@ -68,11 +76,17 @@ def answered(
     details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
     if found.no_linear:
         details += ("no F2-linear map is without conflict: all were tried",)
-    return Outcome(line, SOLVED, details=details + ((code,) if code else ()))
+    return Outcome(line, SOLVED, details=details + ((code,) if code else ()), written=_page(html, line))
 
 
 def checked(
-    tile_text: str, map_given: Given, names: Sequence[Taken], other: Given | None, arch: str, stopwatch: Stopwatch
+    tile_text: str,
+    map_given: Given,
+    names: Sequence[Taken],
+    other: Given | None,
+    arch: str,
+    stopwatch: Stopwatch,
+    html: Path | None = None,
 ) -> Outcome:
     """Whether a map is right and as good as any, and whether it equals `other`."""
     given, on = tile(tile_text), architecture(arch).name
@@ -112,7 +126,15 @@ def checked(
         details += _told(
             result.better.map, result.better.prices, result.prices, result.better.extra_words, is_optimal=result.better.optimal
         )
-    return Outcome(line, SOLVED, details=tuple(details))
+    return Outcome(line, SOLVED, details=tuple(details), written=_page(html, line))
+
+
+def _page(html: Path | None, line: Line) -> tuple[Path, ...]:
+    """Writes the page if there is to be one."""
+    if html is None:
+        return ()
+    write_text(html, layout_page(line))
+    return (html,)
 
 
 def verified(path: Path, stopwatch: Stopwatch) -> Outcome:

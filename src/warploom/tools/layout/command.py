@@ -39,17 +39,28 @@ _ARCH = click.option(
 )  # fmt: skip
 
 
+_HTML = click.option("--html", type=OUTPUT_FILE, help="Write a page with the table of wavefronts and a picture of banks.")
+
+
 @click.command("layout")
 @click.argument("tile", metavar="ROWSxCOLUMNS:TYPE")
 @click.option("--access", "accesses", metavar="ACCESS", multiple=True, required=True, help=_ACCESS_HELP)
 @click.option("--room", default="0", show_default=True, metavar="WORDS|any", callback=_room, help="Words that may stay unused.")
 @_ARCH
 @click.option("--emit", "target", type=click.Choice(TARGETS), help="Print the map in this language, too.")
+@_HTML
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
 def layout_command(
-    tile: str, accesses: tuple[str, ...], room: Room, arch: str, target: str | None, as_json: bool, debug: bool
+    tile: str,
+    accesses: tuple[str, ...],
+    room: Room,
+    arch: str,
+    target: str | None,
+    html: Path | None,
+    as_json: bool,
+    debug: bool,
 ) -> None:
     """Find the cheapest map of a tile in shared memory for all accesses at once, with a certificate.
 
@@ -57,7 +68,7 @@ def layout_command(
     """
     report(
         tile,
-        lambda stopwatch, _: answered(tile, accesses, room, cast("Target | None", target), arch, stopwatch),
+        lambda stopwatch, _: answered(tile, accesses, room, cast("Target | None", target), arch, stopwatch, html),
         as_json=as_json,
         debug=debug,
     )
@@ -69,11 +80,19 @@ def layout_command(
 @click.option("--access", "accesses", metavar="ACCESS", multiple=True, help=_ACCESS_HELP)
 @click.option("--equal", "other", metavar="MAP", help="Prove that this map is the same one, or show an element where it differs.")
 @_ARCH
+@_HTML
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
 def check_layout_command(
-    map_text: str, tile: str, accesses: tuple[str, ...], other: str | None, arch: str, as_json: bool, debug: bool
+    map_text: str,
+    tile: str,
+    accesses: tuple[str, ...],
+    other: str | None,
+    arch: str,
+    html: Path | None,
+    as_json: bool,
+    debug: bool,
 ) -> None:
     """Say whether a map of a tile in shared memory is right and as good as any, or give a better one.
 
@@ -82,7 +101,12 @@ def check_layout_command(
     """
     if not accesses and other is None:
         raise click.UsageError("expected --access or --equal, got neither")
-    report(map_text, lambda stopwatch, _: checked(tile, map_text, accesses, other, arch, stopwatch), as_json=as_json, debug=debug)
+    report(
+        map_text,
+        lambda stopwatch, _: checked(tile, map_text, accesses, other, arch, stopwatch, html),
+        as_json=as_json,
+        debug=debug,
+    )
 
 
 _REGISTERS_HELP = (
@@ -107,6 +131,7 @@ _REGISTERS_HELP = (
 @click.option("--arch", metavar="sm_NN", default="sm_90", show_default=True, help="Architecture whose rates decide.")
 @click.option("--emit", "target", type=click.Choice(EXCHANGE_TARGETS), help="Language of the code; default: cuda.")
 @click.option("--out", type=OUTPUT_FILE, help="Write the code to this file.")
+@_HTML
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
@@ -121,6 +146,7 @@ def exchange_command(
     arch: str,
     target: str | None,
     out: Path | None,
+    html: Path | None,
     as_json: bool,
     debug: bool,
 ) -> None:
@@ -132,7 +158,7 @@ def exchange_command(
         f"{source} to {destination}",
         lambda stopwatch, _: exchanged(
             source, destination, lanes=lanes, regs=regs, bits=None if bits is None else int(bits), free=free, via=cast(Via, via),
-            target=cast("ExchangeTarget | None", target), arch=arch, out=out, stopwatch=stopwatch,
+            target=cast("ExchangeTarget | None", target), arch=arch, out=out, html=html, stopwatch=stopwatch,
         ),
         as_json=as_json,
         debug=debug,

@@ -18,13 +18,25 @@ from warploom.layout.distributed import (
     distributed_of_text,
     needs_no_sizes,
 )
-from warploom.layout.exchange import Candidate, Exchange, Target, Via, certificate, emit, exchange, faults
+from warploom.layout.exchange import (
+    Candidate,
+    Exchange,
+    Target,
+    Transpose,
+    Via,
+    certificate,
+    emit,
+    exchange,
+    faults,
+    places_in_shared,
+)
 from warploom.machines import architecture
 from warploom.tools.command.files import write_text
 from warploom.tools.command.lines import GAVE_UP, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.layout.functions import function_of, is_function
+from warploom.tools.pages.layouts import layout_page
 
 Given: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
 DOMAIN = "all values; every element, lane and slot"
@@ -44,6 +56,7 @@ def exchanged(
     arch: str,
     out: Path | None,
     stopwatch: Stopwatch,
+    html: Path | None = None,
 ) -> Outcome:
     """The device function, its counts and its certificate."""
     on = architecture(arch).name
@@ -55,12 +68,18 @@ def exchanged(
     if wrong:
         line = plain_line(case, "error", stopwatch.read(), reason=f"{_BUG}: {'; '.join(wrong)}")
         return Outcome(line, GAVE_UP)
-    code = emit(found.chosen, target or "cuda")
+    code = emit(found, target or "cuda")
     fields: dict[str, Any] = {**_fields(found), "arch": on, "code": code, "certificate": document}
+    places = places_in_shared(found.chosen, src)
+    if places is not None:
+        fields["places"] = places.tolist()
     if out is not None:
         write_text(out, code)
     line = plain_line(case, "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **fields)
-    return Outcome(line, SOLVED, written=(out,) if out else (), details=(*told(line), *(() if out else (code,))))
+    if html is not None:
+        write_text(html, layout_page(line))
+    written = tuple(path for path in (out, html) if path is not None)
+    return Outcome(line, SOLVED, written=written, details=(*told(line), *(() if out else (code,))))
 
 
 def _fields(found: Exchange) -> Line:
@@ -97,7 +116,9 @@ def _other_side(axis: str, run: int, bits: int) -> str:
 
 def _counts(found: Candidate) -> Line:
     return {
-        "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "wavefronts": found.wavefronts,
+        "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "logic": found.program.logic,
+        "transposes": found.program.count(Transpose),
+        "wavefronts": found.wavefronts, "registers": found.program.registers,
         "cycles": found.cycles, **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
 
@@ -115,7 +136,15 @@ def told(line: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sum(counts: Mapping[str, Any]) -> str:
-    names = ("shuffles", "selects", "permutes", "wavefronts", *(["sectors"] if "sectors" in counts else []))
+    names = (
+        "shuffles",
+        "selects",
+        "permutes",
+        *(name for name in ("logic", "transposes") if counts[name]),
+        "wavefronts",
+        "registers",
+        *(["sectors"] if "sectors" in counts else []),
+    )
     return ", ".join(f"{counts[name]} {name}" for name in names)
 
 

@@ -55,6 +55,27 @@ def kernel_page(target: Target, report: Report, line: Mapping[str, object], cuda
     )
 
 
+def page_without_answer(target: Target, report: Report, line: Mapping[str, object]) -> str:
+    """The page of a target without a completion: the sketch, why there is none or what was tried, and what to change."""
+    facts = [(_MEANINGS.get(name, name), _text(line[name])) for name in _FACTS if line.get(name) not in (None, [], "")]
+    found = report.impossible
+    if found is not None:
+        facts += [(name, f"must be {value}") for name, value in found.elements]
+        facts += [("what can come there", ", ".join(found.only))] if found.only else []
+    facts += [("tried", text) for text in report.tried] + [("what to change", text) for text in report.advice]
+    kernel = target.sketch.kernel
+    page = Page(
+        title=target.case,
+        kernel=kernel,
+        completions={},
+        movement=None,
+        facts=facts,
+        summary=report.reason,
+        source=_source(kernel.file),
+    )
+    return render(page)
+
+
 def kernel_picture(target: Target, report: Report) -> str:
     """The SVG of a solved target: one warp's run from top to bottom."""
     kernel, holes = target.sketch.kernel, report.completions[0].holes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import click
 
@@ -213,7 +213,7 @@ def _line(
     fields |= {"out": str(out)} if out is not None else {"source": made.source}
     status: Literal["solved", "error"] = "error" if made.verdict == "refuted" else "solved"
     reason = f"a bug of Warploom: {made.reason}" if made.verdict == "refuted" else ""
-    if proof is not None and proof.verdict == "refuted":
+    if proof is not None and proof.is_refuted:
         reason = f"a bug of Warploom: its judges disagree, the kernels are {made.verdict} and their PTX refuted: {proof.reason}"
         return plain_line(case, "error", stopwatch.read(), reason=reason) | fields
     if made.verdict == "unchecked" and made.reason:
@@ -234,10 +234,15 @@ def _summary(line: Line) -> list[str]:
     moved = cast("dict[str, str] | None", line.get("movement"))
     if moved is not None:
         found.append(f"movement {moved['verdict']}: {moved.get('domain') or moved.get('reason')}")
-    proof = cast("dict[str, str] | None", line.get("proof"))
+    proof = cast("dict[str, Any] | None", line.get("proof"))
     if proof is not None:
         sizes = cast("dict[str, list[list[int]]]", line.get("proved_at", {}))
-        blocks = dict.fromkeys(threads for launches in sizes.values() for threads, _ in launches)
+        blocks = dict.fromkeys(launch[0] for kind, launches in sizes.items() if kind != "whole_arrays" for launch in launches)
         at = f" with {', '.join(map(str, blocks))} threads" if sizes else ""
         found.append(f"kernels of warps and blocks {proof['verdict']}{at}: {proof.get('domain') or proof['reason']}")
+        whole = cast("dict[str, str]", proof.get("whole_arrays", {}))
+        if whole:
+            elements = ", ".join(str(count) for *_, count in sizes.get("whole_arrays", []))
+            at = f" with {elements} elements" if elements else ""
+            found.append(f"kernels of whole arrays {whole['verdict']}{at}: {whole.get('domain') or whole['reason']}")
     return found + [f"note: {n}" for n in cast("list[str]", line["notes"])]

@@ -58,6 +58,10 @@ def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_
         fields["proved_at"] = dict(report.proved_at)
     if report.untouched:
         fields["untouched"] = dict(report.untouched)
+    if report.impossible is not None:
+        fields["counterexample"] = report.impossible.fields()
+    if report.tried:
+        fields |= {"tried": list(report.tried), "advice": list(report.advice)}
     if all_solutions:
         fields["solutions"] = [hole_texts(kernel, completion.holes) for completion in report.completions]
     return plain_line(case, report.status, usage, verdict=report.verdict or "unchecked", reason=report.reason, **fields)

@@ -15,6 +15,7 @@ from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, tur
 from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.pages.page import page_without_answer
 from warploom.tools.synth.forms import KEPT_SUFFIXES, Suffix, form_text
 from warploom.tools.synth.printed import Printed, print_checked
 from warploom.tools.synth.report import report_line
@@ -76,6 +77,9 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
             turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")
             messages += rendered(error.diagnostics)
             code = BAD_INPUT if error.diagnostics[0].code == "NOT_WRITTEN" else GAVE_UP
+    elif report.status in ("unsat", "unknown") and not report.completions and options.html is not None:
+        write_text(options.html, page_without_answer(target, report, line))
+        written = (options.html,)
     return Outcome(line, code, report, printed, messages, written)
 
 

@@ -10,6 +10,9 @@ Source: Swizzle Inventor, section 5.3, equations 5 to 7, section 5.4, and sectio
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
 
 from warploom.ir.dataflow.gather_set import GatherSet
 from warploom.ir.dataflow.sets.call import Call
@@ -18,9 +21,12 @@ from warploom.ir.dataflow.sets.selects import axis_names
 from warploom.ir.dataflow.sets.swizzles import positions_on, swizzle_axes
 from warploom.ir.kernel.nodes import Hole
 from warploom.ir.kernel.text import index_text
-from warploom.ir.swizzle import SPACES, EitherSet, function_set
-from warploom.ir.swizzle.grown import PARAMETERS
+from warploom.ir.swizzle import SPACES, EitherSet, FunctionSet, function_set
+from warploom.ir.swizzle.grown import USUAL
 from warploom.ir.swizzle.kinds import kind_of
+
+SETS_KEPT = 4
+"""Of one kind and range."""
 
 
 def xform(call: Call) -> GatherSet:
@@ -33,9 +39,14 @@ def swizzle(call: Call) -> GatherSet:
         return xform(call)
     template = xform(call)
     axes = swizzle_axes(call, "n")
-    if max(call.integer("n", axes.n), call.out[axes.second]) > PARAMETERS:
+    if max(call.integer("n", axes.n), call.out[axes.second]) > USUAL:
         return template
-    return replace(template, members=EitherSet((template.members, compose(call).members)))
+    return replace(template, members=_either(template.members, compose(call).members))
+
+
+@lru_cache(maxsize=SETS_KEPT)
+def _either(*parts: FunctionSet) -> FunctionSet:
+    return EitherSet(parts)
 
 
 def compose(call: Call) -> GatherSet:
@@ -50,12 +61,18 @@ def _of_kind(call: Call, kind: str, grammar: str, default: int) -> GatherSet:
         raise call.bad_option(f"expected a space among {', '.join(map(str, SPACES))}, got {space}")
     if n < call.out[axes.main]:
         raise call.bad_option(f"expected n of at least {call.out[axes.main]}, the length of axis {axes.main}, got {n}")
-    hole = Hole(call.name, kind, ("i", "k"), n=n, grammar=grammar)
+    hole = Hole(kind, kind, ("i", "k"), n=n, grammar=grammar)
     if (fault := kind_of(hole).fault(hole)) is not None:
         raise call.bad_option(fault[0])
     point, positions = point_numbers(call.out, (axes.main, axes.second))
-    members = function_set(hole, positions.T, space)
+    members = _members(hole, np.ascontiguousarray(positions.T).tobytes(), space)
     names = axis_names(call)
     arguments = (names[axes.main], names[axes.second])
     source = positions_on(call, axes.out, n)
     return GatherSet(call.arguments, call.out, point, source, members, lambda expr: index_text(expr, arguments))
+
+
+@lru_cache(maxsize=SETS_KEPT)
+def _members(hole: Hole, points: bytes, space: int) -> FunctionSet:
+    """Holes of one kind at the same points share their set, and what it has listed."""
+    return function_set(hole, np.frombuffer(points, np.int64).reshape(-1, 2), space)

@@ -4,7 +4,18 @@ Takes the ranges of an index and its parameter, or a table of values. Gives ever
 longer ones for a table, and both as sets of functions for holes. Open `listing.py` first, then `peel.py`.
 """
 
-from warploom.ir.swizzle.grown.alphabet import NEVER, PARAMETERS, ROT, Alphabet, alphabet, identity_row, mask_rows, windows
+from warploom.ir.swizzle.grown.alphabet import (
+    NEVER,
+    PARAMETERS,
+    ROT,
+    USUAL,
+    Alphabet,
+    alphabet,
+    identity_row,
+    mask_rows,
+    reach_of,
+    windows,
+)
 from warploom.ir.swizzle.grown.candidates import Candidates, candidates
 from warploom.ir.swizzle.grown.expressions import expression
 from warploom.ir.swizzle.grown.forms import forms
@@ -14,6 +25,6 @@ from warploom.ir.swizzle.grown.peel import peel, permutes, rotations
 from warploom.ir.swizzle.grown.sets import LongSet, ShortSet
 
 __all__ = [
-    "LENGTH", "NEVER", "PARAMETERS", "ROT", "Alphabet", "Candidates", "LongSet", "ShortSet", "alphabet", "candidates",
-    "cheapest_order", "expression", "forms", "identity_row", "mask_rows", "peel", "permutes", "rotations", "windows",
+    "LENGTH", "NEVER", "PARAMETERS", "ROT", "USUAL", "Alphabet", "Candidates", "LongSet", "ShortSet", "alphabet", "candidates",
+    "cheapest_order", "expression", "forms", "identity_row", "mask_rows", "peel", "permutes", "reach_of", "rotations", "windows",
 ]  # fmt: skip

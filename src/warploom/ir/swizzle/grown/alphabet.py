@@ -31,8 +31,10 @@ from warploom.ir.swizzle.primitives import (
 
 NEVER = 255
 """A divisor that makes any quotient of indices and parameters 0; both are below it."""
-PARAMETERS = 64
-"""Parameters are below this: all periods in 2..63 are offered."""
+PARAMETERS = 128
+"""Indices and parameters are below this."""
+USUAL = 64
+"""Where indices and parameters are below this, all periods in 2..63 are offered, else all in 2..127."""
 ROT, FAN, XOR = 0, 1, 2
 Floats = NDArray[np.float32]
 _HALF = np.float32(0.5)
@@ -74,7 +76,7 @@ class Alphabet:
     def image(self, rows: IntArray, index: Floats, parameter: Floats) -> Floats:
         """[rows, points]: where each primitive takes [rows or 1, points] indices.
 
-        Whole numbers as floats, which divide faster: exact below 2**14 for divisors below 2**8.
+        Whole numbers as floats, which divide faster: exact below 2**16 for divisors below 2**8.
         """
         unit, count, scale, turn, constant, per_unit, per_count, per_run, per_period = self._factors[:, rows, None]
         digit = np.floor((index + _HALF) * per_unit)
@@ -124,12 +126,21 @@ def windows(size: int) -> list[Window]:
     return [Window(size, u, q) for u in units for q in range(2, size // u + 1) if size // u % q == 0]
 
 
+def reach_of(*ranges: int) -> int:
+    """The first period that is not offered for indices and parameters below these."""
+    return USUAL if max(ranges) <= USUAL else PARAMETERS
+
+
 @lru_cache(maxsize=4)
-def alphabet(size: int, limit: int) -> Alphabet:
-    """All primitives up to the cost `limit`."""
+def alphabet(size: int, limit: int, reach: int = USUAL) -> Alphabet:
+    """All primitives up to the cost `limit`, with periods below `reach`."""
     blocks = [identity_row(size)]
     for number, window in enumerate(windows(size)):
-        blocks += [block(window, number, limit) for block in (_rotations, _fans, mask_rows)]
+        blocks += [
+            _rotations(window, number, limit, reach),
+            _fans(window, number, limit),
+            mask_rows(window, number, limit, reach),
+        ]
     return Alphabet(size, *np.concatenate(blocks).T)
 
 
@@ -138,11 +149,11 @@ def identity_row(size: int) -> IntArray:
     return np.array([[FAN, 1, size, 1, NEVER, 0, NEVER, 0, 0, -1, 0, 0, 0]], np.int64)
 
 
-def _rotations(window: Window, number: int, limit: int) -> IntArray:
+def _rotations(window: Window, number: int, limit: int, reach: int) -> IntArray:
     n = window.count
     turns = np.array([scale_cost(s, n, first=False) for s in range(n)])
-    periods = np.array([NEVER, *range(2, PARAMETERS)])
-    floors = np.array([0, *(1 + divide_cost(p) for p in range(2, PARAMETERS))])
+    periods = np.array([NEVER, *range(2, reach)])
+    floors = np.array([0, *(1 + divide_cost(p) for p in range(2, reach))])
     base = divide_cost(n) + window_cost(window)
     cost = turns[:, None, None] + floors[None, :, None] + (np.arange(n) > 0)[None, None, :] + base
     cost[0, 0, 0] = limit + 1
@@ -167,12 +178,12 @@ def _fans(window: Window, number: int, limit: int) -> IntArray:
     return np.array(rows, np.int64).reshape(-1, 13)
 
 
-def mask_rows(window: Window, number: int, limit: int) -> IntArray:
+def mask_rows(window: Window, number: int, limit: int, reach: int = USUAL) -> IntArray:
     """[xors, columns of an alphabet] on that digit, up to a cost."""
     n = window.count
     cores: list[Xor] = []
     if mask_range(n) > 1:
-        cores += [Xor(n, period, 0) for period in range(1, PARAMETERS)]
+        cores += [Xor(n, period, 0) for period in range(1, reach)]
         if window.whole or window.unit & (window.unit - 1):  # else a mask of the whole index
             cores += [Xor(n, 0, constant) for constant in range(1, mask_range(n))]
     costs = [core_cost(core, window, 1) for core in cores]

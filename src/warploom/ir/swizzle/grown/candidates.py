@@ -12,6 +12,7 @@ import numpy as np
 
 from warploom.ir.swizzle.compositions import Composition
 from warploom.ir.swizzle.functions import IntArray
+from warploom.ir.swizzle.grown.alphabet import reach_of
 from warploom.ir.swizzle.grown.listing import LENGTH, Compositions, compositions
 from warploom.ir.swizzle.primitives import Cm2Linear, Primitive, divide_cost, scale_cost
 
@@ -96,8 +97,9 @@ class Candidates:
 
 def candidates(size: int, parameters: int, most: int = MOST) -> Candidates:
     """Candidates for an index below `size` and a parameter below `parameters`."""
-    every = compositions(size, most)
-    before = compositions(parameters, most).for_parameters(size)
+    reach = reach_of(size, parameters)
+    every = compositions(size, most, reach)
+    before = compositions(parameters, most, reach).for_parameters(size)
     switch = scale_cost(parameters, size, first=False) + divide_cost(size)
     limit = min(every.limit, before.limit + switch)
     own, after = every.for_parameters(parameters).up_to(limit), every.for_parameters(size)
@@ -134,6 +136,6 @@ def _primitives(source: Compositions, row: int) -> tuple[Primitive, ...]:
 
 
 def _packed(values: IntArray) -> IntArray:
-    """[..., probes] values below 64 as one number."""
+    """[..., probes] values as one number: different ones for values below 64, others are compared in full."""
     packed: IntArray = values @ (64 ** np.arange(int(values.shape[-1])))
     return packed

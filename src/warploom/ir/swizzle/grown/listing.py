@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from warploom.ir.swizzle.functions import IntArray
-from warploom.ir.swizzle.grown.alphabet import FAN, NEVER, ROT, XOR, Alphabet, Floats, alphabet
+from warploom.ir.swizzle.grown.alphabet import FAN, NEVER, ROT, USUAL, XOR, Alphabet, Floats, alphabet
 
 LENGTH = 2
 _CEILING = 16
@@ -72,21 +72,22 @@ class Compositions:
 
 
 @lru_cache(maxsize=128)
-def compositions(size: int, most: int) -> Compositions:
-    """All compositions on indices below `size` up to the greatest cost for which they are at most `most`."""
+def compositions(size: int, most: int, reach: int = USUAL) -> Compositions:
+    """All compositions on indices below `size` up to the greatest cost for which they are at most `most`; periods below
+    `reach`."""
     nothing = np.zeros((1, LENGTH), np.int64)
-    best = Compositions(alphabet(size, 0), nothing, nothing[:, 0], 0)
+    best = Compositions(alphabet(size, 0, reach), nothing, nothing[:, 0], 0)
     for limit in range(1, _CEILING + 1):
-        found = _compositions(size, limit, most)
+        found = _compositions(size, limit, most, reach)
         if found is None:
             break
         best = found
     return best
 
 
-def _compositions(size: int, limit: int, most: int) -> Compositions | None:
+def _compositions(size: int, limit: int, most: int, reach: int) -> Compositions | None:
     """None where they are more than `most`."""
-    letters = alphabet(size, limit)
+    letters = alphabet(size, limit, reach)
     if len(letters) > most + 1:
         return None
     single = np.zeros((len(letters), LENGTH), np.int64)

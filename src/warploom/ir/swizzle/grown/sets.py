@@ -7,10 +7,12 @@ finds; which ones those are is known only where the values are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.ir.kernel.nodes import IndexConst, IndexExpr
 from warploom.ir.swizzle.compositions import Composition
@@ -20,8 +22,13 @@ from warploom.ir.swizzle.grown.expressions import expression
 from warploom.ir.swizzle.grown.forms import forms
 from warploom.ir.swizzle.grown.listing import LENGTH
 
+Bytes: TypeAlias = NDArray[np.uint8]
+
 MOST = 100_000
 """Compositions of one hole: their greatest price is chosen so."""
+KEPT_SHARE = 16
+"""Images of every composition at a point are kept where more than one in so many is asked for."""
+KEPT_BYTES = 1 << 27
 UNLISTED = 1 << 62
 """Stands for the number of functions that nobody counts."""
 
@@ -39,6 +46,8 @@ class ShortSet:
     place: IntArray
     """[points, 2], i below `size` and k below `PARAMETERS`, none negative."""
     length: int = LENGTH
+    most: int | None = None
+    """The greatest price; None: any."""
 
     @property
     def points(self) -> int:
@@ -62,13 +71,17 @@ class ShortSet:
 
     @cached_property
     def _rows(self) -> IntArray:
-        return np.flatnonzero(self.listed.lengths <= self.length)
+        is_member = self.listed.lengths <= self.length
+        return np.flatnonzero(is_member if self.most is None else is_member & (self.listed.costs <= self.most))
+
+    def up_to(self, cost: int) -> ShortSet:
+        return replace(self, most=cost)
 
     def matching(self, allowed: BoolArray) -> Functions | None:
         freedom = allowed.sum(axis=1)
         order: IntArray = np.argsort(freedom, kind="stable")
         order = order[freedom[order] < self.size]
-        left, start, width = self._rows, 0, 4
+        left, start, width = self._rows, 0, 1
         while start < len(order) and len(left):
             points: IntArray = order[start : start + width]
             left = left[allowed[points, self._images(left, points)].all(axis=1)]
@@ -81,6 +94,24 @@ class ShortSet:
 
     def _images(self, rows: IntArray, points: IntArray) -> IntArray:
         """[rows, points]"""
+        if len(rows) * KEPT_SHARE < len(self.listed):
+            return self._evaluated(rows, points)
+        return np.stack([self._column(point)[rows] for point in points.tolist()], axis=1).astype(np.int64)
+
+    def _column(self, point: int) -> Bytes:
+        """[all rows] images of one point: decisions on other holes ask for the same ones again and again."""
+        known = self._columns.get(point)
+        if known is None:
+            known = self._evaluated(np.arange(len(self.listed)), np.array([point]))[:, 0].astype(np.uint8)
+            if len(self._columns) * len(known) < KEPT_BYTES:
+                self._columns[point] = known
+        return known
+
+    @cached_property
+    def _columns(self) -> dict[int, Bytes]:
+        return {}
+
+    def _evaluated(self, rows: IntArray, points: IntArray) -> IntArray:
         chunks = np.array_split(rows, len(rows) // 4096 + 1)
         return np.concatenate([self.listed.image(chunk, *self.place[points].T) for chunk in chunks])
 

@@ -19,9 +19,12 @@ from warploom.ir.swizzle.kinds.cond import Cond, cond
 from warploom.ir.swizzle.kinds.const import Const, const
 from warploom.ir.swizzle.kinds.kind import HoleKind
 from warploom.ir.swizzle.kinds.part import Part, part
+from warploom.ir.swizzle.kinds.power import Power, power
 from warploom.ir.swizzle.kinds.xform import Xform, xform
 
-KINDS: Mapping[str, HoleKind] = {kind.name: kind for kind in (Cond(), Part(), Xform(), Bits(), Compose(), Const(), Choose())}
+KINDS: Mapping[str, HoleKind] = {
+    kind.name: kind for kind in (Cond(), Part(), Xform(), Bits(), Compose(), Power(), Const(), Choose())
+}
 """Every kind of hole by its word."""
 
 
@@ -49,4 +52,17 @@ def _signature(kind: HoleKind) -> str:
     return ", ".join(shown)
 
 
-__all__ = ["KINDS", "HoleKind", "bits", "choose", "compose", "cond", "const", "documentation", "kind_of", "part", "xform"]
+__all__ = [
+    "KINDS",
+    "HoleKind",
+    "bits",
+    "choose",
+    "compose",
+    "cond",
+    "const",
+    "documentation",
+    "kind_of",
+    "part",
+    "power",
+    "xform",
+]

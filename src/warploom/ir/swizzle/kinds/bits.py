@@ -47,5 +47,8 @@ class Bits(HoleKind):
             raise UnsupportedError(Diagnostic("TOO_LARGE", message, hole.span, "pass smaller indices, or fewer of them"))
         return BitMapSet(inputs, width)
 
+    def narrower(self, hole: Hole) -> str:
+        return "give it fewer values, or smaller ones"
+
     def widens(self, hole: Hole) -> bool:
         return True

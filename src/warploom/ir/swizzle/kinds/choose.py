@@ -28,5 +28,8 @@ class Choose(HoleKind):
     def functions(self, hole: Hole, points: IntArray, space: int) -> FunctionSet:
         return AlternativeSet(None, hole.n)
 
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        return "give it more alternatives"
+
     def unused(self, hole: Hole) -> IndexExpr:
         return HoleArg(0)

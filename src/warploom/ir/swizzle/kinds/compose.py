@@ -20,7 +20,7 @@ def compose(i: Any, n: int, k: Any, grammar: str = "full", name: str | None = No
 class Compose(HoleKind):
     word = staticmethod(compose)
     notes = """a composition of the primitives that the paper grows its grammar by, for index i of n with parameter k, both
-  below 64: `rot`, `fan`, `group`, `unit`, `xor`, and `cm2linear`, which switches the two ([transposes.md](transposes.md)).
+  below 128: `rot`, `fan`, `group`, `unit`, `xor`, and `cm2linear`, which switches the two ([transposes.md](transposes.md)).
   Space 1: one primitive. From space 2 on: up to two, of any price at which there are at most 100,000. `grammar="long"`, in
   space 3: and up to five, where the other holes leave one value for each i and k; the values are then taken apart."""
     operands = ("i", "k")
@@ -42,6 +42,12 @@ class Compose(HoleKind):
             raise UnsupportedError(Diagnostic("TOO_LARGE", message, hole.span, "Use fewer of them, or a remainder."))
         short = ShortSet(hole.n, points, min(space, LENGTH))
         return LongSet(short) if space > LENGTH and hole.grammar == "long" else short
+
+    def narrower(self, hole: Hole) -> str:
+        return "leave out grammar, so that two primitives do" if hole.grammar == "long" else ""
+
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        return "" if hole.grammar == "long" else 'grammar="long" has compositions of up to five primitives'
 
     def widens(self, hole: Hole) -> bool:
         return True

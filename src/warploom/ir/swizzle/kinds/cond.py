@@ -41,6 +41,12 @@ class Cond(HoleKind):
     def functions(self, hole: Hole, points: IntArray, space: int) -> FunctionSet:
         return conditions(hole, points, space)
 
+    def narrower(self, hole: Hole) -> str:
+        return 'grammar="constant-free", or fewer values' if hole.grammar == "full" else "give it fewer values"
+
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        return "give it more values to compare, or constants=" if hole.grammar != "modular" else ""
+
     def widens(self, hole: Hole) -> bool:
         return hole.grammar == "full"
 

@@ -33,5 +33,11 @@ class Const(HoleKind):
     def functions(self, hole: Hole, points: IntArray, space: int) -> FunctionSet:
         return AlternativeSet(tuple(self.numbers(hole)), self.values(hole))
 
+    def narrower(self, hole: Hole) -> str:
+        return "give it fewer integers"
+
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        return "give it more integers, or a hole whose value depends on a lane or step"
+
     def unused(self, hole: Hole) -> IndexExpr:
         return IndexConst(self.numbers(hole)[0])

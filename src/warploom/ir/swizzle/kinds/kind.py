@@ -67,6 +67,14 @@ class HoleKind(ABC):
         """Whether space 2 may offer more than space 1."""
         return False
 
+    def narrower(self, hole: Hole) -> str:
+        """How the sketch may offer fewer functions, as part of a sentence; empty where it cannot."""
+        return ""
+
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        """What offers more functions on these points; empty where nothing does."""
+        return ""
+
     def unused(self, hole: Hole) -> IndexExpr:
         """The completion of a hole that no thread evaluates."""
         return IndexConst(0)

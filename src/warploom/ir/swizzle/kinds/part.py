@@ -26,5 +26,11 @@ class Part(HoleKind):
     def functions(self, hole: Hole, points: IntArray, space: int) -> FunctionSet:
         return PartitionSet(conditions(hole, points, space), hole.n)
 
+    def narrower(self, hole: Hole) -> str:
+        return "give it fewer values, or fewer parts"
+
+    def wider(self, hole: Hole, points: IntArray) -> str:
+        return "give it more values to compare"
+
     def widens(self, hole: Hole) -> bool:
         return hole.grammar == "full"

@@ -1,0 +1,210 @@
+"""Loops whose trips are one access of the machine: which are well formed, and what they ask of the arrays' places.
+
+`for j in vector(4)` means the same as `for j in range(4)`; it also says that the four elements that it moves between an array and
+registers are read or stored at once. The array must then begin at a multiple of their size, and so must the first element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from math import gcd
+from typing import Any, cast
+
+from warploom.core import BY_NAME, DType
+from warploom.ir.kernel.nodes import (
+    For,
+    If,
+    IndexBinary,
+    IndexConst,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Kernel,
+    Param,
+    Read,
+    SetIndex,
+    Shuffle,
+    Stmt,
+    Store,
+)
+from warploom.ir.kernel.rewrite import map_index
+
+MOST_BYTES = 16
+"""Bytes of the widest access of one thread."""
+
+
+def vector_type(dtype: DType, lanes: int) -> DType | None:
+    """CUDA's type of so many elements side by side; None where it has none that one instruction moves."""
+    found = next((t for t in BY_NAME.values() if t.lanes == lanes > 1 and (t.kind, t.bits) == (dtype.kind, dtype.bits)), None)
+    if found is None or dtype.lanes > 1 or found.size_bytes > MOST_BYTES:
+        return None
+    return found
+
+
+def moved(loop: For) -> tuple[Store, Read] | None:
+    """The store of a vector loop, and the read that it moves if it is a load; None for another body."""
+    if len(loop.body) != 1 or not isinstance(store := loop.body[0], Store):
+        return None
+    return (store, store.value) if isinstance(store.value, Read) else (store, Read(store.array, store.index))
+
+
+def global_access(loop: For, params: Mapping[str, Param]) -> tuple[Param, tuple[IndexExpr, ...]] | None:
+    """The array in global memory that a vector loop moves to or from registers, and the index there; None for another body."""
+    found = moved(loop)
+    if found is None:
+        return None
+    store, read = found
+    name, index = (store.array, store.index) if store.array in params else (read.array, read.index)
+    param = params.get(name)
+    return None if param is None or param.space != "global" else (param, index)
+
+
+def first_element(param: Param, index: tuple[IndexExpr, ...], var: str, trip: int = 0) -> IndexExpr:
+    """Row-major number of the element that one trip moves."""
+    flat: IndexExpr = IndexConst(0)
+    for position, extent in zip(index, param.shape, strict=True):
+        flat = IndexBinary("+", IndexBinary("*", flat, extent), position)
+    return map_index(flat, lambda e: IndexConst(trip) if e == IndexVar(var) else None)
+
+
+def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
+    """Code, message and fix of what is wrong with a vector loop."""
+    params = {p.name: p for p in kernel.params}
+    lanes = loop.stop.value if isinstance(loop.stop, IndexConst) else 0
+    found = global_access(loop, params)
+    if found is None:
+        message = "expected one statement that loads from or stores to an array in global memory, got another body"
+        return "VECTOR_BODY", message, "write `r[j] = x[first + j]` or `y[first + j] = r[j]`"
+    store, read = cast("tuple[Store, Read]", moved(loop))
+    param, index = found
+    inside = [p for p in _parts(store.value) if isinstance(p, Read | Shuffle)]
+    is_load = store.array not in params
+    if not is_load and any(isinstance(p, Shuffle) or p.array in params or p.array in _shared(kernel) for p in inside):
+        message = f"expected the stored elements of {param.name} in registers, got a read of memory or a shuffle"
+        return "VECTOR_BODY", message, "load or shuffle into registers before the loop"
+    if is_load and (store.array in _shared(kernel) or read.array != param.name):
+        return "VECTOR_BODY", f"expected registers as target of a vector load, got {store.array}", "load into registers"
+    if (vector := vector_type(param.dtype, lanes)) is None:
+        message = f"expected 2 or 4 elements of up to {MOST_BYTES} bytes together, got {lanes} of {param.dtype.name}"
+        return "VECTOR_TYPE", message, "use fewer elements, or range(...)"
+    if not _runs_on(index, param, loop.var):
+        message = f"expected consecutive elements of {param.name} in the trips of the loop, got others"
+        return "VECTOR_INDEX", message, f"write {param.name}[... + {loop.var}]"
+    if divisor(first_element(param, index, loop.var), kernel.body) % lanes:
+        message = f"expected the first element of {param.name} at a multiple of {lanes}, got an index not known to be one"
+        return (
+            "VECTOR_ALIGNMENT",
+            message,
+            f"make every term of the index a multiple of {lanes} ({vector.name}), or use range(...)",
+        )
+    return None
+
+
+def aligned_params(kernel: Kernel) -> dict[str, int]:
+    """Bytes at a multiple of which each array must begin for the kernel's vector accesses; arrays without such are left out."""
+    params, found = {p.name: p for p in kernel.params}, dict[str, int]()
+    for loop in _loops(kernel.body):
+        access = global_access(loop, params) if loop.is_vector else None
+        if access is not None and isinstance(loop.stop, IndexConst):
+            param = access[0]
+            found[param.name] = max(found.get(param.name, 0), param.dtype.size_bytes * loop.stop.value)
+    return {name: found[name] for name in params if name in found}
+
+
+def alignment_text(kernel: Kernel) -> str:
+    """The same as a part of a domain; empty where nothing is asked."""
+    by_size: dict[int, list[str]] = {}
+    for name, size in aligned_params(kernel).items():
+        by_size.setdefault(size, []).append(name)
+    return "; ".join(
+        f"{' and '.join(names)} {'begin at multiples' if names[1:] else 'begins at a multiple'} of {size} bytes"
+        for size, names in by_size.items()
+    )
+
+
+def divisor(expr: IndexExpr, body: tuple[Stmt, ...]) -> int:
+    """A number that divides every value of `expr`; 0 where the only value is 0. Variables are those of `body`."""
+    return _divisor(expr, _bindings(body), frozenset())
+
+
+def _divisor(expr: IndexExpr, bindings: Mapping[str, list[IndexExpr]], seen: frozenset[str]) -> int:
+    def of(e: IndexExpr) -> int:
+        return _divisor(e, bindings, seen)
+
+    match expr:
+        case IndexConst(value):
+            return abs(int(value))
+        case IndexVar(name) if name in bindings and name not in seen:
+            return gcd(*(_divisor(e, bindings, seen | {name}) for e in bindings[name]))
+        case IndexBinary("+" | "-" | "min" | "max", lhs, rhs):
+            return gcd(of(lhs), of(rhs))
+        case IndexBinary("*", lhs, rhs):
+            return of(lhs) * of(rhs)
+        case IndexBinary("<<", lhs, IndexConst(n)) if n >= 0:
+            return of(lhs) << n
+        case IndexBinary("%", lhs, rhs):
+            return gcd(of(lhs), of(rhs))
+        case IndexSelect(_, then, other):
+            return gcd(of(then), of(other))
+        case _:
+            return 1
+
+
+def _bindings(body: tuple[Stmt, ...]) -> dict[str, list[IndexExpr]]:
+    """Expressions whose values, and sums of them, a variable can have."""
+    found: dict[str, list[IndexExpr]] = {}
+    for stmt in _statements(body):
+        match stmt:
+            case SetIndex(name, expr):
+                found.setdefault(name, []).append(expr)
+            case For(var, start, _, step):
+                found.setdefault(var, []).extend((start, IndexConst(step)))
+            case _:
+                pass
+    return found
+
+
+def _runs_on(index: tuple[IndexExpr, ...], param: Param, var: str) -> bool:
+    """Whether one more trip is one more along the last axis, and nothing else."""
+    uses = [p for p in _parts(index) if p == IndexVar(var)]
+    return len(uses) == 1 and _is_summand(index[-1], var)
+
+
+def _is_summand(expr: IndexExpr, var: str) -> bool:
+    match expr:
+        case IndexVar(name):
+            return name == var
+        case IndexBinary("+", lhs, rhs):
+            return _is_summand(lhs, var) or _is_summand(rhs, var)
+        case IndexBinary("-", lhs, _):
+            return _is_summand(lhs, var)
+        case _:
+            return False
+
+
+def _shared(kernel: Kernel) -> frozenset[str]:
+    return frozenset(p.name for p in _parts(kernel.body) if getattr(p, "space", "") == "shared")
+
+
+def _loops(body: tuple[Stmt, ...]) -> Iterator[For]:
+    return (s for s in _statements(body) if isinstance(s, For))
+
+
+def _statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For):
+            yield from _statements(stmt.body)
+        elif isinstance(stmt, If):
+            yield from _statements((*stmt.then, *stmt.other))
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    if isinstance(node, tuple):
+        for item in cast("tuple[Any, ...]", node):
+            yield from _parts(item)
+    elif is_dataclass(node) and not isinstance(node, DType):
+        yield node
+        for f in fields(node):
+            yield from _parts(getattr(node, f.name))

@@ -1,0 +1,15 @@
+"""Tensor functions called with arrays.
+
+Takes a tensor function and the arguments of a call. Gives a `Binding` (sizes, arrays in the form that kernels want, outputs made)
+and runners: compiled kernels, or the evaluation where no compiler works. Open `functions.py` first, then `arguments.py`.
+"""
+
+from warploom.schedule.calls.arguments import Binding, Signature
+from warploom.schedule.calls.functions import Calls
+from warploom.schedule.calls.packed import pack, pack_signature, unpack, unpack_signature
+from warploom.schedule.calls.runners import CompiledRunner, EvaluatedRunner, Runner, plain_runner
+
+__all__ = [
+    "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "Runner", "Signature", "pack", "pack_signature", "plain_runner",
+    "unpack", "unpack_signature",
+]  # fmt: skip

@@ -1,0 +1,262 @@
+"""The arguments of a call of a tensor function: checked, and brought into the form that kernels want.
+
+A kernel wants arrays of its types, contiguous and aligned, and outputs that share no memory with anything else. Views, strides
+and overlaps are served by copies: of inputs before the kernel runs, of outputs after it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NoReturn, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import NOWHERE, Diagnostic, Span, UserError, integer_range, to_numpy
+from warploom.schedule.backbone import Parameter, Role
+from warploom.schedule.calls.solving import solved_sizes
+from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.frontend.expressions import fits
+from warploom.schedule.frontend.tree import ArrayParameter
+
+Array: TypeAlias = NDArray[Any]
+_EXACT = 1 << 53
+"""Whole numbers up to here are exact as the doubles in which kernels get them."""
+_CPU = 1
+"""DLPack's number for the memory of the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The arguments of one call."""
+
+    sizes: Mapping[str, int]
+    arrays: tuple[Array, ...]
+    """Inputs and outputs in the order of the parameters, contiguous, aligned, apart from each other."""
+    scalars: tuple[float, ...]
+    copies: tuple[tuple[Array, Array], ...]
+    """(what the kernel writes, the caller's array that gets it): outputs that the kernel cannot write in place."""
+    results: tuple[Any, ...]
+    """What the call returns: the caller's own arrays, or new ones."""
+    is_empty: bool
+    """Every output is without elements: there is nothing to do."""
+
+
+class Signature:
+    """The parameters of a tensor function, and what a call may give for them."""
+
+    def __init__(
+        self,
+        name: str,
+        arrays: Sequence[ArrayParameter],
+        scalars: Sequence[Parameter],
+        parameters: Sequence[str],
+        sizes: Sequence[str],
+    ) -> None:
+        """`parameters`: all names, in the order of a call; `arrays` may hold those between stages, too."""
+        self.name = name
+        self.sizes = tuple(sizes)
+        self.arrays = {a.name: a for a in arrays if a.role is not Role.TEMPORARY}
+        self.scalars = {p.name: p for p in scalars}
+        self.all = tuple(name for name in parameters if name in self.arrays or name in self.scalars)
+        self.outputs = tuple(name for name in self.all if name in self.arrays and self.arrays[name].role is Role.OUTPUT)
+        self.inputs = tuple(name for name in self.all if name not in self.outputs)
+        self.dtypes = {name: to_numpy(a.dtype) for name, a in self.arrays.items()}
+        self._span = arrays[0].span
+
+    @staticmethod
+    def of(function: TensorFunction) -> Signature:
+        tree = function.tree
+        return Signature(function.name, tree.arrays, tree.scalars, tree.parameters, function.sizes)
+
+    @property
+    def text(self) -> str:
+        """`product(A, B, [C])`: outputs may be left out."""
+        return f"{self.name}({', '.join(f'[{n}]' if n in self.outputs else n for n in self.all)})"
+
+    def bind(self, given: Sequence[object], named: Mapping[str, object]) -> Binding:
+        """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
+        values = self._by_name(given, named)
+        arrays = {
+            name: self._array(self.arrays[name], values[name]) for name in self.all if name in self.arrays and name in values
+        }
+        scalars = tuple(self._scalar(p, values[name]) for name, p in self.scalars.items())
+        sizes = solved_sizes(self.name, self.arrays.values(), {n: a.shape for n, a in arrays.items()}, self.sizes)
+        shapes = {n: tuple(s.whole_at(sizes) for s in a.shape) for n, a in self.arrays.items()}
+        is_empty = all(0 in shapes[name] for name in self.outputs)
+        if not is_empty:
+            self._check_sizes(sizes, shapes)
+        wanted = list[Array]()
+        copies, results = list[tuple[Array, Array]](), dict[str, Any]()
+        for name in self.arrays:
+            if name in self.outputs:
+                own = arrays.get(name)
+                if own is None:
+                    own = np.empty(shapes[name], self.dtypes[name])
+                    wanted.append(own)
+                    results[name] = self._alike(own, values)
+                    continue
+                others = [a for n, a in arrays.items() if n != name]
+                self._check_output(self.arrays[name], own, {n: arrays[n] for n in self.outputs if n in arrays and n != name})
+                results[name] = values[name]
+                if own.flags.carray and not any(np.may_share_memory(own, other) for other in others):
+                    wanted.append(own)
+                else:
+                    fresh = np.empty(own.shape, own.dtype)
+                    copies.append((fresh, own))
+                    wanted.append(fresh)
+            else:
+                array = arrays[name]
+                is_plain = array.flags.c_contiguous and array.flags.aligned
+                wanted.append(array if is_plain else np.array(array, order="C", copy=True, subok=False))
+        returned = tuple(results[name] for name in self.outputs)
+        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, is_empty)
+
+    def _by_name(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
+        """Without outputs, arguments by position are the inputs in their order; else all parameters in theirs."""
+        for name in named:
+            if name not in self.all:
+                self._refuse("CALL_ARGUMENTS", f"expected a parameter of {self.text}, got {name!r}")
+        inputs = len(given) + sum(name not in self.outputs for name in named)
+        order = self.inputs if inputs == len(self.inputs) and not (set(self.inputs[: len(given)]) & named.keys()) else self.all
+        if len(given) > len(order):
+            self._refuse("CALL_ARGUMENTS", f"expected {self.text}, got {len(given) + len(named)} arguments")
+        values = dict(zip(order, given, strict=False))
+        for name, value in named.items():
+            if name in values:
+                self._refuse("CALL_ARGUMENTS", f"expected one value of {name!r} in {self.text}, got two")
+            values[name] = value
+        missing = [name for name in self.inputs if name not in values]
+        if missing:
+            count = len(given) + len(named)
+            self._refuse("CALL_ARGUMENTS", f"expected {self.text}, got {count} arguments: no value of {', '.join(missing)}")
+        return {name: value for name, value in values.items() if value is not None or name not in self.outputs}
+
+    def _array(self, parameter: ArrayParameter, value: object) -> Array:
+        array = as_array(value)
+        if isinstance(array, str):
+            self._refuse("CALL_ARRAY", f"expected an array for {parameter.name!r}, got {array}", parameter.span, _ARRAY_FIX)
+        if parameter.dtype.name == "bf16":
+            self._refuse("CALL_DTYPE", f"expected a type that NumPy has, {parameter.name!r} is of bf16", parameter.span, _F32_FIX)
+        wanted = self.dtypes[parameter.name]
+        if array.dtype != wanted:
+            if array.dtype.newbyteorder("=") == wanted:
+                message = f"expected {wanted} in this machine's byte order for {parameter.name!r}, got {array.dtype.str}"
+                self._refuse("CALL_DTYPE", message, parameter.span, f"Pass array.astype(np.{wanted}).")
+            message = f"expected an array of {wanted} for {parameter.name!r}, got {array.dtype}"
+            self._refuse("CALL_DTYPE", message, parameter.span, f"Pass array.astype(np.{wanted}), or declare another type.")
+        if array.ndim != len(parameter.shape):
+            shape = ", ".join(map(str, parameter.shape))
+            message = f"expected {len(parameter.shape)} axes ({shape}) of {parameter.name!r}, got {array.ndim}: {array.shape}"
+            self._refuse("CALL_SHAPE", message, parameter.span, "Reshape it, or declare another shape.")
+        return array
+
+    def _scalar(self, parameter: Parameter, value: object) -> float:
+        name, dtype = parameter.name, parameter.dtype
+        given: Any = value
+        if isinstance(given, np.ndarray):
+            array = cast(Array, given)
+            given = array.item() if array.ndim == 0 else array
+        if isinstance(given, bool | np.bool_ | complex | np.complexfloating) or not isinstance(given, Real | np.number):
+            self._refuse("CALL_ARRAY", f"expected a number for {name!r}, got {_kind_of(value)}")
+        if dtype.is_float:
+            return float(cast(float, given))
+        low, high = integer_range(dtype)
+        if not fits(cast(float, given), dtype):
+            self._refuse("CALL_DTYPE", f"expected a number that {dtype} holds for {name!r}, from {low} to {high}, got {given}")
+        if abs(int(cast(float, given))) > _EXACT:
+            self._refuse("CALL_DTYPE", f"expected a whole number of at most 2**53 for {name!r}, got {given}")
+        return float(cast(float, given))
+
+    def _check_sizes(self, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        for name, shape in shapes.items():
+            if 0 in shape:
+                message = (
+                    f"expected arrays with elements where {self.name!r} has something to write, got {name!r} of shape {shape}"
+                )
+                self._refuse("CALL_SHAPE", message, self.arrays[name].span, "Pass arrays of one element or more on each axis.")
+        for name, size in sizes.items():
+            if size < 1:
+                self._refuse("CALL_SHAPE", f"expected sizes of 1 or more, got {name} = {size}")
+
+    def _check_output(self, parameter: ArrayParameter, array: Array, outputs: Mapping[str, Array]) -> None:
+        name = parameter.name
+        if not array.flags.writeable:
+            message = f"expected an array that can be written for the output {name!r}, got a read-only one"
+            self._refuse("CALL_MEMORY", message, parameter.span, "Pass a copy, or leave the output out.")
+        if _repeats(array):
+            message = f"expected a place of its own for each element of the output {name!r}, got strides {array.strides}"
+            self._refuse("CALL_MEMORY", message, parameter.span, "Pass a copy, or leave the output out.")
+        for other, its in outputs.items():
+            if np.may_share_memory(array, its) and _shares(array, its):
+                message = f"expected outputs that share no memory, got {name!r} and {other!r} in the same"
+                self._refuse("CALL_MEMORY", message, parameter.span, "Pass arrays of their own.")
+
+    def _alike(self, array: Array, values: Mapping[str, object]) -> Any:
+        """The new output in the kind of the first input: a tensor of its package where that is not NumPy's."""
+        first = next((values[n] for n in self.inputs if n in self.arrays), None)
+        if first is None or isinstance(first, np.ndarray):
+            return array
+        package = sys.modules.get(type(first).__module__.partition(".")[0])
+        make = getattr(package, "from_dlpack", None)
+        return array if make is None else make(array)
+
+    def _refuse(self, code: str, message: str, span: Span = NOWHERE, fix: str = "") -> NoReturn:
+        raise UserError(Diagnostic(code, message, span if span != NOWHERE else self._span, fix or f"Call {self.text}."))
+
+
+_ARRAY_FIX = "Pass a NumPy array, or a tensor in the memory of the CPU that DLPack can hand over."
+_F32_FIX = "Declare it as f32."
+
+
+def as_array(value: object) -> Array | str:
+    """The array, without a copy; or what was given instead."""
+    if isinstance(value, np.ma.MaskedArray):
+        return "a masked array, whose mask no kernel knows"
+    if isinstance(value, np.ndarray):
+        return cast(Array, value)
+    if not hasattr(value, "__dlpack__") or isinstance(value, np.generic):
+        return _kind_of(cast(object, value))
+    where = getattr(value, "__dlpack_device__", None)
+    device = where() if where is not None else (_CPU, 0)
+    if int(device[0]) != _CPU:
+        return f"a tensor of {type(value).__module__.partition('.')[0]} that is not in the memory of the CPU"
+    if getattr(value, "requires_grad", False):
+        return "a tensor that records gradients: pass tensor.detach()"
+    try:
+        array: Array = np.from_dlpack(cast(Any, value))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        return f"a tensor that NumPy does not take: {error}"
+    as_numpy = getattr(value, "numpy", None)
+    if not array.flags.writeable and as_numpy is not None:  # older exchanges cannot say that memory may be written
+        known = as_numpy()
+        return cast(Array, known) if isinstance(known, np.ndarray) else array
+    return array
+
+
+def _kind_of(value: object) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _repeats(array: Array) -> bool:
+    """Several elements at one address."""
+    if array.size < 2:
+        return False
+    if any(n > 1 and s == 0 for n, s in zip(array.shape, array.strides, strict=True)):
+        return True
+    reach = array.itemsize
+    for stride, size in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach = stride * (size - 1) + reach
+    return False
+
+
+def _shares(one: Array, other: Array) -> bool:
+    try:
+        return np.shares_memory(one, other, max_work=cast(Any, 10_000))
+    except np.exceptions.TooHardError:
+        return True

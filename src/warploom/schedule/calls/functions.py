@@ -1,0 +1,154 @@
+"""A tensor function that is called: its arguments, its runners by sizes, and a short way for calls like those before."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.schedule.backbone import Role
+from warploom.schedule.calls.arguments import Binding, Signature
+from warploom.schedule.calls.runners import CompiledRunner, Runner
+
+Array: TypeAlias = NDArray[Any]
+MakeRunner: TypeAlias = Callable[[Mapping[str, int]], Runner]
+_KEPT = 512
+"""Sizes, and forms of calls, that are remembered; the oldest are forgotten."""
+_address = ctypes.addressof
+_first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a call looked like that can go the short way: NumPy's arrays by position, contiguous, outputs apart."""
+
+    runner: CompiledRunner
+    arrays: tuple[tuple[int, bool, int], ...]
+    """(position, whether it is written, bytes) of arrays that were given."""
+    made: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    """Outputs to make; empty where they were given."""
+    order: tuple[int, ...]
+    """Which of the given and then made arrays is each array of the kernels."""
+    outputs: tuple[int, ...]
+    """The same of the results."""
+
+
+class Calls:
+    """`make` gives the runner at sizes that were not seen before. UserErrors of it, such as sizes at which the function reads
+    outside of an array, are the call's."""
+
+    def __init__(self, signature: Signature, make: MakeRunner) -> None:
+        self.signature = signature
+        self._make = make
+        self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
+        self._forms: dict[tuple[object, ...], _Form] = {}
+        self._has_scalars = bool(self.signature.scalars)
+
+    def __call__(self, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        if not named and not self._has_scalars:
+            key: list[object] = []
+            for a in given:
+                if type(a) is not np.ndarray:
+                    break
+                key.append(a.shape)
+                key.append(a.dtype)
+            else:
+                form = self._forms.get(tuple(key))
+                if form is not None:
+                    results = _short(form, given)
+                    if results is not None:
+                        return results[0] if len(results) == 1 else results
+        binding = self.signature.bind(given, named)
+        runner = self.run(binding)
+        if runner is not None and not named and not self._has_scalars:
+            self._note(given, binding, runner)
+        return binding.results[0] if len(binding.results) == 1 else binding.results
+
+    def run(self, binding: Binding) -> Runner | None:
+        """The runner that ran; None where there was nothing to do."""
+        if binding.is_empty:
+            return None
+        runner = self.runner(binding.sizes)
+        runner.run(binding.arrays, binding.scalars)
+        for made, own in binding.copies:
+            own[...] = made
+        return runner
+
+    def runner(self, sizes: Mapping[str, int]) -> Runner:
+        """Made for these sizes if there is none."""
+        key = tuple(sizes[name] for name in self.signature.sizes)
+        runner = self._runners.get(key)
+        if runner is None:
+            runner = self._make(sizes)
+            self.use(sizes, runner)
+        return runner
+
+    def known(self, sizes: Mapping[str, int]) -> Runner | None:
+        """The runner of these sizes, if there is one."""
+        return self._runners.get(tuple(sizes[name] for name in self.signature.sizes))
+
+    def use(self, sizes: Mapping[str, int], runner: Runner) -> None:
+        """From now on for these sizes."""
+        key = tuple(sizes[name] for name in self.signature.sizes)
+        self._runners[key] = runner
+        self._runners.move_to_end(key)
+        while len(self._runners) > _KEPT:
+            self._runners.popitem(last=False)
+        self._forms.clear()
+
+    def _note(self, given: Sequence[Any], binding: Binding, runner: Runner) -> None:
+        """Remembers the form of a call whose arrays went to the kernels as they were."""
+        if not isinstance(runner, CompiledRunner) or binding.copies or any(type(a) is not np.ndarray for a in given):
+            return
+        arrays = list(self.signature.arrays.values())
+        known = [next((n for n, g in enumerate(given) if g is array), -1) for array in binding.arrays]
+        made = [n for n, place in enumerate(known) if place < 0]
+        is_output = [a.role is Role.OUTPUT for a in arrays]
+        if any(not is_output[n] for n in made) or len({*known} - {-1}) != len(given):
+            return
+        for place, n in enumerate(made, len(given)):
+            known[n] = place
+        written = {known[n] for n in range(len(arrays)) if is_output[n]}
+        if len(self._forms) >= _KEPT:
+            self._forms.clear()
+        key = tuple(part for a in given for part in (a.shape, a.dtype))
+        names = [a.name for a in arrays]
+        self._forms[key] = _Form(
+            runner,
+            tuple((n, n in written, a.nbytes) for n, a in enumerate(given)),
+            tuple((binding.arrays[n].shape, binding.arrays[n].dtype) for n in made),
+            tuple(known),
+            tuple(known[names.index(name)] for name in self.signature.outputs),
+        )
+
+
+def _short(form: _Form, given: Sequence[Array]) -> tuple[Array, ...] | None:
+    """The results of a call in a form that is known; None, and nothing done, where this call is not one after all."""
+    addresses: list[int] = []
+    for n, is_written, _ in form.arrays:
+        array = given[n]
+        flags = array.flags
+        if flags.carray:
+            addresses.append(_address(_first_byte(array)))
+        elif not is_written and flags.c_contiguous and flags.aligned:
+            addresses.append(array.ctypes.data)
+        else:
+            return None
+    for n, is_written, size in form.arrays:
+        if is_written:
+            low, high = addresses[n], addresses[n] + size
+            for m, _, other in form.arrays:
+                if m != n and addresses[m] < high and low < addresses[m] + other:
+                    return None
+    arrays = given
+    if form.made:
+        made = [np.empty(shape, dtype) for shape, dtype in form.made]
+        arrays = (*given, *made)
+        addresses += [_address(_first_byte(a)) for a in made]
+    form.runner.run_at([addresses[n] for n in form.order], ())
+    return tuple(arrays[n] for n in form.outputs)

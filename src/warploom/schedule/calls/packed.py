@@ -1,0 +1,125 @@
+"""Compiled kernels of a program as JSON: their C and how it is called; compiled again where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+from warploom.core import BY_NAME, polynomials
+from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, build_library
+from warploom.schedule.backbone import Parameter, Program, Region, Role
+from warploom.schedule.calls.arguments import Signature
+from warploom.schedule.cpu import CompiledNest, c_source, has_integers
+from warploom.schedule.frontend.tree import ArrayParameter
+from warploom.schedule.nest import Buffer, Nest
+from warploom.solve import Json
+
+_ROLES = {role.value: role for role in Role}
+_NUMBERS = ("units", "scratch_bytes", "second_units")
+
+
+def pack(nests: Sequence[Nest]) -> list[Json]:
+    """UnsupportedError as `c_source`."""
+    found: list[Json] = []
+    for nest in nests:
+        source = c_source(nest)
+        found.append({
+            "name": nest.name,
+            "units": source.units,
+            "scratch_bytes": source.scratch_bytes,
+            "second_units": source.second_units,
+            "common_bytes": list(source.common_bytes),
+            "arrays": [buffer.name for buffer in source.buffers],
+            "parameters": [parameter.name for parameter in nest.parameters],
+            "wraps": has_integers(nest),
+            "c": source.text,
+        })  # fmt: skip
+    return found
+
+
+def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
+    """None for what `pack` did not make of kernels of this program. UserError where the C is not compiled."""
+    if not isinstance(packed, list) or (program.stages and len(packed) != len(program.stages)) or not packed:
+        return None
+    regions = {r.name: r for r in program.arguments}
+    scalars = {p.name for p in program.parameters}
+    found: list[CompiledNest] = []
+    for item in packed:
+        match item:
+            case {
+                "name": str(name),
+                "common_bytes": list(common),
+                "arrays": list(arrays),
+                "parameters": list(parameters),
+                "c": str(c),
+            }:
+                pass
+            case _:
+                return None
+        numbers = [item.get(key) for key in _NUMBERS]
+        if not all(_is_count(n) for n in (*numbers, *common)):
+            return None
+        if not set(cast("list[str]", arrays)) <= regions.keys() or not set(cast("list[str]", parameters)) <= scalars:
+            return None
+        units, scratch_bytes, second_units = cast("list[int]", numbers)
+        flags = (*KERNEL_FLAGS, *(WRAPPING if item.get("wraps") is True else ()))
+        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role) for r in (regions[a] for a in cast("list[str]", arrays)))
+        found.append(
+            CompiledNest(
+                name, build_library(c, flags=flags), buffers, tuple(cast("list[str]", parameters)), units, scratch_bytes,
+                second_units, tuple(cast("list[int]", common)),
+            )
+        )  # fmt: skip
+    return found
+
+
+def pack_signature(program: Program, parameters: Sequence[str]) -> Json:
+    """The arguments of a program, and the order of all parameters in a call."""
+    return {
+        "name": program.name,
+        "parameters": list(parameters),
+        "arrays": [
+            {"name": r.name, "dtype": r.dtype.name, "shape": list(r.shape), "role": r.role.value} for r in program.arguments
+        ],
+        "scalars": [{"name": p.name, "dtype": p.dtype.name} for p in program.parameters],
+    }
+
+
+def unpack_signature(packed: Json) -> tuple[Program, Signature] | None:
+    """A program without its stages, and what a call of it takes; None for what `pack_signature` did not make."""
+    match packed:
+        case {"name": str(name), "parameters": list(order), "arrays": [*arrays], "scalars": [*scalars]}:
+            pass
+        case _:
+            return None
+    regions: list[Region] = []
+    for item in arrays:
+        match item:
+            case {"name": str(own), "dtype": str(dtype), "shape": [*shape], "role": str(role)} if (
+                dtype in BY_NAME and role in _ROLES and all(_is_count(n) and n for n in shape)
+            ):
+                extents = tuple(cast("list[int]", shape))
+                strides = tuple(prod(extents[n + 1 :]) for n in range(len(extents)))
+                regions.append(Region(own, BY_NAME[dtype], extents, strides, _ROLES[role]))
+            case _:
+                return None
+    known: list[Parameter] = []
+    for item in scalars:
+        match item:
+            case {"name": str(own), "dtype": str(dtype)} if dtype in BY_NAME:
+                known.append(Parameter(own, BY_NAME[dtype]))
+            case _:
+                return None
+    if not any(r.role is Role.OUTPUT for r in regions):
+        return None
+    declared = [ArrayParameter(r.name, r.dtype, tuple(polynomials.number(n) for n in r.shape), r.role) for r in regions]
+    names = [str(n) for n in order]
+    needed = {*(r.name for r in regions if r.role is not Role.TEMPORARY), *(p.name for p in known)}
+    if sorted(names) != sorted(needed | {r.name for r in regions if r.name in names}):
+        return None
+    return Program(name, (), tuple(regions), tuple(known)), Signature(name, declared, known, names, ())
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 62

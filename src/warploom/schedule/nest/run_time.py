@@ -1,0 +1,50 @@
+"""A nest at other values of its run-time sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from warploom.schedule.nest.nodes import Buffer, Compute, Guard, Load, Loop, Memory, Nest, Node, Store
+
+
+def at_run_time(nest: Nest, sizes: Mapping[str, int]) -> Nest:
+    """The same code, described for these values: iterations, bounds and elements. Sizes that are left out keep theirs."""
+    values = {size.name: sizes.get(size.name, value) for size, value in nest.run_time}
+    was = {size.name: value for size, value in nest.run_time}
+    return replace(
+        nest,
+        buffers=tuple(_buffer(b, was, values) for b in nest.buffers),
+        body=tuple(_node(n, values) for n in nest.body),
+        run_time=tuple((size, values[size.name]) for size, _ in nest.run_time),
+    )
+
+
+def _buffer(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) -> Buffer:
+    if buffer.run_time is None:
+        return buffer
+    name = buffer.run_time.name
+    return replace(buffer, elements=buffer.elements // max(1, was[name]) * values[name])
+
+
+def _node(node: Node, values: Mapping[str, int]) -> Node:
+    match node:
+        case Loop(body=body, size=size, trips=trips):
+            size = size if trips is None else trips.at(values[trips.size.name])
+            return replace(node, size=size, body=tuple(_node(n, values) for n in body))
+        case Load(memory=memory):
+            return replace(node, memory=_memory(memory, values))
+        case Store(memory=memory, guards=guards):
+            return replace(node, memory=_memory(memory, values), guards=_guards(guards, values))
+        case Compute(guards=guards):
+            return replace(node, guards=_guards(guards, values))
+        case _:
+            return node
+
+
+def _memory(memory: Memory, values: Mapping[str, int]) -> Memory:
+    return replace(memory, guards=_guards(memory.guards, values))
+
+
+def _guards(guards: tuple[Guard, ...], values: Mapping[str, int]) -> tuple[Guard, ...]:
+    return tuple(g if g.run_time is None else replace(g, bound=values[g.run_time.name]) for g in guards)

@@ -1,0 +1,60 @@
+"""What a search without an answer has tried, and what to change in the sketch or the command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from warploom.ir.swizzle import kind_of
+from warploom.synth.network.network import HoleUses
+from warploom.synth.search.engine import SpaceResult
+
+MANY = 1 << 40
+"""Functions that nobody counted."""
+_MOST_HOLES = 4
+
+
+def tried(results: Sequence[SpaceResult], uses: Sequence[HoleUses]) -> tuple[str, ...]:
+    """A sentence for each space."""
+    found: list[str] = []
+    for result in results:
+        told = f"space {result.space}: {result.statistics.nodes} nodes, {result.statistics.refuted} refuted"
+        if result.complete:
+            told += ", exhausted"
+        elif result.reason:
+            told += f", then {result.reason}"
+        if not result.complete and result.open:
+            told += f"; open: {_open(result.open, uses)}"
+        found.append(told)
+    return tuple(found)
+
+
+def advice(
+    results: Sequence[SpaceResult], uses: Sequence[HoleUses], spent: str, limits: Mapping[str, float | None]
+) -> tuple[str, ...]:
+    """What may help: more of the budget that is `spent` (`limits`: by option), then holes with fewer or more functions."""
+    holes = {use.hole.name: use for use in uses}
+    last = results[-1] if results else None
+    found: list[str] = []
+    if spent:
+        found += [f"more than {option} {value:.3g}" for option, value in limits.items() if value is not None]
+        sizes = dict(last.open) if last is not None else {}
+        for name in sorted(sizes, key=lambda n: -sizes[n])[:_MOST_HOLES]:
+            if sizes[name] > 1 and (told := kind_of(holes[name].hole).narrower(holes[name].hole)):
+                found.append(f"{name} has {_count(sizes[name])} functions: {told}, or write its expression")
+        return tuple(found)
+    for name, use in holes.items():
+        if len(use.points) and (told := kind_of(use.hole).wider(use.hole, np.asarray(use.points))):
+            found.append(f"{name}: {told}")
+    return tuple(found)
+
+
+def _open(left: Sequence[tuple[str, int]], uses: Sequence[HoleUses]) -> str:
+    sizes = dict(left)
+    named = [f"{use.hole.name} ({_count(sizes[use.hole.name])} functions)" for use in uses if use.hole.name in sizes]
+    return ", ".join(named) if named else "none"
+
+
+def _count(size: int) -> str:
+    return "too many to count" if size >= MANY else str(size)

@@ -1,0 +1,184 @@
+"""`wl.jit`: a call is right at once, and faster after a search."""
+
+# ruff: noqa: F821 (indices and sizes are names of the language)
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warploom as wl
+from warploom import f32, gpu
+from warploom.api import jitting
+from warploom.sketch import load
+from warploom.tools.kernels import tuning
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this test alone; what is compiled is kept where it always is."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(tuning.store, "store_folder", lambda make=False: tmp_path)
+
+
+def made() -> wl.JitFunction:
+    @wl.jit(threads=1)
+    def scaled(X: f32["n"], by: f32, Y: wl.out[f32["n"]]):
+        Y[i] = X[i] * by
+
+    return scaled
+
+
+X = np.arange(64, dtype=np.float32)
+
+
+def test_a_search_is_kept_for_later_programs() -> None:
+    function = made()
+    np.testing.assert_array_equal(function(X, 2), X * 2)
+    assert function.kind(X, 2) == "plain" and repr(function) == "<jit scaled(X, by, [Y])>"
+    found = function.tune(sizes={"n": 64}, nodes=20, budget_s=20)
+    assert found.status == "solved" and found.verdict == "tested" and found.line["kept"] is True
+    assert "plain_ms" in found.line and "time_over_plain" in found.line
+    kind = "plain" if float(str(found.line["time_over_plain"])) > 1 else "found"
+    assert function.kind(X, 2) == made().kind(X, 2) == kind
+    np.testing.assert_array_equal(made()(X, 3), X * 3)
+
+
+def line(**more: object) -> dict[str, object]:
+    return {
+        "v": 1,
+        "case": "scaled",
+        "status": "solved",
+        "verdict": "unchecked",
+        "seconds": 0.0,
+        "wall_s": 0.0,
+        "peak_mb": 1.0,
+        **more,
+    }
+
+
+def test_what_was_not_compared_is_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = [line(note="no time"), line(status="unknown", reason="budget")]
+
+    def explored(*_: object) -> object:
+        return tuning.ExploredOutcome(outcomes.pop(0), 0, explored=object())  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tuning, "explore_tensor", explored)
+    function = made()
+    for told in ("no time", "budget"):
+        found = function.tune(X, 2.0)
+        assert found.line["kept"] is False and told in str(found.line["not_kept"])
+        assert function.kind(X, 2) == "plain"
+
+
+def test_the_environment_asks_for_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float | None] = []
+    monkeypatch.setattr(wl.JitFunction, "_tuned", lambda self, sizes, budget_s, *_: asked.append(budget_s))
+    monkeypatch.setenv(jitting.TUNE, "1.5m")
+    function = made()
+    for _ in range(2):
+        function(X, 2)
+    assert asked == [90.0]
+    monkeypatch.setenv(jitting.TUNE, "soon")
+    with pytest.raises(wl.UserError, match="expected a time such as 30s in WARPLOOM_TUNE"):
+        made()(X, 2)
+
+
+def test_wrong_requests() -> None:
+    function = made()
+    for call in (
+        lambda: function.tune(),
+        lambda: function.tune(X, 2, sizes={"n": 64}),
+        lambda: function.tune(sizes={"m": 64}),
+        lambda: function.tune(sizes={"n": 64}, budget_s=0),
+        lambda: wl.jit(threads=0),
+        lambda: wl.jit(3),  # type: ignore[call-overload]
+    ):
+        with pytest.raises(wl.UserError):
+            call()
+
+
+def test_a_file_of_such_functions_is_explored_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import warploom as wl\nfrom warploom import f32\n\n\n@wl.jit\ndef twice(X: f32['n'], Y: wl.out[f32['n']]):\n"
+        "    Y[i] = X[i] + X[i]\n\n\n@wl.jit\ndef wrong(X: f32['n']):\n    pass\n"
+    )
+    found = wl.explore(f"{file}:twice", sizes={"n": 32}, target="sm_90", nodes=5)
+    assert found.line["kernel"] == "twice"
+    with pytest.raises(wl.UserError, match="NOT_STORED"):
+        wl.explore(f"{file}:wrong", sizes={"n": 32}, target="sm_90", nodes=5)
+
+
+@pytest.fixture(scope="module")
+def explored() -> wl.Explored:
+    return wl.explore(made().tensor, sizes={"n": 64}, nodes=10, budget_s=20, threads=1)
+
+
+def test_an_explored_kernel_is_called_saved_and_loaded(explored: wl.Explored, tmp_path: Path) -> None:
+    again = wl.load_kernel(explored.save(tmp_path / "scaled.kernel"))
+    assert again.text == "scaled(X, by, [Y])" and again.line == explored.line
+    for kernel in (explored, again):
+        np.testing.assert_array_equal(kernel(X, 2), X * 2)
+        with pytest.raises(wl.UserError, match="CALL_SHAPE"):
+            kernel(X[:32], 2)
+
+
+def test_kernels_of_gpus_are_not_called_here(explored: wl.Explored) -> None:
+    modelled = wl.explore(made(), sizes={"n": 64}, target="sm_90", nodes=5)
+    assert modelled.suffixes == (".json", ".html", ".cu")
+    for call in (lambda: modelled(X, 2), modelled._kernel):  # pyright: ignore[reportPrivateUsage]
+        with pytest.raises(wl.UserError, match="NOT_HERE"):
+            call()
+    failed = wl.Explored(line=line(status="unknown"), options=None, implementations=None, report=None, function=None)
+    with pytest.raises(wl.UserError, match="NO_ANSWER"):
+        failed(X, 2)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "no"])
+def test_files_that_are_no_kernels(explored: wl.Explored, tmp_path: Path, text: str) -> None:
+    path = explored.save(tmp_path / "a.kernel")
+    whole = path.read_text()
+    for spoiled in (text, whole.replace('"units"', '"unit"'), whole[:-5]):
+        path.write_text(spoiled)
+        with pytest.raises(wl.UserError, match="KERNEL_FILE"):
+            wl.load_kernel(path)
+    with pytest.raises(wl.UserError, match="KERNEL_FILE"):
+        wl.load_kernel(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("threads",), 0),
+        (("line",), 1),
+        (("stages",), []),
+        (("signature",), []),
+        (("signature", "parameters"), ["X", "Y"]),
+        (("signature", "arrays"), [{"name": "Y", "dtype": "f32", "shape": [0], "role": "output"}]),
+        (("signature", "arrays"), []),
+        (("signature", "scalars"), [{"name": "by", "dtype": "float"}]),
+    ],
+)
+def test_kernels_with_a_digest_that_fits_and_odd_parts(
+    explored: wl.Explored, tmp_path: Path, place: tuple[str, ...], value: object
+) -> None:
+    record = json.loads(explored._kernel())  # pyright: ignore[reportPrivateUsage]
+    record.pop("digest")
+    inner = record
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    path = tmp_path / "a.kernel"
+    path.write_text(tuning.store.file_text(record))
+    with pytest.raises(wl.UserError, match="KERNEL_FILE"):
+        wl.load_kernel(path)
+
+
+def test_completed_sketches_say_that_there_is_no_gpu() -> None:
+    (sketch,) = load("examples/conv1d_8_lanes.py")
+    found = wl.complete(sketch)
+    if gpu.device_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(wl.UserError, match=r"NO_DEVICE.*\n.*run\(arrays\)"):
+        found.launch({})

@@ -1,0 +1,127 @@
+"""Kernels with a path for whole tiles and one for the rest: vectors, places shifted by quotients of sizes, and planted bugs."""
+
+import numpy as np
+import pytest
+from tests.synth.kernels import sketch_of
+
+from warploom.core import UserError, f32
+from warploom.gpu import cuda_source, read_back
+from warploom.ir import Kernel, alignment_text, kernel_text, parse_kernel, run, verify
+from warploom.sketch import Global, ceil_div, size, sketch, thread_id, vector
+from warploom.synth.lift.lift import lift
+
+TWICE = """
+@kernel(block=(32, 1, 1), grid=(n // 128 + (n % 128 + 31) // 32, 1, 1), warp_size=32)
+def twice(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    whole = n // 128
+    first = 128 * block_id + 4 * thread_id
+    if block_id < whole:
+        part = register(f32, 4)
+        for j in vector(4):
+            part[j] = x[first + j]
+        for j in vector(4):
+            y[first + j] = part[j] + part[j]
+    else:
+        at = 96 * whole + 32 * block_id + thread_id
+        if at < n:
+            y[at] = x[at] + x[at]
+"""
+
+
+def twice(x, y, n):
+    for i in range(n):
+        y[i] = x[i] + x[i]
+
+
+def kernel(*changes: tuple[str, str]) -> Kernel:
+    text = TWICE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return parse_kernel(text)
+
+
+def verdict(*changes: tuple[str, str]) -> str:
+    made = kernel(*changes)
+    return lift(sketch_of(made, twice, {"n": 128}), made).verdict
+
+
+def test_whole_tiles_and_the_rest_are_proved_together() -> None:
+    made = kernel()
+    verify(made)
+    assert parse_kernel(kernel_text(made)) == made
+    assert alignment_text(made) == "x and y begin at multiples of 16 bytes"
+    assert verdict() == "proved"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("96 * whole", "97 * whole"),  # no common step with the blocks: one element of each tile is left out
+        ("96 * whole", "64 * whole"),  # stored twice
+        ("block_id < whole", "block_id <= whole"),
+        ("at < n", "at < n - 1"),
+        ("(n % 128 + 31) // 32", "n % 128 // 32"),
+        ("y[first + j]", "y[first + 4 - 4 * (thread_id % 2) * 2 + j]"),
+    ],
+)
+def test_planted_bugs_are_not_proved(change: tuple[str, str]) -> None:
+    assert verdict(change) != "proved"
+
+
+@pytest.mark.parametrize(
+    "change, code",
+    [
+        (("4 * thread_id", "2 * thread_id"), "VECTOR_ALIGNMENT"),
+        (("x[first + j]", "x[first + j + 1]"), "VECTOR_ALIGNMENT"),
+        (("x[first + j]", "x[first + 2 * j]"), "VECTOR_INDEX"),
+        (("x[first + j]", "x[first - j]"), "VECTOR_INDEX"),
+        (("x[first + j]", "x[4 * (first + j)]"), "VECTOR_INDEX"),
+        (("vector(4)", "vector(8)"), "VECTOR_TYPE"),
+        (("f32", "f16"), "VECTOR_TYPE"),
+        (("part[j] = x[first + j]", "part[j] = x[first + j] + x[first + j]"), "VECTOR_BODY"),
+        (("y[first + j] = part[j] + part[j]", "y[first + j] = part[j] + x[first + j]"), "VECTOR_BODY"),
+        (("y[first + j] = part[j] + part[j]", "y[first + j] = shfl(part[j], 1, 32)"), "VECTOR_BODY"),
+        (("part = register", "part = shared"), "VECTOR_BODY"),
+        (("Global[f32, n] | out", "Constant[f32, n]"), "VECTOR_BODY"),
+    ],
+)
+def test_what_is_no_single_access_is_refused(change: tuple[str, str], code: str) -> None:
+    with pytest.raises(UserError) as caught:
+        verify(kernel(change))
+    assert code in {d.code for d in caught.value.diagnostics}
+
+
+def test_a_vector_is_one_request() -> None:
+    counts = run(kernel(), {"x": np.zeros(256, np.float32)}, {"n": 256}).counts
+    assert (counts.global_load_sectors, counts.global_store_sectors) == (2 * 16, 2 * 16)
+
+
+def test_the_printed_vectors_are_read_back_and_misplaced_ones_are_seen() -> None:
+    made = kernel()
+    text = cuda_source(made).text
+    sizes = [{"n": n} for n in (128, 300, 5)]
+    assert "*reinterpret_cast<float4 *>(&y[first]) = make_float4(" in text
+    assert "reinterpret_cast<size_t>(x) % 16 != 0" in text
+    assert read_back(text, made, sizes=sizes, rounds=1).ok
+    for old, new in (("(&x[first])", "(&x[first + 1])"), ("part_4.y", "part_4.x"), ("make_float4(", "make_float4(0.0f * ")):
+        assert old in text
+        assert read_back(text.replace(old, new), made, sizes=sizes, rounds=1).verdict == "refuted"
+
+
+n = size("n")
+
+
+def test_errors_of_sketches_have_places() -> None:
+    def three(x: Global[f32, n], y: Global[f32, n]):
+        for j in vector(3):
+            y[j] = x[j]
+
+    def elsewhere(x: Global[f32, n], y: Global[f32, n]):
+        y[thread_id()] = x[vector(4)]
+
+    for function, code in ((three, "VECTOR_TYPE"), (elsewhere, "VECTOR_PLACE")):
+        with pytest.raises(UserError) as caught:
+            sketch(spec=twice, block=32, grid=ceil_div(n, 32), complete_at={"n": 32})(function)
+        found = caught.value.diagnostics[0]
+        assert found.code == code and found.span.line > 0

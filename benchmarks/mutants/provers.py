@@ -22,6 +22,7 @@ PROVERS = (
     "src/warploom/synth/proof/symbolic.py",
     "src/warploom/synth/compiled/*.py",
     "src/warploom/ptx/verify.py",
+    "src/warploom/ptx/launches/*.py",
     "src/warploom/ptx/shuffle/*.py",
     "src/warploom/scan/operators/laws.py",
     "src/warploom/scan/operators/prover.py",

@@ -90,6 +90,7 @@ def test_wrong_requests() -> None:
         lambda: function.tune(),
         lambda: function.tune(X, 2, sizes={"n": 64}),
         lambda: function.tune(sizes={"m": 64}),
+        lambda: function.tune(sizes=3),  # type: ignore[arg-type]
         lambda: function.tune(sizes={"n": 64}, budget_s=0),
         lambda: wl.jit(threads=0),
         lambda: wl.jit(3),  # type: ignore[call-overload]

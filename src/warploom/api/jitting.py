@@ -75,6 +75,8 @@ class JitFunction(TensorHolder):
         if (sizes is None) == (not arrays and not named):
             message = f"expected either arrays as in a call of {self.text}, or sizes, got {'both' if sizes else 'none'}"
             raise UserError(Diagnostic("OPTION", message, fix=f"Write {self.name}.tune(sizes={{...}}) or pass arrays."))
+        if sizes is not None and not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - without a checker
+            raise UserError(Diagnostic("OPTION", f"expected sizes by name, got {sizes!r}", fix='Write sizes={"n": 1024}.'))
         for name, number in {"budget_s": budget_s, "nodes": nodes}.items():
             if number is not None and not number > 0:
                 raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
@@ -116,7 +118,7 @@ class JitFunction(TensorHolder):
             self._tuned(sizes, budget_s, None, 0, nothing_said)
             if (found := self._calls.known(sizes)) is not None:
                 return found
-        return plain_runner(program, self.threads)
+        return plain_runner(self.tensor, sizes, self.threads)
 
     def __repr__(self) -> str:
         return f"<jit {self.text}>"

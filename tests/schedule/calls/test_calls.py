@@ -12,6 +12,7 @@ from warploom import f32, f64, i32
 from warploom.core import UserError
 from warploom.schedule.calls import Calls, CompiledRunner, EvaluatedRunner, Signature, plain_runner
 from warploom.schedule.calls import runners as runners_module
+from warploom.schedule.cpu import find_compiler
 from warploom.schedule.frontend import TensorFunction
 
 
@@ -37,7 +38,7 @@ def squares(X: i32["n"], by: i32, Y: wl.out[i32["n"]]):
 
 
 def calls(function: TensorFunction) -> Any:
-    made = Calls(Signature.of(function), lambda sizes: plain_runner(function.program(sizes), 2))
+    made = Calls(Signature.of(function), lambda sizes: plain_runner(function, sizes, 2))
     return lambda *given, **named: made(given, named)
 
 
@@ -174,7 +175,7 @@ WRONG = {
     "output's shape": ((random(2, 3), random(3, 2), random(2, 3)), "CALL_SHAPE.*'C'.*got 3 on axis 1"),
     "list": (([[1.0]], random(1, 1)), "CALL_ARRAY.*got a list"),
     "none": ((None, random(1, 1)), "CALL_ARRAY.*got nothing"),
-    "masked": ((np.ma.masked_array(random(1, 1)), random(1, 1)), "CALL_ARRAY.*mask"),
+    "masked": ((np.ma.masked_array(random(2, 2)), random(2, 2), random(2, 2)), "CALL_ARRAY.*mask"),
     "read-only": ((random(2, 2), random(2, 2), read_only(random(2, 2))), "CALL_MEMORY.*read-only"),
     "one place": ((random(2, 2), random(2, 2), np.lib.stride_tricks.as_strided(random(4), (2, 2), (0, 4))), "CALL_MEMORY"),
     "windows": ((random(2, 2), random(2, 2), np.lib.stride_tricks.as_strided(random(4), (2, 2), (4, 4))), "CALL_MEMORY"),
@@ -198,6 +199,7 @@ def test_wrong_names_scalars_and_outputs() -> None:
         ((X, True), {}, "expected a number for 'by', got a bool"),
         ((X, "1"), {}, "expected a number for 'by', got a str"),
         ((X, 1j), {}, "expected a number"),
+        ((X, 10**400), {}, "f64 holds for 'by'"),
     ):
         with pytest.raises(UserError, match=told):
             call(*given, **named)
@@ -228,7 +230,7 @@ def test_nan_and_infinities_stay() -> None:
 
 def test_without_a_compiler_the_mathematics_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runners_module, "find_compiler", lambda: None)
-    assert isinstance(plain_runner(product.program({"m": 2, "k": 2, "n": 2}), 1), EvaluatedRunner)
+    assert isinstance(plain_runner(product, {"m": 2, "k": 2, "n": 2}, 1), EvaluatedRunner)
     X, A = random(5, dtype="f8"), random(3, 4)
     np.testing.assert_allclose(calls(both)(X, 3.0)[0], 3 * np.minimum(X[:-1], X[1:]))
     C = np.zeros((3, 3), np.float32)
@@ -253,6 +255,60 @@ def test_threads_of_python_may_call_at_once() -> None:
 
 
 def test_small_kernels_run_on_one_thread() -> None:
-    small, large = (plain_runner(product.program({"m": m, "k": 64, "n": 64}), 2) for m in (2, 256))
+    small, large = (plain_runner(product, {"m": m, "k": 64, "n": 64}, 2) for m in (2, 256))
     assert isinstance(small, CompiledRunner) and isinstance(large, CompiledRunner)
     assert (small.threads, large.threads) == (1, 2)
+
+
+def test_sizes_that_can_be_arguments_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[object] = []
+    real = runners_module.compile_nest
+    monkeypatch.setattr(runners_module, "compile_nest", lambda nest, **more: built.append(real(nest, **more)) or built[-1])
+    for m in (2, 3, 70):
+        X = random(m, 6)
+        np.testing.assert_allclose(calls(centred)(X), X - X.mean(axis=1, keepdims=True), atol=1e-6)
+    assert len({kernel.library for kernel in built}) == 2  # type: ignore[attr-defined]
+
+
+@wl.tensor
+def idle(X: f32["n"], unused: f32["n"], Y: wl.out[f32["n"]]):
+    Y[i] = X[i] + 1
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_the_shortest_way_is_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Calls(Signature.of(product), lambda sizes: plain_runner(product, sizes, 1))
+    A, B, C = random(3, 4), random(4, 5), np.zeros((3, 5), np.float32)
+    made((A, B, C), {})
+    with monkeypatch.context() as patch:
+        patch.setattr(Signature, "bind", None)
+        patch.setattr(CompiledRunner, "run_at", None)
+        C[...] = 0
+        assert made((A, B, C), {}) is C
+        np.testing.assert_allclose(C, A @ B, rtol=1e-5)
+    for other in (np.asfortranarray(C), unaligned(C), C[::-1]):
+        assert made((A, B, other), {}) is other
+        np.testing.assert_allclose(other, A @ B, rtol=1e-5)
+    square = made((random(4, 4), random(4, 4), random(4, 4)), {})
+    wanted = square @ square
+    assert made((square, square, square), {}) is square
+    np.testing.assert_allclose(square, wanted, rtol=1e-5)
+    with pytest.raises(UserError, match="read-only"):
+        made((A, B, read_only(C)), {})
+
+
+def test_scalars_and_names_go_the_short_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, X = Calls(Signature.of(both), lambda sizes: plain_runner(both, sizes, 1)), random(5, dtype="f8")
+    low, high = np.zeros(4), np.zeros(4)
+    made((low, X, 1.0, high), {})
+    made((X, 1.0), {})
+    monkeypatch.setattr(Signature, "bind", None)
+    assert made((low,), {"high": high, "by": 3, "X": X})[1] is high
+    np.testing.assert_array_equal(high, 3 * np.maximum(X[:-1], X[1:]))
+    np.testing.assert_array_equal(made((), {"by": np.float32(2), "X": X})[0], 2 * np.minimum(X[:-1], X[1:]))
+
+
+def test_arrays_that_nothing_reads() -> None:
+    call, X, Y = calls(idle), random(4), np.zeros(4, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(call(X, X, Y), X + 1)

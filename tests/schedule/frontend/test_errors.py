@@ -138,7 +138,7 @@ def place_of_the_largest(A: f32["m", "n"], y: out[f32["m"]]):
 
 
 def reversed_index(A: f32["m"], y: out[f32["m"]]):
-    y[i] = A[m - 1 - i]
+    y[i] = A[m - i]
 
 
 def fraction_of_an_integer(A: i32["m"], y: out[i32["m"]]):
@@ -214,7 +214,7 @@ def subtracted(A: f32["m", "n"], y: out[f32["m"]]):
 
 
 def a_condition(A: f32["m"], y: out[f32["m"]]):
-    y[i] = A[i] if A[i] > 0 else 0
+    y[i] = A[i] if A[i] else 0
 
 
 def a_large_power(A: f32["m"], y: out[f32["m"]]):
@@ -342,7 +342,7 @@ EXPECTED = [
         "y[i - 1]",
     ),
     (place_of_the_largest, "CALL", ".*got argmax, which gives a place, .*", "Take max .* `warploom scan lift .*", "argmax"),
-    (reversed_index, "INDEX_NOT_AFFINE", "expected indices and integers .* got the size 'm'", "Count from the start.*", "m"),
+    (reversed_index, "INDEX_OUT_OF_RANGE", "expected indices from 0 to 2 on axis 0 of 'A', got 1 to 3", ".*pad.*", "m - i"),
     (fraction_of_an_integer, "DTYPE", "expected a number that i32 holds, got 0.5", "Use a whole .*", "A[i] + 0.5"),
     (
         number_past_the_type,
@@ -365,7 +365,7 @@ EXPECTED = [
     (a_loop, "UNSUPPORTED_PYTHON", r"expected an assignment, got for i in range\(3\):", r"Leave the loop out.*", None),
     (a_return, "UNSUPPORTED_PYTHON", "expected an assignment, got return y", r"Write C\[m, n\] \+= .*", "return y"),
     (subtracted, "UNSUPPORTED_PYTHON", r"expected \+= for a sum, got -=", "Write = with sum.*", "y[i] -= A[i, j]"),
-    (a_condition, "UNSUPPORTED_PYTHON", "expected arithmetic on elements, got .*", r"Use \+ - .*", "A[i] if A[i] > 0 else 0"),
+    (a_condition, "CONDITION", r"expected a condition, got A\[i\]", "Compare: .*", "A[i]"),
     (a_large_power, "UNSUPPORTED_PYTHON", "expected a power from 1 to 8, got 0.5", "Multiply, or use sqrt, .*", "0.5"),
     (
         shifted_target,

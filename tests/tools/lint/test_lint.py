@@ -278,3 +278,55 @@ def test_bytes_that_are_no_text_are_no_fault(tmp_path: Path) -> None:
     path = kernel(tmp_path, "// caf\n")
     path.write_bytes(path.read_bytes().replace(b"caf", b"caf\xe9"))
     assert linted("--launch", "1", "1", "--arg", "zeros:i32:4", file=path).exit_code == 0
+
+
+def every(name: str, *arguments: str) -> Result:
+    return linted("--json", "--every-launch", "--kernel", name, *arguments)
+
+
+def test_a_kernel_is_free_of_races_in_every_launch() -> None:
+    result = every("swapped_sizes_clean")
+    (line,) = lines_of(result.stdout)
+    assert result.exit_code == 0 and (line["status"], line["verdict"]) == ("solved", "proved")
+    assert line["proves"] == ["data-race", "divergent-barrier"] and "different arrays do not overlap" in line["domain"]
+
+
+def test_a_race_of_some_launch_is_replayed() -> None:
+    result = every("missing_barrier")
+    *found, last = lines_of(result.stdout)
+    assert result.exit_code == 1 and {one["rule"] for one in found} >= {"data-race"}
+    assert (last["status"], last["verdict"], last["race_free_if"]) == ("refused", "refuted", "blockDim.x <= 32")
+    again = CliRunner().invoke(lint_command, shlex.split(last["replay"])[2:])
+    assert again.exit_code == 1 and "data-race" in again.stdout
+
+
+def test_a_meeting_that_no_launch_shows_is_unknown() -> None:
+    result = every("wrong_swizzle_clean")
+    (line,) = lines_of(result.stdout)
+    assert result.exit_code == 3 and line["status"] == "unknown"
+    assert "no launch was found that shows it" in line["reason"]
+    assert "kernels.cu:238" in line["reason"] and "blockDim.x == 32 && blockDim.y == 32" in line["reason"]
+    assert every("wrong_swizzle_clean", "--assume", "blockDim.x == 32", "--assume", "blockDim.y == 32").exit_code == 0
+
+
+def test_what_is_not_followed_is_unknown_on_its_line() -> None:
+    (line,) = lines_of(every("missing_wait").stdout)
+    assert "cp.async.cg.shared.global is not followed at " in line["reason"] and line["verdict"] == "unchecked"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--every-launch", *RACE), "expected --launch or --every-launch, got both"),
+        (("--assume", "blockDim.x == 1", *RACE), "expected --assume together with --every-launch"),
+        (("--every-launch", "--kernel", "missing_barrier", "--assume", "n == 1"), "expected a parameter"),
+    ],
+)  # fmt: skip
+def test_options_of_every_launch_that_do_not_fit_are_refused(arguments: tuple[str, ...], message: str) -> None:
+    result = linted(*arguments)
+    assert result.exit_code == 2 and message in result.output
+
+
+def test_every_launch_of_a_triton_kernel_is_refused() -> None:
+    result = CliRunner().invoke(lint_command, [f"{HERE / 'triton_kernels.py'}:add", "--every-launch"])
+    assert result.exit_code == 2 and "expected a file in CUDA or PTX" in result.output

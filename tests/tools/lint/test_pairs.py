@@ -16,8 +16,8 @@ from warploom.core import UserError, find_tool
 from warploom.gpu import toolchain_available
 from warploom.ptx.simt.findings import Kind
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.lint.command import LintOptions, lint
 from warploom.tools.lint.findings import Found
+from warploom.tools.lint.launched import LintOptions, lint
 from warploom.tools.lint.rules import OF_KIND, RULES
 from warploom.tools.lint.sources import Compilation, Source
 
@@ -66,8 +66,8 @@ def met(found: tuple[Found, ...]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
 def test_every_mistake_is_found_on_its_line_and_no_other(case: Case, whole: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warploom.tools.lint.command.Source", lambda path, compilation: whole)
-    monkeypatch.setattr("warploom.tools.lint.command.spills", lambda *_: [])
+    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation: whole)
+    monkeypatch.setattr("warploom.tools.lint.launched.spills", lambda *_: [])
     linted = lint(str(PTX), case.options(), Stopwatch())
     assert met(linted.found) == sorted(set(case.expected))
     assert case.kernel.endswith("_clean") == (not case.expected)

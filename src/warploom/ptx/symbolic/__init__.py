@@ -8,7 +8,7 @@ from warploom.ptx.symbolic import bitwise, comparisons
 from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.building import Assumption
 from warploom.ptx.symbolic.compare import Match, NoWrap, Skeleton, claim, difference, equal_if, holds, skeleton, stride
-from warploom.ptx.symbolic.decide import are_equal, counterexample, is_proved
+from warploom.ptx.symbolic.decide import Translation, are_equal, counterexample, is_proved
 from warploom.ptx.symbolic.emulate import EmulationOptions, emulate, own_limits
 from warploom.ptx.symbolic.emulation import BlockState, Emulation
 from warploom.ptx.symbolic.evaluation import evaluate
@@ -24,6 +24,7 @@ from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subt
 __all__ = [
     "MODELLED", "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts",
     "Lanes", "LaunchLimits", "Match", "Model", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable",
+    "Translation",
     "are_equal", "bitwise", "claim", "comparisons", "counterexample", "difference", "disjoint", "emulate", "equal_if",
     "evaluate", "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
 ]  # fmt: skip

@@ -6,11 +6,13 @@ and a `Sat` may show values that cannot occur.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial, reduce
 
 from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.comparisons import equal
+from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.term import Term, linear, subterms
 from warploom.solve import Builder, Handle, Sat, Unknown, Unsat, word
 
@@ -22,7 +24,7 @@ def counterexample(algebra: Algebra, claim: Term, rlimit: int = BUDGET) -> Sat[b
     """Values for which the facts hold and the claim does not; `Unsat`: the claim is proved."""
     if claim.value == 1:
         return Unsat()
-    built = _Translation(algebra)
+    built = Translation(algebra.facts)
     conditions = [built.vector(c) for c in algebra.facts.conditions]
     negation = built.negation(built.vector(claim))
     return built.builder.check([built.holds(p) for p in (*built.bounds, *conditions, negation)], rlimit, "QF_BV")
@@ -38,14 +40,17 @@ def are_equal(algebra: Algebra, x: Term, y: Term, rlimit: int = BUDGET) -> bool:
     return x is y or is_proved(algebra, equal(algebra, x, y), rlimit)
 
 
-class _Translation:
+class Translation:
     """Terms as words; a predicate is a word of one bit."""
 
-    def __init__(self, algebra: Algebra) -> None:
-        self.builder = Builder()
+    def __init__(self, facts: Facts, builder: Builder | None = None, mark: Callable[[Term], str] = lambda _: "") -> None:
+        """facts: bound the special registers. mark: goes into the names of a term's symbols, so that two translations with one
+        builder share those that they mark alike."""
+        self.builder = builder or Builder()
         self.bounds: list[Handle] = []
         """Ranges of the symbols."""
-        self._algebra = algebra
+        self._facts = facts
+        self._mark = mark
         self._done: dict[Term, Handle] = {}
 
     def vector(self, term: Term) -> Handle:
@@ -73,9 +78,9 @@ class _Translation:
         return self.builder.select(self.holds(predicate), then, otherwise)
 
     def _symbol(self, term: Term) -> Handle:
-        symbol = self.builder.variable(f"t{term.serial}", word(term.width))
+        symbol = self.builder.variable(f"t{term.serial}{self._mark(term)}", word(term.width))
         if term.op == "special":
-            low, high = self._algebra.facts.unsigned(term)
+            low, high = self._facts.unsigned(term)
             for least, most in ((self.constant(low, term.width), symbol), (symbol, self.constant(high, term.width))):
                 self.bounds.append(self.negation(self._less(most, least, is_signed=False)))
         return symbol

@@ -28,7 +28,7 @@ from warploom.schedule.backbone.nodes import (
     RunTimeSize,
     Scope,
 )
-from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
+from warploom.schedule.backbone.operators import ARITY, COMPARING, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
@@ -60,7 +60,7 @@ from warploom.schedule.backbone.window import (
 )
 
 __all__ = [
-    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis", "AxisSum",
+    "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis", "AxisSum",
     "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError",
     "Operand", "Operator", "Parameter", "Program", "Region", "Repetition", "Result", "Role", "RunTimeSize", "Scope",
     "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "at_sizes", "axis_sum_text", "backbone", "backbone_text",

@@ -214,6 +214,14 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
             return np.vectorize(math.erf, otypes=[np.float64])(first)
         case Operator.ABS:
             return np.abs(first)
+        case Operator.LESS:
+            return first < operands[1]
+        case Operator.LESS_EQUAL:
+            return first <= operands[1]
+        case Operator.EQUAL:
+            return first == operands[1]
+        case Operator.SELECT:
+            return np.where(first != 0, operands[1], operands[2])
         case Operator.LOAD | Operator.STORE:
             raise ValueError("loads and stores are no computations")
         case _:

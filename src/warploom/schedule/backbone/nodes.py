@@ -46,6 +46,12 @@ class Operator(StrEnum):
     COS = "cos"
     ABS = "abs"
     CAST = "cast"
+    LESS = "less"
+    """1 where first < second, else 0; the same of the next two. A NaN is neither less than nor equal to anything."""
+    LESS_EQUAL = "less_equal"
+    EQUAL = "equal"
+    SELECT = "select"
+    """second where first is not 0, else third."""
 
 
 class Scope(StrEnum):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from warploom import operations
 from warploom.core import DType
-from warploom.operations import Operation
+from warploom.operations import ComparisonSign, Operation
 from warploom.schedule.backbone.nodes import Operator
 
-_NO_ARITHMETIC = {Operator.LOAD: 0, Operator.STORE: 1, Operator.MOVE: 1}
+COMPARING: dict[Operator, ComparisonSign] = {Operator.LESS: "<", Operator.LESS_EQUAL: "<=", Operator.EQUAL: "=="}
+_NO_ARITHMETIC = {Operator.LOAD: 0, Operator.STORE: 1, Operator.MOVE: 1, **dict.fromkeys(COMPARING, 2), Operator.SELECT: 3}
 """Operators without a row, and how many operands they have."""
 ROWS: dict[Operator, Operation] = {o: operations.BY_NAME[o] for o in Operator if o not in _NO_ARITHMETIC}
 
@@ -18,7 +19,7 @@ FUNCTIONS: tuple[Operator, ...] = tuple(operator for operator, row in ROWS.items
 
 FLOAT_ONLY = (Operator.DIV, *FUNCTIONS)
 
-FREE = (Operator.MOVE, *(operator for operator, row in ROWS.items() if row.cost == "free"))
+FREE = (Operator.MOVE, *COMPARING, *(operator for operator, row in ROWS.items() if row.cost == "free"))
 """Operators that take no instruction of their own."""
 
 REDUCING = (Operator.FMA, *(operator for operator, row in ROWS.items() if row.identity is not None))

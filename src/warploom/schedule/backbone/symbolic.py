@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, to_numpy
+from warploom.core import Diagnostic, DType, UnsupportedError, to_numpy
 from warploom.schedule.backbone.evaluate import Evaluation
 from warploom.schedule.backbone.nodes import Backbone, Constant, Instruction, Operator, Parameter, Region, Result, Role
 from warploom.terms import Term, apply, atom, constant, convert
@@ -107,6 +107,9 @@ def term_of(operator: Operator, *operands: Term) -> Term:
             return apply("+", apply("*", *operands[:2]), operands[2])
         case Operator.MAX | Operator.MIN:
             return _extreme(operator, *operands)
+        case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL | Operator.SELECT:
+            message = f"expected operations that the proof of explored kernels follows, got {operator.value} of data"
+            raise UnsupportedError(Diagnostic("PROOF_CONDITION", message, fix="The result is tested, not proved."))
         case Operator.LOAD | Operator.STORE | Operator.CAST:
             raise AssertionError(f"{operator.value} is no arithmetic on one type")
         case _:

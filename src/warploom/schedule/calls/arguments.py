@@ -83,7 +83,7 @@ class Signature:
         arrays = {
             name: self._array(self.arrays[name], values[name]) for name in self.all if name in self.arrays and name in values
         }
-        scalars = tuple(self._scalar(p, values[name]) for name, p in self.scalars.items())
+        scalars = tuple(self.number(p, values[name]) for name, p in self.scalars.items())
         sizes = solved_sizes(self.name, self.arrays.values(), {n: a.shape for n, a in arrays.items()}, self.sizes)
         shapes = {n: tuple(s.whole_at(sizes) for s in a.shape) for n, a in self.arrays.items()}
         is_empty = all(0 in shapes[name] for name in self.outputs)
@@ -154,7 +154,10 @@ class Signature:
             self._refuse("CALL_SHAPE", message, parameter.span, "Reshape it, or declare another shape.")
         return array
 
-    def _scalar(self, parameter: Parameter, value: object) -> float:
+    def number(self, parameter: Parameter, value: object) -> float:
+        """The value of a scalar. UserError: CALL_ARRAY, CALL_DTYPE."""
+        if type(value) is float and parameter.dtype.is_float:
+            return value
         name, dtype = parameter.name, parameter.dtype
         given: Any = value
         if isinstance(given, np.ndarray):
@@ -163,7 +166,10 @@ class Signature:
         if isinstance(given, bool | np.bool_ | complex | np.complexfloating) or not isinstance(given, Real | np.number):
             self._refuse("CALL_ARRAY", f"expected a number for {name!r}, got {_kind_of(value)}")
         if dtype.is_float:
-            return float(cast(float, given))
+            try:
+                return float(cast(float, given))
+            except OverflowError:
+                self._refuse("CALL_DTYPE", f"expected a number that {dtype} holds for {name!r}, got a larger one")
         low, high = integer_range(dtype)
         if not fits(cast(float, given), dtype):
             self._refuse("CALL_DTYPE", f"expected a number that {dtype} holds for {name!r}, from {low} to {high}, got {given}")

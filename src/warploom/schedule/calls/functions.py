@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from warploom.schedule.backbone import Role
 from warploom.schedule.calls.arguments import Binding, Signature
 from warploom.schedule.calls.runners import CompiledRunner, Runner
+from warploom.schedule.calls.shim import Short, short_way
 
 Array: TypeAlias = NDArray[Any]
 MakeRunner: TypeAlias = Callable[[Mapping[str, int]], Runner]
 _KEPT = 512
 """Sizes, and forms of calls, that are remembered; the oldest are forgotten."""
+_TRIED = 4
+"""Forms that are tried in C, the last first."""
 _address = ctypes.addressof
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
@@ -47,27 +50,62 @@ class Calls:
         self._make = make
         self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
         self._forms: dict[tuple[object, ...], _Form] = {}
-        self._has_scalars = bool(self.signature.scalars)
+        self._shorts: list[tuple[Short, tuple[int, ...]]] = []
+        """The last forms of calls that C takes whole, with the places of the outputs."""
+        self._scalars = tuple(signature.scalars.values())
 
-    def __call__(self, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        if not named and not self._has_scalars:
-            key: list[object] = []
-            for a in given:
-                if type(a) is not np.ndarray:
-                    break
-                key.append(a.shape)
-                key.append(a.dtype)
-            else:
-                form = self._forms.get(tuple(key))
-                if form is not None:
-                    results = _short(form, given)
-                    if results is not None:
-                        return results[0] if len(results) == 1 else results
+    def __call__(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        if named and (ordered := self._ordered(given, named)) is not None:
+            given, named = ordered, {}
+        taken = None if named else self._taken(given)
+        if taken is not None:
+            results = self._shortly(*taken)
+            if results is not None:
+                return results[0] if len(results) == 1 else results
         binding = self.signature.bind(given, named)
         runner = self.run(binding)
-        if runner is not None and not named and not self._has_scalars:
-            self._note(given, binding, runner)
+        if runner is not None and taken is not None:
+            self._note(taken[0], binding, runner)
         return binding.results[0] if len(binding.results) == 1 else binding.results
+
+    def _ordered(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """All arguments by position, where the names are just those of the last parameters."""
+        for order in (self.signature.all, self.signature.inputs):
+            if len(given) + len(named) == len(order):
+                rest = [named[name] for name in order[len(given) :] if name in named]
+                if len(rest) == len(named):
+                    return (*given, *rest)
+        return None
+
+    def _taken(self, given: tuple[Any, ...]) -> tuple[tuple[Array, ...], tuple[float, ...]] | None:
+        """Arrays and scalars of a call; None where some array is not NumPy's own."""
+        scalars: tuple[float, ...] = ()
+        arrays = given
+        if self._scalars:
+            order = {len(self.signature.inputs): self.signature.inputs, len(self.signature.all): self.signature.all}.get(
+                len(given)
+            )
+            if order is None:
+                return None
+            by_name = dict(zip(order, given, strict=True))
+            scalars = tuple([self.signature.number(p, by_name.pop(p.name)) for p in self._scalars])
+            arrays = tuple(by_name.values())
+        for array in arrays:
+            if type(array) is not np.ndarray:
+                return None
+        return arrays, scalars
+
+    def _shortly(self, given: tuple[Array, ...], scalars: tuple[float, ...]) -> tuple[Array, ...] | None:
+        """The results of a call in a form that is known; None, and nothing done, where it is not."""
+        for short, outputs in self._shorts:
+            if short(given):
+                return tuple([given[n] for n in outputs])
+        key: list[object] = []
+        for array in given:
+            key.append(array.shape)
+            key.append(array.dtype)
+        form = self._forms.get(tuple(key))
+        return None if form is None else _short(form, given, scalars)
 
     def run(self, binding: Binding) -> Runner | None:
         """The runner that ran; None where there was nothing to do."""
@@ -100,6 +138,7 @@ class Calls:
         while len(self._runners) > _KEPT:
             self._runners.popitem(last=False)
         self._forms.clear()
+        self._shorts.clear()
 
     def _note(self, given: Sequence[Any], binding: Binding, runner: Runner) -> None:
         """Remembers the form of a call whose arrays went to the kernels as they were."""
@@ -118,16 +157,20 @@ class Calls:
             self._forms.clear()
         key = tuple(part for a in given for part in (a.shape, a.dtype))
         names = [a.name for a in arrays]
+        outputs = tuple(known[names.index(name)] for name in self.signature.outputs)
+        short = None if made else short_way(runner, given, written, known)
+        if short is not None:
+            self._shorts = [(short, outputs), *self._shorts[: _TRIED - 1]]
         self._forms[key] = _Form(
             runner,
             tuple((n, n in written, a.nbytes) for n, a in enumerate(given)),
             tuple((binding.arrays[n].shape, binding.arrays[n].dtype) for n in made),
             tuple(known),
-            tuple(known[names.index(name)] for name in self.signature.outputs),
+            outputs,
         )
 
 
-def _short(form: _Form, given: Sequence[Array]) -> tuple[Array, ...] | None:
+def _short(form: _Form, given: Sequence[Array], scalars: tuple[float, ...]) -> tuple[Array, ...] | None:
     """The results of a call in a form that is known; None, and nothing done, where this call is not one after all."""
     addresses: list[int] = []
     for n, is_written, _ in form.arrays:
@@ -150,5 +193,5 @@ def _short(form: _Form, given: Sequence[Array]) -> tuple[Array, ...] | None:
         made = [np.empty(shape, dtype) for shape, dtype in form.made]
         arrays = (*given, *made)
         addresses += [_address(_first_byte(a)) for a in made]
-    form.runner.run_at([addresses[n] for n in form.order], ())
+    form.runner.run_at([addresses[n] for n in form.order], scalars)
     return tuple(arrays[n] for n in form.outputs)

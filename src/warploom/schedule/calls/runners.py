@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol, TypeAlias
@@ -26,6 +27,7 @@ from warploom.schedule.cpu import (
     run_job,
     sound_flags,
 )
+from warploom.schedule.frontend import TensorFunction
 
 Array: TypeAlias = NDArray[Any]
 _LINE_BYTES = 64
@@ -64,6 +66,20 @@ class _Step:
     """Values of sizes known at run time, which follow the scalars."""
 
 
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """A kernel by the addresses of its parts."""
+
+    kernel: int | None
+    second: int | None
+    units: int
+    second_units: int
+    arrays: tuple[int, ...]
+    """Which arrays of the program it takes, in order."""
+    sizes: tuple[int, ...]
+    """Values of its sizes known at run time."""
+
+
 class CompiledRunner:
     """Kernels one after the other; may be called by several threads of Python at once."""
 
@@ -76,6 +92,18 @@ class CompiledRunner:
         places = {name: n for n, name in enumerate([*names, *(r.name for r in between)])}
         scalars = {p.name: n for n, p in enumerate(program.parameters)}
         self._steps = tuple(_step(kernel, places, scalars) for kernel in kernels)
+
+    @property
+    def direct(self) -> Direct | None:
+        """The one kernel, where it runs on the caller's thread and needs nothing but arrays."""
+        if len(self._steps) != 1 or self._between or self.threads != 1:
+            return None
+        (step,) = self._steps
+        job = step.job
+        if job.scratch_bytes or step.common or step.scalars:
+            return None
+        second = job.second.value if job.second is not None else None
+        return Direct(job.entry.value, second, job.units, job.second_units, step.arrays, step.sizes)
 
     def run(self, arrays: Sequence[Array], scalars: Sequence[float]) -> None:
         self.run_at([a.ctypes.data for a in arrays], scalars)
@@ -151,13 +179,27 @@ class EvaluatedRunner:
                 named[region.name][...] = made[region.name]
 
 
-def plain_runner(program: Program, threads: int) -> Runner:
-    """The kernels as plain loops, on one thread where they are small; evaluated where they cannot be compiled."""
+def plain_runner(function: TensorFunction, sizes: Mapping[str, int], threads: int) -> Runner:
+    """The kernels as plain loops, on one thread where they are small; evaluated where they cannot be compiled. Sizes that can be
+    arguments of the kernels are, so that one library serves all their values. UserError: wrong sizes."""
+    program = function.program(sizes)
     if find_compiler() is None:
         return EvaluatedRunner(program)
     try:
-        kernels = [compile_nest(plain_nest(stage), flags=sound_flags(stage)) for stage in program.stages]
+        open_program = _at_run_time(function, program)
+        kernels = [compile_nest(plain_nest(stage), flags=sound_flags(stage)) for stage in open_program.stages]
     except (UnsupportedError, UserError, OSError):
         return EvaluatedRunner(program)
     points = sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
     return CompiledRunner(program, kernels, threads if points >= SHARED_POINTS else 1, "plain")
+
+
+def _at_run_time(function: TensorFunction, program: Program) -> Program:
+    """With every size as an argument that can be one."""
+    found: dict[str, int] = {}
+    best = program
+    for name in function.sizes:
+        with suppress(UserError):
+            best = function.at_run_time(program, {**found, name: 1})
+            found[name] = 1
+    return best

@@ -13,7 +13,18 @@ from pathlib import Path
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.core.compiler import Compiler
 from warploom.core.linear import collected
-from warploom.schedule.backbone import Access, Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
+from warploom.schedule.backbone import (
+    Access,
+    Backbone,
+    Carry,
+    Constant,
+    Instruction,
+    Operand,
+    Operator,
+    Parameter,
+    Result,
+    run_time_sizes,
+)
 from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
 from warploom.schedule.nest import (
     Affine,
@@ -29,6 +40,7 @@ from warploom.schedule.nest import (
     Node,
     Ref,
     Store,
+    Trips,
     Value,
 )
 
@@ -94,8 +106,10 @@ class _Plain:
         for stores in groups:
             body += self.over(backbone.instructions[stores[0]].axes, frozenset(), stores, Kind.BLOCK)
         values = tuple(Value(i.name, i.dtype, ()) for i in backbone.instructions)
-        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role) for r in backbone.regions)
-        return Nest(f"{backbone.name} plain", buffers, tuple(self.parameters.values()), values, tuple(body))
+        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in backbone.regions)
+        sizes = {a.run_time: a.size for a in backbone.axes}
+        run_time = tuple((size, sizes[size]) for size in run_time_sizes(backbone))
+        return Nest(f"{backbone.name} plain", buffers, tuple(self.parameters.values()), values, tuple(body), run_time)
 
     def over(self, axes: Sequence[int], done: frozenset[int], leaves: Sequence[int], kind: Kind = Kind.LOOP) -> tuple[Node, ...]:
         """Loops over the axes with the leaves inside, reductions as far out as they can be."""
@@ -119,8 +133,9 @@ class _Plain:
         self.running[axis] = number
         body = self.over(axes[1:], done, leaves)
         del self.running[axis]
-        size = self.backbone.axes[axis].size
-        return (*nodes, Loop(number, self.backbone.axes[axis].name, kind, size, body))
+        found = self.backbone.axes[axis]
+        trips = Trips(found.run_time, 1) if found.run_time is not None else None
+        return (*nodes, Loop(number, found.name, kind, found.size, body, trips=trips))
 
     def reductions(self, instructions: Sequence[int], done: frozenset[int]) -> list[Node]:
         nodes: list[Node] = []

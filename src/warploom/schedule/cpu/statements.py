@@ -7,8 +7,8 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.linear import Linear
-from warploom.ctext import Text, binary, c_literal, call, cast_to, unary
-from warploom.schedule.backbone import ROWS, Constant, Operator, Parameter
+from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, unary
+from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
@@ -196,6 +196,14 @@ class Statements:
                 return call(helpers.extreme(operator, dtype, lanes), *texts)
             case Operator.NEG:
                 return unary("-", texts[0])
+            case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL:
+                holds = binary(COMPARING[operator], *texts)
+                one, zero = (self.argument(Constant(n), dtype) for n in (1, 0))
+                return call(helpers.select(dtype, lanes), holds, one, zero) if lanes > 1 else conditional(holds, one, zero)
+            case Operator.SELECT:
+                holds = binary("!=", texts[0], self.argument(Constant(0), dtype))
+                chosen = (holds, *texts[1:])
+                return call(helpers.select(dtype, lanes), *chosen) if lanes > 1 else conditional(*chosen)
             case Operator.MOVE:
                 return texts[0]
             case Operator.CAST:

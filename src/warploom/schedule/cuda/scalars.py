@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from warploom.core import Diagnostic, DType, UnsupportedError
-from warploom.ctext import PRIMARY, Text, binary, call, cuda_type, static_cast, unary
-from warploom.schedule.backbone import ROWS, Operator
+from warploom.ctext import PRIMARY, Text, binary, call, conditional, cuda_type, literal, static_cast, unary
+from warploom.schedule.backbone import COMPARING, ROWS, Operator
 
 KEEPING_NAN = {Operator.MAX: "max_or_nan", Operator.MIN: "min_or_nan"}
 """Helpers, since CUDA's own functions would forget a NaN; functions, since an operand may be a shuffle, which lanes run once."""
@@ -29,6 +29,11 @@ def operation(operator: Operator, dtype: DType, arguments: list[Text], *, approx
         case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV:
             first, second = arguments
             return binary(ROWS[operator].c, first, second, inner=PRIMARY)
+        case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL:
+            holds = binary(COMPARING[operator], *arguments, inner=PRIMARY)
+            return conditional(holds, literal(dtype, 1), literal(dtype, 0))
+        case Operator.SELECT:
+            return conditional(binary("!=", arguments[0], literal(dtype, 0), inner=PRIMARY), *arguments[1:])
         case Operator.LOAD | Operator.STORE:
             raise AssertionError(f"{operator.value} is no arithmetic")
         case _:

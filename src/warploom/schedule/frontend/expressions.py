@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from warploom.core import DType, integer_range, polynomials
 from warploom.core.linear import Linear, variable
-from warploom.operations import SIGN_OF
-from warploom.schedule.backbone import FLOAT_ONLY, ROWS, Operator, Role
+from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
+from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
@@ -30,6 +30,7 @@ from warploom.sketch import MISSING
 _SIGNS = {row.sign: operator for operator, row in ROWS.items()}
 _BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
 _UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
+_COMPARING = {sign: operator for operator, sign in COMPARING.items()}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
 _HIGHEST_POWER = 8
 
@@ -60,10 +61,73 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return apply(state, _BINARY[type(op)], operands, node)
         case ast.Call():
             return _read_call(state, node)
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return choice(state, test, body, other, node)
         case _:
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
             fix = f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+
+
+def choice(state: State, test: ast.expr, body: ast.expr, other: ast.expr, node: ast.expr) -> Expression:
+    """`body` where the condition holds, else `other`; of two numbers in the type of what is compared."""
+    mask = read_condition(state, test)
+    values = [read_expression(state, body), read_expression(state, other)]
+    dtype = next((t for t in map(dtype_of, values) if t is not None), dtype_of(mask))
+    assert dtype is not None
+    return apply(state, Operator.SELECT, [_as(mask, dtype), *values], node)
+
+
+def read_condition(state: State, node: ast.expr) -> Expression:
+    """1 where the condition holds, else 0, in the type of what it compares first."""
+    match node:
+        case ast.Compare(left=left, ops=signs, comparators=others):
+            sides = [left, *others]
+            return _all([_compared(state, s, a, b, node) for s, a, b in zip(signs, sides, others, strict=False)], state, node)
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return _all([read_condition(state, part) for part in parts], state, node)
+        case ast.BoolOp(values=parts):
+            found = [read_condition(state, part) for part in parts]
+            return _negated(_all([_negated(part, state, node) for part in found], state, node), state, node)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _negated(read_condition(state, operand), state, node)
+        case _:
+            message = f"expected a condition, got {ast.unparse(node)}"
+            raise state.problem("CONDITION", message, node, "Compare: X[i] > 0, with and, or, not between comparisons.")
+
+
+def _compared(state: State, sign: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.expr) -> Expression:
+    row = COMPARISONS.get(SIGN_OF_COMPARISON.get(type(sign), ""))
+    if row is None:
+        raise state.problem("CONDITION", f"expected a comparison, got {ast.unparse(node)}", node, "Use < <= > >= == or !=.")
+    first, second = read_expression(state, left), read_expression(state, right)
+    if dtype_of(first) is None and dtype_of(second) is None:
+        message = f"expected a comparison of elements, got one of numbers: {ast.unparse(node)}"
+        raise state.problem("CONDITION", message, node, "Compare an element, or leave the condition out.")
+    if row.sign in (">", ">="):
+        first, second, row = second, first, COMPARISONS[row.mirrored]
+    is_other = row.sign == "!="  # of a NaN, too
+    operator = _COMPARING[row.negated if is_other else row.sign]
+    made = apply(state, operator, [first, second], node)
+    return _negated(made, state, node) if is_other else made
+
+
+def _all(masks: Sequence[Expression], state: State, node: ast.expr) -> Expression:
+    made = masks[-1]
+    dtype = dtype_of(masks[0])
+    assert dtype is not None
+    made = _as(made, dtype)
+    for mask in masks[-2::-1]:
+        made = apply(state, Operator.SELECT, [_as(mask, dtype), made, Number(0)], node)
+    return made
+
+
+def _negated(mask: Expression, state: State, node: ast.expr) -> Expression:
+    return apply(state, Operator.SELECT, [mask, Number(0), Number(1)], node)
+
+
+def _as(mask: Expression, dtype: DType) -> Expression:
+    return mask if dtype_of(mask) == dtype else Apply(Operator.CAST, (mask,), dtype)
 
 
 _SCANS = f"A running sum, or another scan, is made of its serial loop by {SCAN_LIFT}."
@@ -220,7 +284,17 @@ def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
 
 def read_index(state: State, node: ast.expr) -> IndexSum:
     """An affine index. A name is an index, unless it is an integer of the module in capitals (`PAD`) or a factor (`step * k`)."""
-    return IndexSum(_affine(state, node), state.span(node))
+    sum_, sizes = _affine(state, node), polynomials.number(0)
+    for name in state.sizes:
+        factor = dict(sum_.terms).get(_size_term(name), 0)
+        sizes = sizes.plus(polynomials.size(name), factor)
+        sum_ = sum_.plus(Linear(((_size_term(name), 1),)), -factor) if factor else sum_
+    return IndexSum(sum_, state.span(node), sizes)
+
+
+def _size_term(name: str) -> str:
+    """A size among the names of an index that is being read: no name of Python."""
+    return f"size {name}"
 
 
 def _affine(state: State, node: ast.expr) -> Linear[str]:
@@ -236,11 +310,7 @@ def _affine(state: State, node: ast.expr) -> Linear[str]:
             value = _factor(state, node) if name.isupper() else None
             if value is not None:
                 return Linear((), value)
-            if name in state.sizes and name not in state.own_indices:
-                message = f"expected indices and integers inside of an index, got the size {name!r}"
-                fix = "Count from the start: pass the array the other way round, or an array of the places to read."
-                raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
-            return variable(name)
+            return variable(_size_term(name) if name in state.sizes and name not in state.own_indices else name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return _affine(state, operand).scaled(-1)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
@@ -309,6 +379,11 @@ def _read_call(state: State, node: ast.Call) -> Expression:
         return reduction(state, _REDUCING[name], operand, _read_over(state, over.value), node)
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise state.problem("CALL", f"expected plain arguments of {name}", node, f"Write {name}(value).")
+    if name == "where":
+        if len(node.args) != 3:
+            message = f"expected where(condition, value, other), got {ast.unparse(node)}"
+            raise state.problem("CALL", message, node, "Write where(X[i] > 0, X[i], 0).")
+        return choice(state, node.args[0], node.args[1], node.args[2], node)
     operands = [read_expression(state, a) for a in node.args]
     if name in _UNARY and len(operands) == 1:
         return apply(state, _UNARY[name], operands, node)

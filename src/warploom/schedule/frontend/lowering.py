@@ -264,7 +264,8 @@ class _Lowering:
         sums: list[AxisSum] = []
         leaves = False
         for position, (index, size) in enumerate(zip(indices, region.shape, strict=True)):
-            low, high = index.sum.span(lambda name: self.extent[name] - 1)
+            place = index.sum.plus(Linear((), index.sizes.whole_at(self.sizes)))
+            low, high = place.span(lambda name: self.extent[name] - 1)
             if low < 0 or high >= size:
                 leaves = True
                 if fill is None:
@@ -272,8 +273,8 @@ class _Lowering:
                     fix = f"Change the size of the array, or write pad({array.name}, 0)[...] to read 0 outside."
                     notes = (("declared here", array.span),)
                     self.problems.append(Diagnostic("INDEX_OUT_OF_RANGE", message, index.span, fix, notes))
-            terms = tuple(sorted((self.axis[n], c) for n, c in index.sum.terms if n in self.axis))
-            sums.append(Linear(terms, index.sum.constant))
+            terms = tuple(sorted((self.axis[n], c) for n, c in place.terms if n in self.axis))
+            sums.append(Linear(terms, place.constant))
         del span
         return Access(self.region[array.name], tuple(sums), fill if leaves else None)
 

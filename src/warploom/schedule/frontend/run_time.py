@@ -95,6 +95,8 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                         span,
                         f"expected indices inside of {array.name!r}, whose size {name} is known at run time, got a padded one",
                     )
+                case Read(indices=indices, span=span) if any(name in index.sizes.names for index in indices):
+                    yield span, f"expected {name}, which is known at run time, in no index, got it in one"
                 case _:
                     pass
     if not is_run:

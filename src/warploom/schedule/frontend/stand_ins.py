@@ -68,6 +68,12 @@ def prod(value: Any, over: Any) -> Any:
     _not_run("prod")
 
 
+def where(condition: Any, value: Any, other: Any) -> Any:
+    """`where(X[i] > 0, X[i], 0)`: the value where the condition holds, else the other; as `X[i] if X[i] > 0 else 0`."""
+    del condition, value, other
+    _not_run("where")
+
+
 SCAN_LIFT = "`warploom scan lift FILE.py:FUNCTION`"
 _PLACE = "gives a place, and tensor functions compute values from values"
 _RUNNING = "carries a result from element to element"
@@ -91,5 +97,6 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "sum": (sum, np.sum),
     "prod": (prod, math.prod, np.prod),
     "pad": (pad,),
+    "where": (where, np.where),
 }
 """Functions that may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""

@@ -29,13 +29,14 @@ ROWS: tuple[Row, ...] = (
     Row("affine indices", "y[i] = A[i, 1 + i + 0 * i]", True, "integers, indices, `+ -`, integer * index"),
     Row("shifted and padded", "y[i] = pad(X, 0)[i - 1]", True),
     Row("size as a number", "y[i] = X[i] / n", True),
-    Row("size inside of an index", "y[i] = X[n - 1 - i]", False, "pass the array the other way round"),
+    Row("backwards", "y[i] = X[n - 1 - i]", True, "a size that is no index itself; sums of sizes and integers"),
     Row("index as a value", "y[i] = X[i] * i", False, "pass an array of these numbers"),
     Row("gather", "y[i] = X[N[i]]", False),
     Row("place of a maximum", "y[i] = argmax(A[i, k], over=k)", False, "`warploom scan lift`"),
     Row("running result", "y[i] = y[i - 1] + X[i]", False, "`warploom scan lift`"),
-    Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", False, "`max` and `min` choose"),
-    Row("`and`, `or`, comparisons", "y[i] = X[i] or 1", False),
+    Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", True, "both values are computed; a NaN compares as in Python"),
+    Row("`where`", "y[i] = where(0 < X[i] <= 1 or not X[i] < n, X[i], -X[i])", True, "of numbers alone: in the compared type"),
+    Row("`and`, `or`, comparisons as values", "y[i] = X[i] or 1", False, "`where(X[i] != 0, X[i], 1)`"),
     Row("loops, `if`, `return`", "for i in range(3):\n    y[i] = X[i]", False, "indices run by themselves"),
 )
 

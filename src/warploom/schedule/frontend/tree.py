@@ -17,8 +17,10 @@ from typing import TypeAlias
 
 from warploom.core import NOWHERE, DType, Span
 from warploom.core.linear import Linear, variable
-from warploom.core.polynomials import Polynomial
+from warploom.core.polynomials import Polynomial, number
 from warploom.schedule.backbone import Operator, Parameter, Role
+
+NO_SIZES = number(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,15 @@ class IndexSum:
 
     sum: Linear[str]
     span: Span = field(default=NOWHERE, compare=False)
+    sizes: Polynomial = NO_SIZES
+    """Sum of sizes that is added: `n` of `n - 1 - i`."""
 
     @property
     def plain(self) -> str | None:
         """The name, where the index is a name and nothing else."""
         atoms = [name for name, _ in self.sum.terms]
-        return atoms[0] if len(atoms) == 1 and self.sum == variable(atoms[0]) else None
+        is_name = len(atoms) == 1 and self.sum == variable(atoms[0]) and self.sizes == NO_SIZES
+        return atoms[0] if is_name else None
 
 
 @dataclass(frozen=True, slots=True)

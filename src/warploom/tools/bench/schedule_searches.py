@@ -13,8 +13,7 @@ from typing import cast
 
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features
-from warploom.schedule.search import Options, Recipe, StrategyName, explore_kernel, strategy_named
-from warploom.schedule.search.modelled import ModelEvaluator
+from warploom.schedule.search import ModelEvaluator, Options, Recipe, StrategyName, explore_kernel, strategy_named
 from warploom.schedule.targets import K4000
 from warploom.tools.bench.schedule_names import SEARCH_NODES, SEED_COUNT
 from warploom.tools.bench.schedule_tables import PUBLISHED

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Program, cpu_tiles
@@ -45,7 +46,7 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
         ratio = line.get("time_over_plain")
         is_plain = isinstance(ratio, float) and ratio > 1
         if is_plain:
-            runner = plain_runner(explored.program, options.threads)
+            runner = plain_runner(function, options.sizes, options.threads)
         else:
             runner = CompiledRunner(explored.program, [compile_nest(n) for n in nests], options.threads, "found")
         reason = _kept(function, explored.program, options, line, [] if is_plain else pack(nests))
@@ -88,19 +89,20 @@ def known_runner(function: TensorFunction, program: Program, threads: int, shipp
     the fastest. None where they have nothing."""
     for folder in (store.store_folder(), shipped):
         kept = store.find(folder, function.name, program, threads, is_shipped=folder is not None and folder == shipped)
-        runner = None if kept is None else runner_of(kept, program, threads)
+        runner = None if kept is None else runner_of(kept, function, program, threads)
         if runner is not None:
             return runner
     return None
 
 
-def runner_of(kept: store.Kept, program: Program, threads: int) -> Runner | None:
+def runner_of(kept: store.Kept, function: TensorFunction, program: Program, threads: int) -> Runner | None:
     """None for a record that does not count, or is not compiled here."""
     record = kept.record
     if record is None or kept.reason:
         return None
     if record.get("kind") == "plain":
-        return plain_runner(program, threads)
+        sizes = record.get("sizes")
+        return plain_runner(function, cast("Mapping[str, int]", sizes), threads) if isinstance(sizes, dict) else None
     try:
         kernels = unpack(program, record.get("stages"))
     except (UserError, OSError):

@@ -73,6 +73,14 @@ def computed(operator: Operator, operands: Sequence[float]) -> float:
             return math.erf(first)
         case Operator.ABS:
             return abs(first)
+        case Operator.LESS:
+            return float(first < operands[1])
+        case Operator.LESS_EQUAL:
+            return float(first <= operands[1])
+        case Operator.EQUAL:
+            return float(first == operands[1])
+        case Operator.SELECT:
+            return operands[1] if first != 0 else operands[2]
         case Operator.LOAD | Operator.STORE:
             raise NestError(f"{operator} is no computation")
         case _:

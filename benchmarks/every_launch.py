@@ -1,0 +1,145 @@
+"""Races of every launch: `python benchmarks/every_launch.py FILE.ptx... [--launches N] [--seed N] [--limit S]`.
+
+For each kernel of the files (of a template one instance) its verdict and CPU seconds; of a proved one N random launches of its
+domain run in the interpreter, none of which may race. Kernels that may race are run as `warploom lint --every-launch` runs them.
+One JSON line per kernel, then one with the counts. The 40 kernels of `tests/ptx/launches` are the default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warploom import __version__
+from warploom.core import UnsupportedError, UserError
+from warploom.ptx import Program, Routine, launch, lower, parse
+from warploom.ptx.launches import NotDecided, RaceFree, races
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.lint.every_launch import lint_every_launch
+from warploom.tools.lint.launched import LintOptions
+
+DEFAULT = Path(__file__).parents[1] / "tests" / "ptx" / "launches" / "kernels.ptx"
+MOST_INSTRUCTIONS = 2_000_000
+
+
+class _TooLongError(Exception):
+    pass
+
+
+def _late(*_: object) -> None:
+    raise _TooLongError
+
+
+def kernels(program: Program) -> Iterator[Routine]:
+    """One instance of each template (Itanium names: what comes before the first I)."""
+    seen: set[str] = set()
+    for routine in program.kernels:
+        key = routine.name.partition("I")[0] if routine.name.startswith("_Z") else routine.name
+        if key not in seen:
+            seen.add(key)
+            yield routine
+
+
+def races_met(
+    program: Program, routine: Routine, domain: tuple[str, ...], launches: int, random: np.random.Generator
+) -> tuple[int, int]:
+    """Random launches of the domain: those that ran, those with a race."""
+    asks = {root: not any(text.startswith(f"one {what} along x") for text in domain)
+            for root, what in (("tid", "thread in a block"), ("ctaid", "block"))}  # fmt: skip
+    two = {root: not any(text.startswith(f"one {what} along") and "y" in text.partition(",")[0] for text in domain)
+           for root, what in (("tid", "thread in a block"), ("ctaid", "block"))}  # fmt: skip
+    required = routine.directive("reqntid")
+    ran = wrong = 0
+    for _ in range(launches):
+        block = (int(random.integers(1, 80)) if asks["tid"] else 1, int(random.integers(1, 5)) if two["tid"] else 1, 1)
+        if required:
+            block = (*required, 1, 1)[:3]
+        grid = (int(random.integers(1, 4)) if asks["ctaid"] else 1, int(random.integers(1, 3)) if two["ctaid"] else 1, 1)
+        values: list[Any] = []
+        for parameter in routine.parameters:
+            if parameter.dimensions or parameter.size_bytes > 8:
+                return ran, wrong
+            if parameter.type in ("f32", "f64"):
+                values.append({"f32": np.float32, "f64": np.float64}[parameter.type](random.random()))
+            elif parameter.size_bytes == 8:
+                values.append(np.zeros(1 << 17, np.int64))
+            else:
+                values.append(np.dtype(f"i{parameter.size_bytes}").type(random.integers(0, 100)))
+        try:
+            found = launch(
+                program, routine.name, grid=grid, block=block, args=values, dynamic_shared_bytes=32768, limit=MOST_INSTRUCTIONS
+            )
+        except (UserError, UnsupportedError):
+            return ran, wrong
+        ran += 1
+        wrong += any("race" in f.kind for f in found.findings)
+    return ran, wrong
+
+
+def judged(
+    path: str, program: Program, routine: Routine, launches: int, random: np.random.Generator, limit_s: int
+) -> Mapping[str, Any]:
+    begun = time.process_time()
+    signal.alarm(limit_s)
+    line: dict[str, Any] = {"file": Path(path).name, "kernel": routine.name}
+    try:
+        found = races(program, routine.name)
+        seconds = time.process_time() - begun
+        signal.alarm(0)
+        if isinstance(found, RaceFree):
+            ran, wrong = races_met(program, routine, found.domain, launches, random)
+            line |= {"verdict": "proved", "questions": found.pairs, "launches": ran, "races": wrong}
+        elif isinstance(found, NotDecided):
+            line |= {"verdict": "unchecked", "reason": found.reason}
+        else:
+            signal.alarm(2 * limit_s)
+            told = lint_every_launch(path, LintOptions(kernel=routine.name), (), Stopwatch()).outcome.line
+            signal.alarm(0)
+            line |= {"verdict": told["verdict"], "reason": told.get("reason", ""), "race_free_if": told.get("race_free_if")}
+    except _TooLongError:
+        seconds = time.process_time() - begun
+        line |= {"verdict": "unchecked", "reason": f"more than {limit_s} s"}
+    return line | {"seconds": round(seconds, 3)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", default=[str(DEFAULT)])
+    parser.add_argument("--launches", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, default=20, help="wall seconds for a kernel")
+    given = parser.parse_args()
+    random = np.random.default_rng(given.seed)
+    signal.signal(signal.SIGALRM, _late)
+    counts: Counter[str] = Counter()
+    ran = wrong = 0
+    took: list[float] = []
+    for path in given.files:
+        try:
+            program = lower(parse(Path(path).read_text(encoding="utf-8", errors="surrogateescape"), path))
+        except UserError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            continue
+        for routine in kernels(program):
+            line = judged(path, program, routine, given.launches, random, given.limit)
+            counts[line["verdict"]] += 1
+            ran, wrong = ran + line.get("launches", 0), wrong + line.get("races", 0)
+            took.append(line["seconds"])
+            print(json.dumps(line), flush=True)
+    total = {"counts": dict(counts), "launches": ran, "races": wrong, "median_s": round(float(np.median(took or [0])), 3),
+             "most_s": max(took, default=0), "seed": given.seed, "version": __version__}  # fmt: skip
+    print(json.dumps(total))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

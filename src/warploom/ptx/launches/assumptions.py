@@ -1,0 +1,132 @@
+"""What a user says about launches: `blockDim.x == 256 && n % 4 == 0`.
+
+assumption := comparison (&& comparison)*
+comparison := sum (== | != | < | <= | > | >=) sum (...)*
+sum        := whole numbers, names, + - * and `% NUMBER`
+name       := blockDim.x, gridDim.y, ... | arg0, arg1, ... (parameters by position) | the name of a parameter in the PTX
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from warploom.core import Diagnostic, UserError
+from warploom.ptx.launches.integers import Number, Pair, constant, times
+from warploom.ptx.routine import Routine
+from warploom.ptx.symbolic import TermTable
+from warploom.solve import Handle
+
+_EXTENTS = {"blockDim": "ntid", "gridDim": "nctaid"}
+_FIX = 'Write comparisons of whole numbers, such as: --assume "blockDim.x == 256 && arg3 % 4 == 0".'
+
+
+def _wrong(message: str) -> UserError:
+    return UserError(Diagnostic("ASSUMPTION", message, fix=_FIX))
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """One comparison, as the user wrote it."""
+
+    text: str
+    comparison: ast.Compare
+
+    def exact(self, register: str) -> int | None:
+        """The number that the comparison sets a register to, if it does just that."""
+        match self.comparison:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int(value))]):
+                return value if _register(left) == register else None
+            case _:
+                return None
+
+    def condition(self, pair: Pair, routine: Routine, table: TermTable) -> Handle:
+        """UserError (ASSUMPTION) for a name that the kernel does not have."""
+        reading = _Reading(pair, routine, table)
+        sides = [reading.number(n) for n in (self.comparison.left, *self.comparison.comparators)]
+        parts: list[Handle] = []
+        for x, operator, y in zip(sides, self.comparison.ops, sides[1:], strict=False):
+            parts.append(_COMPARED[type(operator)](pair, x, y))
+        return pair.builder.both(parts)
+
+
+_COMPARED: dict[type[ast.cmpop], Callable[[Pair, Number, Number], Handle]] = {
+    ast.Eq: lambda p, x, y: p.is_zero(x.plus(y, -1)),
+    ast.NotEq: lambda p, x, y: p.builder.negation(p.is_zero(x.plus(y, -1))),
+    ast.Lt: lambda p, x, y: p.at_least(y, x.shifted(1)),
+    ast.LtE: lambda p, x, y: p.at_least(y, x),
+    ast.Gt: lambda p, x, y: p.at_least(x, y.shifted(1)),
+    ast.GtE: lambda p, x, y: p.at_least(x, y),
+}
+
+
+def assumptions(text: str) -> tuple[Assumed, ...]:
+    """The comparisons of a text; UserError (ASSUMPTION) for anything else."""
+    found: list[Assumed] = []
+    for part in text.split("&&"):
+        try:
+            tree = ast.parse(part.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise _wrong(f"expected a comparison, got {part.strip()!r}") from None
+        if not isinstance(tree, ast.Compare) or any(type(o) not in _COMPARED for o in tree.ops):
+            raise _wrong(f"expected a comparison, got {part.strip()!r}")
+        found.append(Assumed(part.strip(), tree))
+    return tuple(found)
+
+
+def _register(node: ast.expr) -> str | None:
+    match node:
+        case ast.Attribute(value=ast.Name(id=root), attr=("x" | "y" | "z") as axis) if root in _EXTENTS:
+            return f"{_EXTENTS[root]}.{axis}"
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    pair: Pair
+    routine: Routine
+    table: TermTable
+
+    def number(self, node: ast.expr) -> Number:
+        if (register := _register(node)) is not None:
+            return self.pair.register(register, 0)
+        match node:
+            case ast.Constant(value=int(value)) if not isinstance(value, bool):
+                return constant(value)
+            case ast.Name(id=name):
+                return self._parameter(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.number(operand).scaled(-1)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self.number(left).plus(self.number(right))
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return self.number(left).plus(self.number(right), -1)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                product = times(self.number(left), self.number(right))
+                if product is not None:
+                    return product
+            case ast.BinOp(left=left, op=ast.Mod(), right=ast.Constant(value=int(by))) if by > 0:
+                value = self.number(left)
+                quotient = self.pair.atom(f"assumed {ast.unparse(node)}", 0)
+                rest = value.plus(quotient, -by)
+                self.pair.require(self.pair.at_least(rest, constant(0)))
+                self.pair.require(self.pair.at_least(constant(by - 1), rest))
+                return rest
+            case _:
+                pass
+        raise _wrong(f"expected whole numbers, blockDim, gridDim, parameters, + - * and % by a number, got {ast.unparse(node)!r}")
+
+    def _parameter(self, name: str) -> Number:
+        listed = self.routine.parameters
+        for n, variable in enumerate(listed):
+            if name in (variable.name, f"arg{n}"):
+                bits = variable.size_bytes * 8
+                if bits not in (8, 16, 32, 64) or variable.dimensions or variable.type.startswith("f"):
+                    raise _wrong(f"expected a parameter that is a whole number, got {name}, a .{variable.type}")
+                term = self.table.parameter(variable.name, 0, bits)
+                is_signed = True
+                return self.pair.signed(term, 0) if is_signed else self.pair.unsigned(term, 0)
+        known = ", ".join(f"arg{n}" for n in range(len(listed)))
+        raise _wrong(f"expected a parameter of {self.routine.name} ({known}), got {name!r}")

@@ -1,0 +1,373 @@
+"""Terms of two threads as whole numbers, for questions to z3 in linear arithmetic.
+
+    value of a term  = constant + sum of coefficient * monomial
+    monomial         = product of atoms                            one variable for z3
+    atom             = a number of thread 1 or of thread 2, or one that both share
+
+Widths are exact: the signed value of a word is a sum less 2^width times an open number, and lies in the range of the width. Only
+addresses are taken not to wrap. What is not understood is an open number: less is known than could be, so `Unsat` is right, and
+`Sat` may show values that cannot occur.
+
+z3 gets monomials as variables. What it has to know of products are the lemmas of `Products`: for a shared u >= 0 and a whole
+number q, the product is 0 where q is, at least u where q >= 1, and at most -u where q <= -1; for u <= 0 the other way round. With
+the bounds of columns this is how `row * width + column` tells rows apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from warploom.core.linear import Linear, collected, variable
+from warploom.ptx.launches.intervals import Rounds, are_in_step
+from warploom.ptx.symbolic import LaunchLimits, Term, linear, signed
+from warploom.solve import BOOL, INT, Builder, Handle, Unsat
+
+_LARGEST_SUM = 40
+"""Monomials of a product that is multiplied out."""
+_RANGE_RLIMIT = 200_000
+"""z3's resource units to see whether a sum wraps."""
+_AXES = ("x", "y", "z")
+MOST_THREADS = 1 << 31
+"""Threads along one axis of a launch are fewer."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Atom:
+    name: str
+    who: int
+    """1 or 2; 0: both threads have the same number."""
+
+
+Monomial = tuple[Atom, ...]
+Number = Linear[Monomial]
+
+
+def constant(value: int) -> Number:
+    return Linear((), value)
+
+
+def times(x: Number, y: Number) -> Number | None:
+    """None: too many monomials."""
+    if len(x.terms) * len(y.terms) > _LARGEST_SUM:
+        return None
+    parts = [*((m, c * y.constant) for m, c in x.terms), *((m, c * x.constant) for m, c in y.terms)]
+    parts += [(tuple(sorted((*m, *n))), c * d) for m, c in x.terms for n, d in y.terms]
+    return collected(parts, x.constant * y.constant)
+
+
+class Pair:
+    """Two threads of one launch, and the conditions under which they are looked at."""
+
+    def __init__(self, limits: LaunchLimits, shared: Callable[[Term], bool], rounds: tuple[Rounds, Rounds]) -> None:
+        """shared: says of a term that both threads have the same value for it. rounds: of the loops that threads run in step."""
+        self.builder = Builder()
+        self.conditions: list[Handle] = []
+        self._limits = limits
+        self._shared = shared
+        self._rounds = (), dict(rounds[0]), dict(rounds[1])
+        self._are_alike = are_in_step(rounds)
+        self._ranged: dict[tuple[Term, int, int], Number] = {}
+        self._values: dict[tuple[Term, int], Number] = {}
+        self._truths: dict[tuple[Term, int], Handle] = {}
+        self._products: set[Monomial] = set()
+
+    # numbers for z3
+
+    def handle(self, number: Number) -> Handle:
+        b = self.builder
+        total = b.sum([(c, self._variable(m)) for m, c in number.terms])
+        return b.add(total, b.constant(number.constant, INT)) if number.constant else total
+
+    def _variable(self, monomial: Monomial) -> Handle:
+        if len(monomial) > 1 and monomial not in self._products:
+            self._products.add(monomial)
+            self._limited(monomial)
+        return self.builder.variable("*".join(f"{a.name}@{a.who}" for a in monomial), INT)
+
+    def _limited(self, monomial: Monomial) -> None:
+        """The first thread of a block is one of fewer than 2^31 along an axis."""
+        first: Number = variable(monomial)
+        for axis in _AXES:
+            if sorted(a.name for a in monomial) == [f"ctaid.{axis}", f"ntid.{axis}"]:
+                size: Number = variable((Atom(f"ntid.{axis}", 0),))
+                self.require(self.at_least(first, constant(0)))
+                self.require(self.at_least(constant(MOST_THREADS), first.plus(size)))
+
+    def require(self, condition: Handle) -> None:
+        self.conditions.append(condition)
+
+    def at_least(self, x: Number, y: Number) -> Handle:
+        return self.builder.at_least(self.handle(x.plus(y, -1)), self.builder.constant(0, INT))
+
+    def is_zero(self, x: Number) -> Handle:
+        return self.builder.equal(self.handle(x), self.builder.constant(0, INT))
+
+    def implies(self, condition: Handle, then: Handle) -> Handle:
+        return self.builder.either([self.builder.negation(condition), then])
+
+    def atom(self, name: str, who: int, low: int | None = None, high: int | None = None) -> Number:
+        """An open number from low to high."""
+        made = variable((Atom(name, who),))
+        if low is not None:
+            self.require(self.at_least(made, constant(low)))
+        if high is not None:
+            self.require(self.at_least(constant(high), made))
+        return made
+
+    def _who(self, term: Term, who: int) -> int:
+        return 0 if self._are_alike_in(term) else who
+
+    def _are_alike_in(self, term: Term) -> bool:
+        return self._shared(term) and (self._are_alike or not changes(term))
+
+    # terms
+
+    def value(self, term: Term, who: int) -> Number:
+        """A number that is the term's value modulo 2^width."""
+        who = self._who(term, who)
+        found = self._values.get((term, who))
+        if found is None:
+            found = self._values[term, who] = self._value(term, who)
+        return found
+
+    def unsigned(self, term: Term, who: int) -> Number:
+        """The value from 0 to 2^width - 1."""
+        return self._in_range(term, who, 0, (1 << term.width) - 1)
+
+    def signed(self, term: Term, who: int) -> Number:
+        """The value in two's complement."""
+        half = 1 << (term.width - 1)
+        return self._in_range(term, who, -half, half - 1)
+
+    def _in_range(self, term: Term, who: int, low: int, high: int) -> Number:
+        who = self._who(term, who)
+        found = self._ranged.get((term, who, low))
+        if found is None:
+            found = self._ranged[term, who, low] = self._found_in_range(term, who, low, high)
+        return found
+
+    def _found_in_range(self, term: Term, who: int, low: int, high: int) -> Number:
+        value, size = self.value(term, who), 1 << term.width
+        if not value.terms:
+            return constant((value.constant - low) % size + low)
+        if self._lies(value, low, high):
+            return value
+        wraps = self.atom(f"wraps{term.serial}.{low}", who)
+        result = self.atom(f"t{term.serial}.{low}", who, low, high)
+        self.require(self.is_zero(result.plus(value, -1).plus(wraps, size)))
+        return result
+
+    def _lies(self, value: Number, low: int, high: int) -> bool:
+        """Whether what is required so far keeps a number in a range."""
+        b = self.builder
+        within = b.both([self.at_least(value, constant(low)), self.at_least(constant(high), value)])
+        return isinstance(b.check([*self.conditions, b.negation(within)], _RANGE_RLIMIT), Unsat)
+
+    def _bounds(self, term: Term) -> tuple[int, int] | None:
+        return self._limits.bounds(str(term.data[0]))
+
+    def _open(self, term: Term, who: int) -> Number:
+        if term.width >= 64:
+            return self.atom(f"t{term.serial}", who)
+        half = 1 << (term.width - 1)
+        return self.atom(f"t{term.serial}", who, -half, half - 1)
+
+    def _value(self, term: Term, who: int) -> Number:
+        if term.width == 1 and term.op not in ("const", "trunc"):
+            flag = self.atom(f"t{term.serial}", who, 0, 1)
+            self.require(self.builder.equal(self.truth(term, who), self.is_zero(flag.shifted(-1))))
+            return flag
+        match term.op:
+            case "const" | "sum":
+                offset, parts = linear(term)
+                total = constant(signed(offset, term.width))
+                for part, coefficient in parts:
+                    total = total.plus(self.value(part, who), signed(coefficient, term.width))
+                return total
+            case "product":
+                product: Number | None = constant(1)
+                for part in term.args:
+                    product = None if product is None else times(product, self.value(part, who))
+                return product or self._open(term, who)
+            case "special":
+                return self._special(term, who)
+            case "zext":
+                return self.unsigned(term.args[0], who)
+            case "sext":
+                return self.signed(term.args[0], who)
+            case "trunc":
+                return self.value(term.args[0], who)
+            case "high":
+                return self._quotient(term, self.unsigned(term.args[0], who), 1 << int(term.data[0]), who)
+            case "udiv" if term.args[1].value:
+                return self._quotient(term, self.unsigned(term.args[0], who), int(term.args[1].data[0]), who)
+            case "select":
+                return self._chosen(term, who)
+            case "smin" | "smax" | "umin" | "umax":
+                return self._extreme(term, who)
+            case "counter":
+                return self._counter(term, who)
+            case "and":
+                return self.atom(f"t{term.serial}", who, 0, self._least_mask(term))
+            case _:
+                return self._open(term, who)
+
+    @staticmethod
+    def _least_mask(term: Term) -> int:
+        return min([a.value for a in term.args if a.value is not None], default=(1 << term.width) - 1)
+
+    def _special(self, term: Term, who: int) -> Number:
+        bounds = self._bounds(term)
+        if bounds is None:
+            return self._open(term, who)
+        if bounds[0] == bounds[1]:
+            return constant(bounds[0])
+        return self.register(str(term.data[0]), who)
+
+    def register(self, name: str, who: int) -> Number:
+        """A special register with known bounds; of thread and block below their numbers."""
+        root, _, axis = name.partition(".")
+        if root in ("ntid", "nctaid"):
+            who = 0
+        bounds = self._limits.bounds(name)
+        assert bounds is not None
+        if bounds[0] == bounds[1]:
+            return constant(bounds[0])
+        made = self.atom(name, who, *bounds)
+        if root in ("tid", "ctaid"):
+            self.require(self.at_least(self.register(f"n{root}.{axis}", 0), made.shifted(1)))
+        return made
+
+    def _quotient(self, term: Term, value: Number, by: int, who: int) -> Number:
+        result = self.atom(f"t{term.serial}", who, 0)
+        rest = value.plus(result, -by)
+        self.require(self.at_least(rest, constant(0)))
+        self.require(self.at_least(constant(by - 1), rest))
+        return result
+
+    def _chosen(self, term: Term, who: int) -> Number:
+        condition, x, y = term.args
+        result = self._open(term, who)
+        truth = self.truth(condition, who)
+        self.require(self.implies(truth, self.is_zero(result.plus(self.signed(x, who), -1))))
+        self.require(self.builder.either([truth, self.is_zero(result.plus(self.signed(y, who), -1))]))
+        return result
+
+    def _extreme(self, term: Term, who: int) -> Number:
+        read = self.signed if term.op in ("smin", "smax") else self.unsigned
+        x, y = (read(a, who) for a in term.args)
+        result = self.atom(f"t{term.serial}", who)
+        for one in (x, y):
+            self.require(self.at_least(one, result) if term.op.endswith("min") else self.at_least(result, one))
+        self.require(self.builder.either([self.is_zero(result.plus(x, -1)), self.is_zero(result.plus(y, -1))]))
+        return result
+
+    def _counter(self, term: Term, who: int) -> Number:
+        header = int(term.data[0])
+        for known in self._rounds[1:] if who == 0 else (self._rounds[who],):
+            assert isinstance(known, dict)
+            if (found := known.get(header)) is not None and found.later is not None:
+                first = self.atom(f"round{header}", 0, 0) if found.is_relative else constant(0)
+                return first.shifted(found.later)
+            if found is not None and found.is_relative:
+                later = self.atom(f"t{term.serial}", who)
+                self.require(self.at_least(later, self.atom(f"round{header}", 0, 0).shifted(1)))
+                return later
+        return self.atom(f"t{term.serial}", who, 0)
+
+    # predicates
+
+    def truth(self, term: Term, who: int) -> Handle:
+        who = self._who(term, who)
+        found = self._truths.get((term, who))
+        if found is None:
+            found = self._truths[term, who] = self._truth(term, who)
+        return found
+
+    def _truth(self, term: Term, who: int) -> Handle:
+        b = self.builder
+        match term.op:
+            case "const":
+                return b.true if term.value else b.false
+            case "sum":
+                offset, parts = linear(term)
+                found = reduce(lambda x, y: b.bitwise("^", x, y), (self.truth(p, who) for p, _ in parts))
+                return b.negation(found) if offset else found
+            case "trunc":
+                return self.is_zero(self.unsigned(term, who).shifted(-1))
+            case "and":
+                return b.both([self.truth(a, who) for a in term.args])
+            case "select":
+                condition, x, y = (self.truth(a, who) for a in term.args)
+                return b.either([b.both([condition, x]), b.both([b.negation(condition), y])])
+            case "eq" if term.args[0].width > 1:
+                return self._equal(term.args[0], who)
+            case "slt" | "ult" if term.args[0].width > 1:
+                read = self.signed if term.op == "slt" else self.unsigned
+                x, y = (read(a, who) for a in term.args)
+                return b.negation(self.at_least(x, y))
+            case _:
+                return b.variable(f"holds{term.serial}@{who}", BOOL)
+
+    def _equal(self, difference: Term, who: int) -> Handle:
+        """Whether a difference is 0 modulo 2^width."""
+        return self.is_zero(self.signed(difference, who))
+
+
+def changes(term: Term) -> bool:
+    """Whether the value may change from round to round of a loop."""
+    stack, seen = [term], set[Term]()
+    while stack:
+        top = stack.pop()
+        if top.op in ("counter", "loop", "other"):
+            return True
+        if top not in seen:
+            seen.add(top)
+            stack.extend(top.args)
+    return False
+
+
+class Products:
+    """What z3 has to know of the products in a sum that it is asked about."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._said: set[tuple[Atom, Number]] = set()
+
+    def explain(self, number: Number) -> None:
+        """Adds the lemmas for each shared factor, and for what it multiplies."""
+        factors = {a for m, _ in number.terms if len(m) > 1 for a in m if a.who == 0}
+        for factor in sorted(factors):
+            multiplied: list[tuple[Monomial, int]] = []
+            alone = 0
+            for monomial, coefficient in number.terms:
+                if monomial == (factor,):
+                    alone = coefficient
+                elif factor in monomial:
+                    rest = list(monomial)
+                    rest.remove(factor)
+                    multiplied.append((tuple(rest), coefficient))
+            inner = collected(multiplied, alone)
+            content = inner.divisor or 1
+            inner = inner.divided(content) or inner
+            self._explained(factor, inner)
+
+    def _explained(self, factor: Atom, inner: Number) -> None:
+        if (factor, inner) in self._said:
+            return
+        self._said.add((factor, inner))
+        pair, b = self._pair, self._pair.builder
+        size = variable((factor,))
+        product = times(size, inner)
+        if product is None:
+            return
+        pair.require(pair.implies(pair.is_zero(inner), pair.is_zero(product)))
+        for sign in (1, -1):
+            has_sign = pair.at_least(size.scaled(sign), constant(0))
+            above = b.both([has_sign, pair.at_least(inner, constant(1))])
+            below = b.both([has_sign, pair.at_least(constant(-1), inner)])
+            pair.require(pair.implies(above, pair.at_least(product.plus(size, -1).scaled(sign), constant(0))))
+            pair.require(pair.implies(below, pair.at_least(constant(0), product.plus(size).scaled(sign))))
+        self.explain(inner)

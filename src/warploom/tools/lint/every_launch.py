@@ -1,0 +1,140 @@
+"""`warploom lint --every-launch`: a kernel is free of data races in each launch, or has one that is replayed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from warploom.core import Diagnostic, UserError
+from warploom.ptx import Routine
+from warploom.ptx.launches import Launch, Meeting, NotDecided, RaceFree, assumptions, offered, races
+from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
+from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.lint.launched import Linted, LintOptions, lint
+from warploom.tools.lint.names import demangled, plain_name
+from warploom.tools.lint.python_kernels import is_python_kernel
+from warploom.tools.lint.rules import BY_NAME
+from warploom.tools.lint.sources import Source, kernel_named
+
+PROVES = ("data-race", "divergent-barrier")
+"""Rules that cannot speak in a launch of the domain of a proof."""
+_SCALARS = {"f32": "f32:1", "f64": "f64:1", "f16": "f16:1"}
+_FILLS = ("zeros:u8:4194304", "random:f32:1048576")
+"""What arrays hold: indices that are read lie inside; and numbers that differ."""
+
+
+def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], stopwatch: Stopwatch) -> Linted:
+    """UserError for a file that is no kernel in CUDA or PTX, and for assumptions that are none of it."""
+    if is_python_kernel(path):
+        raise UserError(Diagnostic("EVERY_LAUNCH", "expected a file in CUDA or PTX with --every-launch, got a Triton kernel"))
+    if options.launch is not None:
+        message = "expected --launch or --every-launch, got both"
+        fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'
+        raise UserError(Diagnostic("EVERY_LAUNCH", message, fix=fix))
+    source = Source(path, options.compilation)
+    name = kernel_named(source, options.kernel)
+    case = f"{path}:{demangled(name)}"
+    routine = source.program.routines[name]
+    said = [one for text in assumed for one in assumptions(text)]
+    match races(source.program, name, said):
+        case RaceFree() as free:
+            fields: dict[str, Any] = {
+                "domain": "; ".join(free.domain),
+                "proves": list(PROVES),
+                "questions": free.pairs,
+                "findings": 0,
+            }
+            line = plain_line(case, "solved", stopwatch.read(), verdict="proved", **fields)
+            return Linted(case, (), (), Outcome(line, EXIT_BY_STATUS["solved"]))
+        case NotDecided() as open_:
+            where = "" if open_.instruction is None else f" at {_at(source, routine, open_.instruction)}"
+            return _unknown(case, f"{open_.reason}{where}", stopwatch)
+        case Meeting() as meeting:
+            offer = offered(source.program, name, said)
+            return _told(path, replace(options, kernel=name), case, source, meeting, offer, stopwatch)
+
+
+def _told(
+    path: str, options: LintOptions, case: str, source: Source, meeting: Meeting, offer: str | None, stopwatch: Stopwatch
+) -> Linted:
+    """A launch that shows the race, or that none was found."""
+    assert options.kernel is not None
+    routine = source.program.routines[options.kernel]
+    linted = None
+    for fill in _FILLS:
+        for launch in meeting.launches:
+            linted = linted or _replayed(path, options, source, launch, fill, stopwatch)
+    if linted is None:
+        places = " and ".join(dict.fromkeys(_at(source, routine, n) for n in (meeting.first, meeting.second)))
+        reason = f"two threads may meet at {places}, but no launch was found that shows it; {_hint(meeting.launches, offer)}"
+        linted = _unknown(case, reason, stopwatch)
+    if offer is None:
+        return linted
+    outcome = linted.outcome
+    said = (*outcome.messages, f"{case}: no data race in launches with {offer} (--assume)")
+    return replace(linted, outcome=replace(outcome, line=outcome.line | {"race_free_if": offer}, messages=said))
+
+
+def _hint(launches: Sequence[Launch], offer: str | None) -> str:
+    used = [axis for n, axis in enumerate("xyz") if any(found.block[n] > 1 for found in launches)]
+    block = offer or " && ".join(f"blockDim.{axis} == ..." for axis in used or ["x"])
+    return f'say what launches have in common, such as --assume "{block}"'
+
+
+def _unknown(case: str, reason: str, stopwatch: Stopwatch) -> Linted:
+    line = plain_line(case, "unknown", stopwatch.read(), reason=reason)
+    return Linted(case, (), (), Outcome(line, EXIT_BY_STATUS["unknown"]))
+
+
+def _at(source: Source, routine: Routine, instruction: int) -> str:
+    place = source.places(routine.span(instruction).line)[0]
+    return f"{place.file}:{place.line}"
+
+
+def _replayed(path: str, options: LintOptions, source: Source, found: Launch, fill: str, stopwatch: Stopwatch) -> Linted | None:
+    """What the launch shows when it runs; None: no race."""
+    assert options.kernel is not None
+    routine = source.program.routines[options.kernel]
+    texts = list(_arguments(routine, found, fill))
+    if len(texts) < len(routine.parameters):
+        return None
+    shape = ",".join(map(str, found.grid)), ",".join(map(str, found.block))
+    shared_bytes = (
+        _SHARED_BYTES if any(v.space == "shared" and not v.size_bytes for v in source.program.variables.values()) else 0
+    )
+    launched = replace(options, launch=shape, arguments=tuple(texts), shared_bytes=shared_bytes, limit=_LIMIT)
+    linted = lint(path, launched, stopwatch)
+    if not any(f.rule is BY_NAME["data-race"] for f in (*linted.found, *linted.silenced)):
+        return None
+    command = ["warploom", "lint", path, "--kernel", plain_name(options.kernel), "--launch", *shape]
+    command += [part for text in texts for part in ("--arg", text)]
+    command += ["--shared", str(shared_bytes)] if shared_bytes else []
+    outcome = linted.outcome
+    said = (*outcome.messages, f"replay: {shlex.join(command)}")
+    return replace(linted, outcome=replace(outcome, line=outcome.line | {"replay": shlex.join(command)}, messages=said))
+
+
+_SHARED_BYTES = 49_152
+"""Dynamic shared memory of a replayed launch."""
+_LIMIT = 20_000_000
+"""Instructions of a replayed launch, summed over threads."""
+
+
+def _arguments(routine: Routine, found: Launch, fill: str) -> Iterator[str]:
+    """One for each parameter; fewer where one is a struct."""
+    numbers = dict(found.parameters)
+    for parameter in routine.parameters:
+        bits = parameter.size_bytes * 8
+        if parameter.dimensions or parameter.vector > 1:
+            return
+        if parameter.name in numbers:
+            yield f"{'i' if bits > 8 else 'u'}{bits}:{numbers[parameter.name]}"
+        elif parameter.type in _SCALARS:
+            yield _SCALARS[parameter.type]
+        elif bits == 64:
+            yield fill
+        else:
+            yield f"i{bits}:1"

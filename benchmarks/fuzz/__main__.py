@@ -13,6 +13,7 @@ equivalences  integer kernels and changed ones: whether they are proved equal, a
 readers       specs, sketches and tensor functions as read against CPython running them
 mutations     mutated texts through parser, printers, verifier and liveness
 loop-meaning  Python functions of `tests.scan.fuzz`: what the reader of scan loops takes them to mean, against CPython
+loop-forms    the same in the forms that people write first: break, return, while, slices, None, records, characters, yield
 loop-proofs   the same functions, simpler ones: what is proved of them, against CPython
 fronts        N changed inputs, shared out to the kinds of `benchmarks.fuzz.fronts`, each a command in a process with limits;
               a kind by itself: --sketches, --loops, --operators, --emits, --pictures, --dataflow, --ptx-commands, --tensors,
@@ -45,6 +46,7 @@ from tests.ptx.fuzz import shuffle as stencils
 from tests.ptx.fuzz.programs import random_program
 from tests.ptx.fuzz.scalar import NotServedError
 from tests.scan.fuzz import meaning, operators
+from tests.scan.fuzz.forms import random_form
 from tests.scan.fuzz.functions import random_module, simple_module
 
 from warploom.solve import Journal, Json, problem_key
@@ -125,6 +127,10 @@ def _loop(case: int, outcome: Outcome) -> str:
     return meaning.check(case, meaning.Tally(outcome.endings))
 
 
+def _form(case: int, outcome: Outcome) -> str:
+    return meaning.check_form(case, meaning.Tally(outcome.endings))
+
+
 def _operator(case: int, outcome: Outcome) -> str:
     return operators.check(case, meaning.Tally(outcome.endings))
 
@@ -143,7 +149,7 @@ def _equivalence(case: int, outcome: Outcome) -> str:
 
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
     "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
-    "mutations": _mutation, "loop-meaning": _loop, "loop-proofs": _operator, "readers": _reader,
+    "mutations": _mutation, "loop-meaning": _loop, "loop-forms": _form, "loop-proofs": _operator, "readers": _reader,
     "equivalences": _equivalence,
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
@@ -156,6 +162,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "equivalences": lambda case: "// the changed kernel:\n".join(equivalences.given(case)),
     "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),
     "loop-meaning": random_module,
+    "loop-forms": random_form,
     "loop-proofs": simple_module,
 }
 

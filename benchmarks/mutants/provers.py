@@ -38,6 +38,7 @@ PROVERS = (
     "src/warploom/schedule/nest/verify.py",
     "src/warploom/schedule/backbone/window.py",
     "src/warploom/tools/explore/every_block.py",
+    "src/warploom/tools/explore/every_size.py",
 )
 """Patterns of paths."""
 

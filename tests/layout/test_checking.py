@@ -161,3 +161,29 @@ def test_functions_that_fail_or_give_no_place() -> None:
 
 def test_given_tables_have_no_text() -> None:
     assert Map("given", None, np.arange(4), 0).text is None
+
+
+@pytest.mark.parametrize(("mode", "bits"), [("SW128", 3), ("SW64", 2), ("SW32", 1), ("INTER", 0)])
+def test_canonical_modes_by_name(mode: str, bits: int) -> None:
+    """Atom after atom down the rows; within one, chunks of 16 bytes xor the number of the row of 128 bytes."""
+    given = tile("16x128:f16")
+    wide = 8 << bits
+    r, c = np.indices((16, 128))
+    byte = 2 * (c // wide * 16 * wide + r * wide + c % wide)
+    assert (map_of_text(mode, given).table == ((byte ^ (byte >> 7) % (1 << bits) * 16) // 2).ravel()).all()
+
+
+def test_modes_of_tma_by_name() -> None:
+    """A box as wide as the atom is the canonical layout; wider ones do not exist, narrower ones are others."""
+    for mode, columns in (("128B", 64), ("64B", 32), ("32B", 16)):
+        given = tile(f"64x{columns}:f16")
+        written, read = (map_of_text(text, given) for text in (f"tma:SWIZZLE_{mode}", f"SW{mode[:-1]}"))
+        assert equal(given, written, read) is None
+        other = map_of_text("INTER", given)
+        assert equal(given, written, other) is not None
+    for name, text, said in (
+        ("tma:SWIZZLE_64B", "64x64:f16", "at most 32 elements"), ("SW128", "64x32:f16", "groups of 64"),
+        ("INTER", "12x64:f16", "groups of 8"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=said):
+            map_of_text(name, tile(text))

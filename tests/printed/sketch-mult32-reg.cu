@@ -27,9 +27,8 @@ mult32_reg(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsig
     // hole 'low': i <= lane
     if (i <= lane) {
       out[0] ^= x & y;
-    }
-    // hole 'high': i > lane
-    if (i > lane) {
+    } else {
+      // hole 'high': i > lane
       out[1] ^= x & y;
     }
   }

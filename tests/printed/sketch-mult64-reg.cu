@@ -42,23 +42,18 @@ mult64_reg(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsig
     // hole 'c0_a0_b0': i <= lane
     if (i <= lane) {
       out[0] ^= a0 & b0;
+      // hole 'c1_a1_b0': i <= lane
+      out[1] ^= a1 & b0;
+    } else {
+      // hole 'c2_a0_b0': i > lane
+      out[2] ^= a0 & b0;
+      // hole 'c3_a1_b0': i > lane
+      out[3] ^= a1 & b0;
     }
     // hole 'c1_a0_b1': True
     out[1] ^= a0 & b1;
-    // hole 'c1_a1_b0': i <= lane
-    if (i <= lane) {
-      out[1] ^= a1 & b0;
-    }
-    // hole 'c2_a0_b0': i > lane
-    if (i > lane) {
-      out[2] ^= a0 & b0;
-    }
     // hole 'c2_a1_b1': True
     out[2] ^= a1 & b1;
-    // hole 'c3_a1_b0': i > lane
-    if (i > lane) {
-      out[3] ^= a1 & b0;
-    }
   }
   #pragma unroll
   for (int q = 0; q < 4; ++q) {

@@ -96,19 +96,19 @@ def test_a_file_that_exits_is_one_line_of_bad_input(tmp_path: Path) -> None:
 
 
 def test_synth_for_people() -> None:
-    result = call("synth", "conv1d-3")
+    result = call("synth", "conv1d-9")
     assert result.exit_code == 0
-    assert "conv1d-3: solved, proved over real sums reordered" in result.stdout
-    assert "0 if lane >= j // OUT else 1" in result.stdout
+    assert "conv1d-9: solved, proved over real sums reordered" in result.stdout
+    assert "0 if lane >= k else 1" in result.stdout
     assert "optimal up to space 3" in result.stdout
 
 
 def test_a_proof_at_one_size_only_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    (proved,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
+    (proved,) = lines_of(call("synth", "conv1d-9", "--json").stdout)
     unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=(), doubt="")
     monkeypatch.setattr(sys.modules["warploom.synth.proof.judge"], "lift", lambda *_: unlifted)
-    (line,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
-    assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 512}, "unchecked: too hard")
+    (line,) = lines_of(call("synth", "conv1d-9", "--json").stdout)
+    assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 128}, "unchecked: too hard")
     assert "domain" not in line and "proved_at" not in proved
 
 
@@ -357,7 +357,7 @@ def group_of(name: str) -> Commands:
     return group
 
 
-@pytest.mark.parametrize("name", ["", "bench", "ptx", "scan"])
+@pytest.mark.parametrize("name", ["", "bench", "kernels", "ptx", "scan"])
 def test_the_list_of_commands_says_what_they_say(name: str) -> None:
     group = group_of(name)
     context = click.Context(group)

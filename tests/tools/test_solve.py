@@ -84,6 +84,18 @@ def test_a_kernel_that_one_warp_does_not_hold_is_refused_at_its_place(small: Pat
     assert not (tmp_path / "small.cu").exists()
 
 
+def test_without_a_solution_the_line_says_what_was_tried_and_what_to_change(small: Path) -> None:
+    small.write_text("x: [24] = range(0, 24)\nloaded: [8, 3] = load_rep(x)\ns1: [8, 3] = ?row(loaded)\ngoal: [8, 3] trove\n")
+    (line,) = lines_of(call(small, "--json").stdout)
+    assert line["status"] == "unsat" and line["tried"][0].startswith("0 members tested, 0 nodes")
+    assert line["advice"] == ["s1: row_compose{space=3} has unit, xor and cm2linear in compositions of up to five"]
+    small.write_text(find_program("sf/trove-8x3"))
+    (line,) = lines_of(call(small, "--nodes", 0, "--json").stdout)
+    assert line["status"] == "unknown" and "members of the holes: s1 (up to " in line["tried"][0]
+    assert line["advice"][0] == "more than --nodes 0" and "a smaller set than" in line["advice"][1]
+    assert "  advice: more than --nodes 0" in call(small, "--nodes", 0).stdout
+
+
 def test_all(small: Path) -> None:
     (line,) = lines_of(call(small, "--all", "--json").stdout)
     assert line["count"] == len(line["solutions"]) == 1

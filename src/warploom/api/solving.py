@@ -8,6 +8,7 @@ from typing import Literal, cast
 
 from warploom.api.result import Progress, Result, nothing_said, text_and_file, worked
 from warploom.core import Diagnostic, UserError
+from warploom.synth.dataflow import read_objective
 from warploom.tools.solve.program import SolveOptions, Source, read_source
 from warploom.tools.solve.program import solve as solve_source
 
@@ -58,18 +59,21 @@ def solve(
     distinct: bool = False,
     budget_s: float | None = None,
     budget_nodes: int | None = None,
+    objective: str | None = None,
     progress: Progress | None = None,
 ) -> Solved:
     """Finds the members of a dataflow program's holes, or proves that there are none. `warploom solve`.
 
     program: a text of several lines, a path, or a case of the library. goal: the cheapest solution, any, or all of them;
     distinct: one of those that move every value in the same way. budget_s (CPU seconds), budget_nodes and an interruption end it
-    with the best so far. Raises UserError for a program that is wrong in itself.
+    with the best so far. objective: what the best solution has least of, in order, as "shuffles, selects, cost", which is the
+    default where the program is one warp's. Raises UserError for a program that is wrong in itself.
     """
     if goal not in ("best", "first", "all"):
         raise UserError(Diagnostic("GOAL", f"expected the goal best, first or all, got {goal!r}"))
     text, file = text_and_file(program, lambda given: "\n" in given or "=" in given)
     source = read_source(file) if text is None else Source("program", text, file)
-    options = SolveOptions(goal, budget_s, budget_nodes, distinct=distinct)
+    by = None if objective is None else read_objective(objective)
+    options = SolveOptions(goal, budget_s, budget_nodes, distinct=distinct, objective=by)
     outcome = worked(source.case, lambda watch: solve_source(source, options, watch, progress or nothing_said), budget_s)
     return Solved(line=outcome.line, program=source.text)

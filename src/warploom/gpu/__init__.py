@@ -4,7 +4,7 @@ Takes a kernel IR without holes. Gives CUDA C++ (`cuda_source`), PTX from the co
 registers and time. Open `cuda.py` first, then `lower.py`, which maps IR nodes to C text.
 """
 
-from warploom.gpu.cost import counted_work
+from warploom.gpu.cost import counted_work, executed_cycles
 from warploom.gpu.cuda import CudaSource, cuda_source, index_overflow, safe_sizes
 from warploom.gpu.device import Timing, device_arch, device_available, launch, time_kernel
 from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
@@ -29,7 +29,7 @@ from warploom.gpu.toolchain import (
 __all__ = [
     "Compiled", "CudaSource", "Executed", "Lowered", "MachineCounts", "ReadBack", "SizeLimits", "Timing",
     "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work", "cuda_source",
-    "device_arch", "device_available", "grid_of", "index_c", "index_overflow", "is_architecture", "launch", "lower",
-    "machine_counts", "merged_accesses", "read_back", "require_architecture", "run_kernel", "safe_sizes", "spilled",
+    "device_arch", "device_available", "executed_cycles", "grid_of", "index_c", "index_overflow", "is_architecture", "launch",
+    "lower", "machine_counts", "merged_accesses", "read_back", "require_architecture", "run_kernel", "safe_sizes", "spilled",
     "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -55,6 +55,7 @@ from warploom.ir import (
     SetIndex,
     SetValue,
     Shuffle,
+    SizeVar,
     Stmt,
     Store,
     Sync,
@@ -62,6 +63,7 @@ from warploom.ir import (
     global_access,
     index_range,
     index_text,
+    leaves,
     map_index,
     simplify,
     vector_type,
@@ -145,6 +147,7 @@ class _Printer:
     _said: set[str] = field(init=False, default_factory=set[str])
     _copies: float = field(init=False, default=1)
     """Copies of the statement being printed, once the loops around that must be unrolled are."""
+    _is_edge: bool = field(init=False, default=False)
     _declared: set[str] = field(init=False, default_factory=set[str])
     _aliases: set[str] = field(init=False, default_factory=set[str])
     """Variables that are a thread, block or grid number under the user's name: printed once, before the body."""
@@ -310,7 +313,10 @@ class _Printer:
             case If(cond, then, other):
                 lines = [f"if ({self.index.text(cond).text}) {{", *self._inner(then)]
                 if other:
+                    kept = self._is_edge
+                    self._is_edge = kept or any(isinstance(e, SizeVar) for e in leaves(cond))
                     lines += ["} else {", *self._inner(other)]
+                    self._is_edge = kept
                 return [*lines, "}"]
             case Sync():
                 return [BARRIER]
@@ -390,9 +396,12 @@ class _Printer:
         return (difference.high if stmt.step > 0 else -difference.low) / abs(stmt.step)
 
     def _pragma(self, stmt: For) -> list[str]:
-        """Unrolled fully where register indices need it; kept short where the compiler would unroll into too much code."""
+        """Unrolled fully where register indices need it; kept short where the compiler would unroll into too much code, and
+        at the edges, behind the `else` of a condition on sizes, which few blocks reach."""
         if stmt.var in self.lowered.unrolled:
             return ["#pragma unroll"]
+        if self._is_edge:
+            return ["#pragma unroll 1"]
         once = self._unrolled_size(stmt.body) * self._copies
         if self._trips(stmt) * once <= _MOST_STATEMENTS:
             return []

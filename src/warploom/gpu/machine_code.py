@@ -25,6 +25,9 @@ class MachineCounts:
     """Without the padding behind the end."""
     loads: int
     """Of global memory, of any width."""
+    shuffles: int = 0
+    selects: int = 0
+    """Choices between two registers by a condition."""
 
 
 def machine_counts(cubin: bytes) -> dict[str, MachineCounts]:
@@ -60,6 +63,11 @@ def counts_in(sass: str) -> dict[str, MachineCounts]:
             name = ""
         elif name and (instruction := _INSTRUCTION.match(line)) is not None and instruction["opcode"] != "NOP":
             known = found[name]
-            is_load = instruction["opcode"] in ("LDG", "LD")
-            found[name] = MachineCounts(known.instructions + 1, known.loads + is_load)
+            opcode = instruction["opcode"]
+            found[name] = MachineCounts(
+                known.instructions + 1,
+                known.loads + (opcode in ("LDG", "LD")),
+                known.shuffles + (opcode == "SHFL"),
+                known.selects + (opcode in ("SEL", "FSEL")),
+            )
     return found

@@ -28,6 +28,12 @@ IMAGE_NOTES = (
     "8 then seldom is one sector. A warp_shape of (2, 16) costs fewer at any w."
 )
 
+RUNS_NOTES = (
+    "4 x 4 neighbouring outputs per lane, whole tiles without conditions: half the instructions and a sixth of the shuffles of "
+    "conv2d-3. Neighbouring lanes load every fourth element, so that each sector is asked for four times; the first-level cache "
+    "answers three of them."
+)
+
 FFM_NOTES = (
     "The holes are those of mult64-reg: completed there, filled in here. The filled kernel is proved over the xor/and ring on "
     "one pair, then for every number of pairs; both take about 1 CPU-second at D = 32, 5 at 128, 25 at 256 and 70 at 384. "
@@ -95,6 +101,10 @@ def conv2d(name: str, k_size: int) -> Example:
         sizes=IMAGE_SIZES,
         notes=IMAGE_NOTES,
     )
+
+
+def conv2d_runs(name: str, k_size: int) -> Example:
+    return replace(conv2d(name, k_size), sketch=image.conv2d_runs(k_size), notes=RUNS_NOTES)
 
 
 def mult(name: str, coefficients: int, memory: str) -> Example:
@@ -195,6 +205,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"conv1d-(\d+)", "conv1d-K", range(2, 65), conv1d),
     Family(r"stencil2d-(\d+)", "stencil2d-K", range(2, 18), stencil2d),
     Family(r"conv2d-(\d+)", "conv2d-K", range(2, 18), conv2d),
+    Family(r"conv2d-(\d+)-runs", "conv2d-K-runs", range(2, 6), conv2d_runs),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
     Family(r"wall/mult(128|256)-(reg|shared)", "wall/mult128|256-reg|shared", range(128, 257), wide_mult),
     Family(r"wall/mult64-shared-w(4|16|32)", "wall/mult64-shared-w4|w16|w32", range(4, 33), narrow_mult64),

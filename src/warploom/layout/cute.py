@@ -21,6 +21,34 @@ _SWIZZLE = re.compile(r"\s*Sw(?:izzle)?<([0-9]),([0-9]{1,3}),(-?[0-9]{1,3})>\s*o
 _FIX = "Write (32,32):(32,1), or Swizzle<3,3,3> o (64,64):(64,1); the first mode is the row."
 
 
+ATOMS = {"SW128": (3, 1024), "SW64": (2, 512), "SW32": (1, 256), "INTER": (0, 128)}
+"""Canonical K-major modes of wgmma and tcgen05, which CuTe's atoms have: B of Swizzle<B,4,3> over bytes, and bits of a row of 8.
+Source: CUTLASS 3, cute/atom/mma_traits_sm90_gmma.hpp, GMMA::Layout_K_SW128_Atom and its like."""
+TMA = {"tma:SWIZZLE_128B": "SW128", "tma:SWIZZLE_64B": "SW64", "tma:SWIZZLE_32B": "SW32", "tma:SWIZZLE_NONE": "INTER"}
+"""Modes of a tensor map, with the atom of the same Swizzle. Source: CUDA driver API, CUtensorMapSwizzle."""
+
+
+def canonical(name: str, tile: Tile) -> str | None:
+    """The text of a tile of that atom, a row of atoms below the other first, or of the box that TMA writes in that mode.
+
+    None for another name; UserError (CUTE) for a tile that it does not fit.
+    """
+    bits, row_bits = ATOMS.get(TMA.get(name, name), (0, 0))
+    if not row_bits:
+        return None
+    swizzle = f"Swizzle<{bits},4,3> o smem_ptr[{tile.bits}b](0) o " if bits else ""
+    wide = row_bits // tile.bits
+    if name in TMA:
+        if bits and tile.columns > wide:
+            raise UserError(Diagnostic("CUTE", f"expected rows of at most {wide} elements for {name}, got {tile}"))
+        return f"{swizzle}({tile.rows},{tile.columns}):({tile.columns},1)"
+    if tile.rows % 8 or tile.columns % wide:
+        raise UserError(
+            Diagnostic("CUTE", f"expected rows in groups of 8 and columns in groups of {wide} for {name}, got {tile}")
+        )
+    return f"{swizzle}({tile.rows},({wide},{tile.columns // wide})):({wide},(1,{tile.rows * wide}))"
+
+
 def is_cute(text: str) -> bool:
     return bool(re.match(r"\s*(Sw(izzle)?<|\()[^=]*\):", text))
 

@@ -20,12 +20,16 @@ MOST_REQUESTS = 4096
 
 
 def map_of_text(text: str, tile: Tile) -> Map:
-    """The map of an expression in r and c, of CuTe's text, of Triton's bases, or `scale:128x4`; UserError.
+    """The map of an expression in r and c, of CuTe's text, of Triton's bases, or of a name (`SW128`, `tma:SWIZZLE_128B`,
+    `scale:128x4` and so on); UserError.
 
     An expression gives a place. One that stays within a row, and gives no place of its own to each element, gives a column.
     """
     if cute.is_cute(text):
         return cute.read(text, tile)
+    named = cute.canonical(text.strip(), tile)
+    if named is not None:
+        return cute.read(named, tile)
     if text.lstrip().startswith("{"):
         return cute.from_bases(text, tile)
     if text.strip() == "scale:128x4":

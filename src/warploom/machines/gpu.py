@@ -76,6 +76,8 @@ class Timing:
     """f32 operations."""
     double_lanes: _Lanes
     """f64 operations."""
+    integer_lanes: _Lanes
+    """Sums, comparisons, selects and bit operations of 32-bit integers."""
     special_lanes: _Lanes
     """Exponentials, logarithms, reciprocals and their like."""
     load_lanes: _Lanes
@@ -183,6 +185,7 @@ _KEPLER = Timing(
     nc_cycles=assumed(104, "texture cache apart from L1, three times its latency"),
     float_lanes=known(192, "guide"),
     double_lanes=known(64, "guide"),
+    integer_lanes=known(160, "guide"),
     special_lanes=known(32, "guide"),
     load_lanes=known(32, "white"),
     shuffle_lanes=_WIDE,
@@ -201,6 +204,7 @@ _MAXWELL = Timing(
     nc_cycles=assumed(82, "the unified L1 and texture cache: as l1_cycles"),
     float_lanes=known(128, "guide"),
     double_lanes=known(4, "guide"),
+    integer_lanes=known(128, "guide"),
     special_lanes=known(32, "guide"),
     load_lanes=known(32, "white"),
     shuffle_lanes=_WIDE,
@@ -214,6 +218,7 @@ _PASCAL = replace(
     dram_cycles=assumed(468, "twice the second-level cache, as on Volta"),
     float_lanes=known(64, "guide"),
     double_lanes=known(32, "guide"),
+    integer_lanes=known(64, "guide"),
     special_lanes=known(16, "guide"),
     load_lanes=known(16, "white"),
 )
@@ -228,6 +233,7 @@ _VOLTA = Timing(
     nc_cycles=assumed(28, _UNIFIED),
     float_lanes=known(64, "guide"),
     double_lanes=known(32, "guide"),
+    integer_lanes=known(64, "guide"),
     special_lanes=known(16, "guide"),
     load_lanes=known(32, "white"),
     shuffle_lanes=_WIDE,
@@ -298,6 +304,7 @@ _BLACKWELL = replace(
     l1_cycles=assumed(40.7, "as Hopper"),
     l2_cycles=assumed(300, "Hopper's, two dies"),
     dram_cycles=assumed(478.8, "as Hopper"),
+    integer_lanes=assumed(64, "as Hopper"),
     load_lanes=assumed(32, "as Hopper"),
 )
 _BLACKWELL_ULTRA = replace(
@@ -311,6 +318,7 @@ _SMALL_BLACKWELL = replace(
     l1_cycles=assumed(43.4, "as Ada"),
     l2_cycles=assumed(300, "Ada's, a larger cache"),
     dram_cycles=assumed(541.5, "as Ada"),
+    integer_lanes=known(128, "white"),
     load_lanes=assumed(16, "as Ada"),
 )
 

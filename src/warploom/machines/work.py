@@ -18,8 +18,8 @@ from warploom.machines.boards import TAKEN_BYTES
 from warploom.machines.gpu import WARP_LANES, Architecture
 
 Unit: TypeAlias = Literal[
-    "issue", "f32 units", "f64 units", "special units", "load path", "texture path", "barriers", "second-level cache", "memory",
-    "latency",
+    "issue", "f32 units", "f64 units", "integer units", "special units", "load path", "texture path", "barriers",
+    "second-level cache", "memory", "latency",
 ]  # fmt: skip
 """What a multiprocessor can be waiting for."""
 
@@ -45,8 +45,10 @@ class Work:
     issued: float = 0.0
     """Instructions, of all kinds."""
     floats: float = 0.0
-    """Instructions for the f32 units, part of those issued; as the next two."""
+    """Instructions for the f32 units, part of those issued; as the next three."""
     doubles: float = 0.0
+    integers: float = 0.0
+    """Sums, comparisons, selects and bit operations of integers, where they are counted apart."""
     specials: float = 0.0
     """Exponentials, logarithms, reciprocals and their like."""
     requests: tuple[Requests, ...] = ()
@@ -89,6 +91,7 @@ class Speeds:
     l1_sectors: float
     nc_sectors: float
     nc_is_texture: bool
+    integer_lanes: float = math.inf
     barrier_cycles: float = 2.0
     """Cycles between two warps that arrive at a barrier."""
     l2_bytes: float = math.inf
@@ -109,6 +112,7 @@ class Speeds:
             "issue": work.issued / self.issue,
             "f32 units": work.floats * WARP_LANES / self.float_lanes,
             "f64 units": work.doubles * WARP_LANES / self.double_lanes,
+            "integer units": work.integers * WARP_LANES / self.integer_lanes,
             "special units": work.specials * WARP_LANES / self.special_lanes,
             "load path": loads + exchanged,
             "texture path": textures,
@@ -144,7 +148,8 @@ def usual(
     timing = on.timing
     return Speeds(
         issue=on.issue, float_lanes=timing.float_lanes.value, double_lanes=timing.double_lanes.value,
-        special_lanes=timing.special_lanes.value, load_lanes=timing.load_lanes.value, shuffle_lanes=timing.shuffle_lanes.value,
+        integer_lanes=timing.integer_lanes.value, special_lanes=timing.special_lanes.value,
+        load_lanes=timing.load_lanes.value, shuffle_lanes=timing.shuffle_lanes.value,
         l1_sectors=timing.l1_sectors.value, nc_sectors=timing.nc_sectors.value, nc_is_texture=on.nc_is_texture,
         l2_bytes=l2_bytes, memory_bytes=memory_bytes, clock_ghz=clock_ghz, launch_ns=launch_ns,
     )  # fmt: skip

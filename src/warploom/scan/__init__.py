@@ -5,14 +5,16 @@ Takes a plain Python function with a loop. Gives a `Lifting`: an associative ope
 
 - `source`, `subset`, `types`, `values`, `interpret`, `loop`, `transition`: a plain Python function of a file that has been run is
   read, run on symbols, and becomes a transition on named states. Names mean what they are bound to, `subset` says which Python
-  is served, and what cannot be read is an error at its place. `divisions`, `domains`: where Python's arithmetic and the proof's
-  part.
+  is served, and what cannot be read is an error at its place. `forms` rewrites what people write (break, while, slices) to one
+  form first; `states`, `absent`, `records`, `texts`, `lookups`: None, dictionaries, objects, characters. `divisions`, `domains`:
+  where Python's arithmetic and the proof's part.
 - `expression`, `printing`: interned, simplified expressions; Python out again.
 - `forms`, `normaliser`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds
   on the states, and in every region a minimum of maxima of sums with coefficients that do not depend on the states.
 - `closure`: the coefficients are the auxiliary values. One step's normal form with a slot for every coefficient that varies is
   composed with itself until the form no longer changes; the coefficients of the composition are then the operator. Nothing is
   guessed but the form's shape: what relations and bounds tie slots together is taken from samples and proved later.
+- `steps`, `parts`: steps that are simpler where what always holds of the states is known; families that need no search.
 - `family`, `relations`, `invariants`, `neutral`, `naming`: slots that follow from others are removed, bounds are proved by
   induction, an identity is found (or adjoined with a flag), slots get names.
 - `laws`, `prover`, `cases`: base, composition, associativity and identity for all inputs, by canonical forms, z3 and case

@@ -5,6 +5,7 @@ Takes a sketch (kernel IR with holes), a spec, and sizes. Gives completed kernel
 """
 
 from warploom.synth.complete import complete, without_collection
+from warploom.synth.counted import blank_arrays
 from warploom.synth.filling import START, Filled, Filling, read_holes
 from warploom.synth.movement import Movement, Step, movement_sketch
 from warploom.synth.problem import EngineName, kernel_algebra
@@ -17,6 +18,6 @@ from warploom.synth.search.ablation import WITHOUT, Missing, complete_without
 
 __all__ = [
     "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Listener", "Mask", "Missing", "Movement",
-    "Report", "SpaceSummary", "Step", "Writing", "complete", "complete_without", "judge", "kernel_algebra", "movement_sketch",
-    "read_holes", "watch", "without_collection",
+    "Report", "SpaceSummary", "Step", "Writing", "blank_arrays", "complete", "complete_without", "judge", "kernel_algebra",
+    "movement_sketch", "read_holes", "watch", "without_collection",
 ]  # fmt: skip

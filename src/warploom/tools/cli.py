@@ -154,7 +154,8 @@ _COMMANDS = {
     ),
     "lint": Later(
         "warploom.tools.lint.command:lint_command",
-        "Look for races, faults and wasted accesses in one launch of a CUDA or PTX kernel, on the lines of its source.",
+        "Look for races, faults and wasted accesses in one launch of a CUDA or PTX kernel, on the lines of its source; or for "
+        "races in every launch.",
     ),
     "list": Later(
         "warploom.tools.listing.command:list_examples",

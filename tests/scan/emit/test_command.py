@@ -64,7 +64,15 @@ def test_tune() -> None:
 
 def test_bench_cases() -> None:
     assert len(set(scan_bench.NAMES)) == len(scan_bench.NAMES)
-    assert {name.partition("/")[0] for name in scan_bench.NAMES} == {"table1", "lift", "refuse", "accept", "network"}
+    assert {name.partition("/")[0] for name in scan_bench.NAMES} == {
+        "table1",
+        "lift",
+        "refuse",
+        "accept",
+        "network",
+        "families",
+        "unbounded",
+    }
     assert set(scan_bench.select("lift/max_*")) < set(scan_bench.NAMES)
     for name in ("table1/bk3-8", "lift/total", "refuse/decay", "accept/affine_maps", "network/knowles-1248", "network/bk3"):
         line = scan_bench.measure(name)

@@ -103,11 +103,13 @@ def _computed(expr: Expr, known: dict[Expr, Any]) -> Any:
         case "exp":
             return math.exp(arg(0))
         case "bitand":
-            return arg(0) & arg(1)
+            return reduce(lambda a, b: a & b, (_value(a, known) for a in expr.args))
         case "bitor":
-            return arg(0) | arg(1)
+            return reduce(lambda a, b: a | b, (_value(a, known) for a in expr.args))
         case "bitxor":
-            return arg(0) ^ arg(1)
+            return reduce(lambda a, b: a ^ b, (_value(a, known) for a in expr.args))
+        case "maybe":
+            return None if arg(0) else arg(1)
 
 
 def _int(value: object) -> int:

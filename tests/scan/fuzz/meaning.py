@@ -8,12 +8,13 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from tests.scan.fuzz import exact
+from tests.scan.fuzz.forms import random_form
 from tests.scan.fuzz.functions import random_module
 
 from warploom.core import UserError
@@ -51,6 +52,11 @@ def check(case: int, tally: Tally | None = None, models: int = MODELS) -> str:
     return check_text(random_module(case), case, tally or Tally(), models)
 
 
+def check_form(case: int, tally: Tally | None = None) -> str:
+    """The same of a function in one of the forms that people write."""
+    return check_text(random_form(case), case, tally or Tally(), models=0)
+
+
 def check_text(text: str, seed: int, tally: Tally, models: int = MODELS) -> str:
     try:
         loop = read_loop(parse_module(text), "f")
@@ -83,6 +89,7 @@ def _compared(one: _Case, elements: Sequence[Sequence[Any]], constants: Sequence
     loop = one.loop
     try:
         wanted = one.own(*arguments(loop, elements, constants))
+        wanted = list(wanted) if isinstance(wanted, Generator) else wanted
     except AssertionError:
         tally.endings["raises AssertionError"] += 1
         return ""
@@ -117,6 +124,8 @@ def arguments(loop: Loop, elements: Sequence[Sequence[Any]], constants: Sequence
     for number, name in enumerate(loop.lists):
         parts = [tuple(e[number * width : (number + 1) * width]) for e in elements]
         named[name] = [p[0] if len(p) == 1 else p for p in parts]
+        if loop.characters:
+            named[name] = "".join(chr(p[0]) for p in parts)
     return [named[p] for p in loop.parameters]
 
 
@@ -154,11 +163,13 @@ def _packed(loop: Loop, values: Sequence[Any]) -> Any:
 def random_inputs(loop: Loop, choose: random.Random) -> Iterator[tuple[list[tuple[Any, ...]], tuple[Any, ...]]]:
     for number in range(INPUTS):
         constants = tuple(_random_value(c, choose) for c in loop.constants)
-        yield [tuple(_random_value(f, choose) for f in loop.fields) for _ in range(number % 5)], constants
+        yield [tuple(_random_value(f, choose, loop.characters) for f in loop.fields) for _ in range(number % 5)], constants
 
 
-def _random_value(variable: Expr, choose: random.Random) -> Any:
+def _random_value(variable: Expr, choose: random.Random, is_character: bool = False) -> Any:
     sort = variable.sort
+    if is_character:
+        return ord(choose.choice("aAzZ059 (\tqQxyf~ef"))
     if sort.base == "bool":
         return choose.random() < 0.5
     if sort.values is not None:

@@ -263,3 +263,9 @@ def test_products_that_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert equal_over_products(left, right_, [])
     monkeypatch.setattr(products, "MAX_SIZE", 2)
     assert not equal_over_products(left, right_, [])
+
+
+def test_a_result_that_may_be_none_has_no_form_for_the_solver() -> None:
+    with pytest.raises(UntranslatableError, match="a result that may be None"):
+        Translator().number(ex.optional(P, X))
+    assert ex.optional(ex.FALSE, X) is X

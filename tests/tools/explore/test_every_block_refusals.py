@@ -10,7 +10,7 @@ import pytest
 from warploom.schedule.backbone import Repetition
 from warploom.synth.compiled import CompiledProof, NotAlikeError
 from warploom.tools.explore import every_block
-from warploom.tools.explore.every_block import RECONVERGED, _Blocks
+from warploom.tools.explore.every_block import RECONVERGED, Blocks
 
 
 @pytest.mark.parametrize(
@@ -21,18 +21,16 @@ from warploom.tools.explore.every_block import RECONVERGED, _Blocks
         ({"notes": [RECONVERGED]}, "look at the active threads"),
     ],
 )
-def test_what_a_block_looks_at(monkeypatch: pytest.MonkeyPatch, looked: dict[str, Any], told: str) -> None:
-    run = SimpleNamespace(**{"loaded": {"x"}, "stored": {"y"}, "ordered": set(), "notes": [], "thread_steps": 1, **looked})
-    monkeypatch.setattr(every_block, "run_boxes", lambda *_, **__: [(None, run)])
+def test_what_a_block_looks_at(looked: dict[str, Any], told: str) -> None:
+    run: Any = SimpleNamespace(**{"loaded": {"x"}, "stored": {"y"}, "ordered": set(), "notes": [], "thread_steps": 1, **looked})
     first = CompiledProof("unchecked", "", "the first block")
-    kernel = SimpleNamespace(name="k", grid=(2, 1, 1), block=(32, 1, 1), dynamic_shared_bytes=0)
-    blocks: Any = SimpleNamespace(kernel=kernel, arguments=(), outputs=["y"], _first_block=lambda *_: first)
+    blocks: Any = SimpleNamespace(loaded=set(), stored=set(), outputs=["y"], _first_block=lambda *_: first)
     nothing: Any = None
     if told:
         with pytest.raises(NotAlikeError, match=told):
-            _Blocks.prove(blocks, nothing, 1, None, is_of_threads=False)
+            Blocks.prove_box(blocks, nothing, run)
     else:
-        assert _Blocks.prove(blocks, nothing, 1, None, is_of_threads=False) is first
+        assert Blocks.prove_box(blocks, nothing, run) is first
 
 
 @pytest.mark.parametrize(
@@ -52,6 +50,6 @@ def test_rounds_that_move_alike(monkeypatch: pytest.MonkeyPatch, rounds: list[se
     run: Any = SimpleNamespace(repeats=[SimpleNamespace(elements=elements, steps=3) for elements in rounds])
     if told:
         with pytest.raises(NotAlikeError, match=told):
-            _Blocks._repeated(blocks, run)
+            Blocks._repeated(blocks, run)
     else:
-        assert _Blocks._repeated(blocks, run) == Repetition(0, (0,), 4, 3)
+        assert Blocks._repeated(blocks, run) == Repetition(0, (0,), 4, 3)

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F821  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportGeneralTypeIssues=false
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from itertools import product
 import pytest
 from tests.tools.explore.test_check import implementation_of
 
+import warploom as wl
 from warploom import f32, out, tensor
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
@@ -190,3 +192,27 @@ def test_sizes_are_tried_together() -> None:
     nest = implementation_of(program.stages[0], cpu(32), 0).nest
     assert {frozenset(v) for v in tried([nest])} == {frozenset({"m"})}
     assert [*product(tried([replace(nest, body=())]), [0])] == [({}, 0)]
+
+
+@tensor
+def beside(X: f32["256"], Y: f32["n"], y: out[f32["n"]]):
+    y[i] = X[2 * i] + Y[i]
+
+
+@tensor
+def padded_beside(X: f32["256"], Y: f32["n"], y: out[f32["n"]]):
+    y[i] = pad(X, 0)[i - 1] + Y[i]
+
+
+@pytest.mark.parametrize("function", [beside, padded_beside], ids=lambda f: f.name)
+def test_an_array_that_is_long_enough_for_one_size_only(function: TensorFunction) -> None:
+    program = function.program({"n": 64})
+    assert code_of(lambda: function.at_run_time(program, {"n": 1})) == "RUN_TIME_SIZE"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "code"),
+    [("axpy", "?:0", "SIZES"), ("axpy", "64", "SIZES"), ("axpy", 0, "SIZES"), ("conv1d-3", "?", "OPTION")],
+)
+def test_what_python_may_ask_for(kernel: str, size: str | int, code: str) -> None:
+    assert code_of(lambda: wl.explore(kernel, sizes={"n": size})) == code

@@ -143,6 +143,8 @@ class Printer:
                 zero = self.dialect.number(0, wanted)
                 test = self._filled(form, "bool", [self.text(below, form.inner), self.dialect.number(0, self.scalar(below)).text])
                 return self._select(test, written, zero, wanted)
+            case "maybe":
+                raise unserved("a result that may be None", dialect.name)
             case "exp":
                 ready = self._spelling("exp", wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])

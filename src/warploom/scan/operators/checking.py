@@ -357,7 +357,7 @@ def _by_bits(binary: Binary) -> Verdict:
         elif part.op == "const":
             memory[part] = ex.constant(part.value == -1)
         elif part.op in ("bitand", "bitor", "bitxor"):
-            memory[part] = ex.bitwise(part.op, memory[part.args[0]], memory[part.args[1]])
+            memory[part] = ex.rebuilt(part, tuple(memory[a] for a in part.args))
     fields = tuple(ex.variable(str(f.value), ex.BOOL) for f in binary.fields)
     operator = dict(zip(fields, (memory[r] for r in binary.result), strict=True))
     verdict = associativity(fields, operator, [])

@@ -142,21 +142,22 @@ def _slot_sort(value: Expr, role: Role, few: tuple[int, ...] | None) -> Sort:
     return Sort(value.sort.base, value.sort.below, value.sort.above, values)
 
 
-Start = Literal["step", "samples", "related samples"]
-"""The first guess of a shape: that of one step, of short lists of numbers, or of these with relations between coefficients."""
+Start = Literal["step", "samples", "related samples", "endless"]
+"""The first guess of a shape: that of one step (of which missing thresholds are infinite ones), of short lists of numbers, or of
+these with relations between coefficients."""
 
 
 def closure(loop: Loop, style: Style, start: Start) -> Closure:
     """Raises FormError, also if the family keeps growing. Relations found in samples are taken for granted: the laws tell."""
     states = [s.variable for s in loop.states]
-    tabulator = Tabulator(Aligner(style))
+    tabulator = Tabulator(Aligner(style), endless=start == "endless")
     shape = _Shape(tabulator, frozenset(loop.constants))
     steps = _tables(tabulator, states, {s.variable: s.step for s in loop.states})
-    if start != "step":
+    if start not in ("step", "endless"):
         _from_samples(loop, shape, start == "related samples")
     for round_ in range(MAX_ROUNDS):
         shape.changed = False
-        shape.fit(steps, share=start == "step" and round_ == 0)
+        shape.fit(steps, share=start in ("step", "endless") and round_ == 0)
         lift = dict(shape.fitted)
         shape.widen()
         if len(shape.slots) > MAX_SLOTS:

@@ -8,7 +8,8 @@ Not exact: quotients of two whole numbers of Python's own, and functions of `mat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from types import CodeType, FunctionType
 from typing import Any, cast
@@ -78,6 +79,16 @@ Exact.__invert__ = lambda self: -self - 1  # type: ignore[attr-defined]
 Exact.__hash__ = Fraction.__hash__  # type: ignore[method-assign]
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A generator function as one that returns the list of what it yields."""
+
+    function: Callable[..., Iterable[object]]
+
+    def __call__(self, *arguments: object) -> list[object]:
+        return list(self.function(*arguments))
+
+
 def exact(value: object) -> object:
     """A number as an exact one; anything else as it is."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
@@ -89,6 +100,8 @@ def exact(value: object) -> object:
 
 def exactly(function: Callable[..., object]) -> Callable[..., object]:
     """The same function with exact numbers for its floats, and so for the functions and numbers of its module that it uses."""
+    if isinstance(function, Listed):
+        return Listed(cast("Callable[..., Iterable[object]]", _exact_function(function.function, {})))
     return cast("Callable[..., object]", _exact_function(function, {}))
 
 

@@ -4,6 +4,7 @@ expr := number | truth value | text | variable
       | polynomial over atoms (what is not a polynomial itself) with rational coefficients
       | max(expr, ...) | min(expr, ...) | expr if expr else expr
       | expr >= 0 | expr > 0 | expr == expr | expr and ... | expr or ... | not expr
+      | None if expr else expr
       | expr // n | expr % n | expr / expr | gcd(expr, expr) | exp(expr) | expr & expr | expr "|" expr | expr ^ expr
 
 Two expressions that are the same polynomial of the same atoms are the same object; so are a comparison and the negation of its
@@ -13,7 +14,7 @@ negation. Infinite numbers stand for "no value yet" below `max` and `min`; addin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -27,7 +28,7 @@ Value: TypeAlias = bool | int | Fraction | float | str
 Base = Literal["int", "real", "bool", "text"]
 Op = Literal[
     "const", "var", "poly", "max", "min", "ite", "ge", "gt", "eq", "and", "or", "not", "floordiv", "mod", "div", "gcd", "exp",
-    "bitand", "bitor", "bitxor",
+    "bitand", "bitor", "bitxor", "maybe",
 ]  # fmt: skip
 Monomial: TypeAlias = tuple["Expr", ...]
 """Atoms of a product, in order of creation, repeated for powers."""
@@ -334,6 +335,10 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
         return otherwise
     if condition.op == "not":
         return select(condition.args[0], otherwise, then)
+    if "maybe" in (then.op, otherwise.op):
+        (no_then, first), (no_other, second) = (e.args if e.op == "maybe" else (FALSE, e) for e in (then, otherwise))
+        first, second = second if no_then is TRUE else first, first if no_other is TRUE else second
+        return optional(select(condition, no_then, no_other), select(condition, first, second))
     if then.sort.base == "bool":
         return either(both(condition, then), both(negation(condition), otherwise))
     if then.op == "ite" and then.args[0] is condition:
@@ -671,10 +676,39 @@ def bitwise(op: Literal["bitand", "bitor", "bitxor"], left: Expr, right: Expr) -
                 return either(left, right)
             case "bitxor":
                 return negation(equal(left, right))
-    if left.op == "const" and right.op == "const":
-        a, b = int(cast(int, left.value)), int(cast(int, right.value))
-        return constant(a & b if op == "bitand" else a | b if op == "bitor" else a ^ b)
-    return _make(op, tuple(sorted((left, right), key=lambda e: e.order)), sort=INT)
+    flat = [p for part in (left, right) for p in (part.args if part.op == op else (part,))]
+    known = [int(cast(int, p.value)) for p in flat if p.op == "const"]
+    others = [p for p in flat if p.op != "const"]
+    if op == "bitxor":
+        others = [p for n, p in enumerate(others) if others.count(p) % 2 and p not in others[:n]]
+    meaning = BITS[op]
+    number = reduce(meaning, known, -1 if op == "bitand" else 0)
+    if number == (0 if op == "bitand" else -1) and op != "bitxor":
+        return constant(number)
+    if number != (-1 if op == "bitand" else 0) or not others:
+        others.append(constant(number))
+    kept = tuple(sorted(dict.fromkeys(others), key=lambda e: e.order))
+    return as_number(kept[0]) if len(kept) == 1 else _make(op, kept, sort=_sort_of_bits(meaning, kept))
+
+
+def _sort_of_bits(meaning: Callable[[int, int], int], parts: Sequence[Expr]) -> Sort:
+    """The values of a combination of numbers that have few."""
+    found = {0, 1} if parts[0].sort.base == "bool" else set(parts[0].sort.values or ())
+    for part in parts[1:]:
+        found = {meaning(a, b) for a in found for b in ((0, 1) if part.sort.base == "bool" else part.sort.values or ())}
+    return Sort("int", values=tuple(sorted(found)) if 0 < len(found) <= MAX_CASES else None)
+
+
+def optional(is_none: Expr, value: Expr) -> Expr:
+    """None where the condition holds, else the value; of results only."""
+    return value if is_none is FALSE else _make("maybe", (is_none, value), sort=value.sort)
+
+
+BITS: Mapping[str, Callable[[int, int], int]] = {
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
+}
 
 
 Rebuild: TypeAlias = Callable[[Expr, tuple[Expr, ...]], Expr]
@@ -709,11 +743,14 @@ def rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
         case "div":
             return quotient(args[0], args[1], is_guarded=bool(expr.value))
         case "gcd":
-            return reduce(greatest_common_divisor, args)
+            return reduce(greatest_common_divisor, args, ZERO)
         case "exp":
             return exponential(args[0])
         case "bitand" | "bitor" | "bitxor":
-            return bitwise(expr.op, args[0], args[1])
+            op = expr.op
+            return reduce(lambda a, b: bitwise(op, a, b), args)
+        case "maybe":
+            return optional(args[0], args[1])
 
 
 def substituted(expr: Expr, values: Mapping[Expr, Expr], known: dict[Expr, Expr] | None = None) -> Expr:

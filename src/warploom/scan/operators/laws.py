@@ -138,7 +138,12 @@ def identity(slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequen
         found = [(t.number(operator[s], side), own[s]) for side in (on_left, on_right) for s in slots]
         return found + [(t.number(operator[s], on_both), neutral[s]) for s in slots]
 
-    return decided(slots, [], claims, known, slots, None)
+    sides: list[Mapping[Expr, Expr]] = [value, {right(s): v for s, v in value.items()}]
+    both = {**sides[0], **sides[1]}
+    alone = {right(s): s for s in slots}
+    exact = [(lambda s=s, v=v: ex.substituted(ex.substituted(operator[s], v), alone), s) for v in sides for s in slots]
+    exact += [(lambda s=s: ex.substituted(operator[s], both), value[s]) for s in slots]
+    return decided(slots, exact, claims, known, slots, None)
 
 
 Exact = Sequence[tuple[Callable[[], Expr], "Callable[[], Expr] | Expr"]]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from warploom.core import UserError
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Style
-from warploom.scan.operators.closure import Start, anything, closure, right
+from warploom.scan.operators.closure import Closure, Start, anything, closure, right
 from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
@@ -21,13 +21,14 @@ from warploom.scan.operators.laws import Law, associativity, base, composition, 
 from warploom.scan.operators.naming import names
 from warploom.scan.operators.neutral import find_identity
 from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.parts import in_parts, masked
 from warploom.scan.operators.printing import compiled, literal
 from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
 from warploom.scan.operators.samples import Element, constant_values, random_lists
+from warploom.scan.operators.steps import simpler
 from warploom.scan.operators.transition import Loop, exact_loop
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
-STARTS: tuple[Start, ...] = ("step", "related samples", "samples")
 TESTS, LONGEST_TEST = 60, 9
 PATIENCE = 60_000_000
 """z3's resource units for one law of the smallest family with no law refuted, where none was proved within the usual budget."""
@@ -61,8 +62,7 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
     best: Lifting | None = None
     reasons: list[str] = []
     near: list[Family] = []
-    for start in STARTS:
-        families, why = _families(loop, start, styles)
+    for families, why in _attempts(loop, styles):
         reasons += why
         for family in families:
             found = _judged(family, serial)
@@ -83,12 +83,26 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
     return best
 
 
-def _families(loop: Loop, start: Start, styles: Sequence[Style]) -> tuple[list[Family], list[str]]:
+def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
+    """Families that contain one step of the loop, the likeliest first."""
+    yield _families(loop, "step", styles)
+    yield _families(masked(loop), "step", styles[:1], in_parts)[0], []
+    other = simpler(loop)
+    if other is not None:
+        yield _families(other, "step", styles)
+        yield _families(other, "endless", styles)
+    for start in ("endless", "related samples", "samples"):
+        yield _families(loop, start, styles)
+
+
+def _families(
+    loop: Loop, start: Start, styles: Sequence[Style], closed: Callable[[Loop, Style, Start], Closure] = closure
+) -> tuple[list[Family], list[str]]:
     found: list[Family] = []
     reasons: list[str] = []
     for style in styles:
         try:
-            family = tidy(family_of(loop, closure(loop, style, start)))
+            family = tidy(family_of(loop, closed(loop, style, start)))
             family.projection()
             found.append(family)
         except (FormError, ex.UndefinedError) as error:
@@ -157,6 +171,8 @@ def _domain(variables: Sequence[Expr], loop: Loop) -> str:
     sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
     vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
     words = told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
+    if loop.characters and ex.substituted(ex.both(*loop.assumed), {loop.fields[0]: ex.constant(128)}) is ex.FALSE:
+        words += ", ASCII characters"
     return f"{words}, lists of at least one element" if loop.needs_element else words
 
 
@@ -301,6 +317,8 @@ def call(serial: Serial, loop: Loop, elements: Sequence[Sequence[Value]], consta
     for number, name in enumerate(loop.lists):
         parts = [tuple(e[number * width : (number + 1) * width]) for e in elements]
         arguments[name] = [p[0] if len(p) == 1 else p for p in parts]
+        if loop.characters:
+            arguments[name] = "".join(chr(cast(int, p[0])) for p in parts)
     return serial(*(arguments[p] for p in loop.parameters))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import cast
 
 from warploom.scan.operators import expression as ex
@@ -93,12 +94,12 @@ def _value(expr: Expr, known: Mapping[Expr, Value], width: int) -> Value:
         case "gcd":
             return wrap(math.gcd(*map(_int, args)), width)
         case "bitand":
-            return _int(args[0]) & _int(args[1])
+            return reduce(lambda a, b: a & b, map(_int, args))
         case "bitor":
-            return _int(args[0]) | _int(args[1])
+            return reduce(lambda a, b: a | b, map(_int, args))
         case "bitxor":
-            return _int(args[0]) ^ _int(args[1])
-        case "var" | "div" | "exp":
+            return reduce(lambda a, b: a ^ b, map(_int, args))
+        case "var" | "div" | "exp" | "maybe":
             raise ValueError(f"no machine form of {expr.op}")
 
 

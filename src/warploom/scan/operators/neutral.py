@@ -14,6 +14,8 @@ from warploom.scan.operators.prover import Holds
 from warploom.scan.operators.samples import constant_values
 
 MAX_TRIES = 20_000
+_WHOLE: tuple[ex.Op, ...] = ("gcd", "bitand", "bitor", "bitxor", "mod", "floordiv")
+"""Operations of whole numbers, which infinities are not."""
 
 
 def find_identity(family: Family, known: Sequence[Expr], projection: Sequence[Expr]) -> dict[Expr, Expr] | None:
@@ -42,6 +44,8 @@ def _likely(family: Family, slot: Expr) -> list[Expr]:
     initial = [s.initial for s in family.loop.states if s.initial.op == "const" and s.initial.sort.is_numeric]
     infinite: list[Expr] = [e for e, may in ((ex.MINUS_INFINITY, slot.sort.below), (ex.INFINITY, slot.sort.above)) if may]
     found = [*infinite, ex.ZERO, ex.ONE, *initial, ex.MINUS_INFINITY, ex.INFINITY]
+    if any(e.op in _WHOLE and {slot, right(slot)} & {*ex.variables(e)} for e in ex.subexpressions(*family.operator.values())):
+        found = [e for e in (ex.ZERO, ex.constant(-1), ex.ONE, *initial) if e.sort.base == "int" and not e.sort.is_infinite]
     return list(dict.fromkeys(found))
 
 

@@ -52,6 +52,8 @@ class Operator:
         whole = fields[0] if len(fields) == 1 else "element"
         constants = self._constants(self.lift)
         checks = self._checks([*fields, *constants])
+        if self.loop.characters:
+            checks = [f"    {whole} = ord({whole})", *_ascii_only(self.loop, whole), *checks]
         return function("lift", [whole, *constants], [(whole, fields)], self.lift, first=checks)
 
     @property
@@ -144,7 +146,7 @@ class Operator:
 
         def over(part: Sequence[Sequence[Value]]) -> object:
             if len(part) == 1:
-                element = part[0]
+                element = (chr(cast(int, part[0][0])),) if self.loop.characters else part[0]
                 return lift(element[0] if len(element) == 1 else tuple(element), *given(self.lift))
             cut = bracket(len(part))
             return operator(over(part[:cut]), over(part[cut:]), *given(self.combine))
@@ -184,3 +186,10 @@ def _holds_of_fractions(exprs: Sequence[Expr]) -> bool:
 def combined(operator: Operator) -> Callable[..., tuple[Value, ...]]:
     """The operator on flattened operands: left fields, right fields, constants; always a tuple."""
     return compiled([*operator.fields, *operator.right, *operator.loop.constants], operator.combine)
+
+
+def _ascii_only(loop: Loop, whole: str) -> list[str]:
+    """Lines that refuse other characters, where methods of texts are read so."""
+    if ex.substituted(ex.both(*loop.assumed), {loop.fields[0]: ex.constant(128)}) is not ex.FALSE:
+        return []
+    return [f'    if {whole} > 127:\n        raise TypeError("{whole}: ASCII characters only")']

@@ -11,6 +11,7 @@ from typing import cast
 
 from warploom.scan.operators.exact import exactly
 from warploom.scan.operators.expression import (
+    TRUE,
     Expr,
     Monomial,
     UndefinedError,
@@ -28,6 +29,8 @@ RESERVED = frozenset({"max", "min", "gcd", "exp", "inf", "Fraction", "element", 
 """Names that printed functions use: no variable may have one."""
 WIDEST = 88
 """Characters of a result that still go on one line."""
+_MANY = 100
+"""Parts of an expression that surely is as wide as the next says."""
 _WIDE = 24
 """Characters from which a repeated sub-expression gets a name."""
 
@@ -96,6 +99,10 @@ class _Printer:
                 with self._where(negation(condition)):
                     second = self.text(otherwise, _TERNARY)
                 return f"{first} if {self.text(condition, _OR)} else {second}", _TERNARY
+            case "maybe":
+                if expr.args[0] is TRUE:
+                    return "None", _ATOM
+                return f"None if {self.text(expr.args[0], _OR)} else {self.text(expr.args[1], _TERNARY)}", _TERNARY
             case "ge" | "gt":
                 return self._comparison(expr, ">=" if expr.op == "ge" else ">"), _COMPARE
             case "eq":
@@ -271,9 +278,14 @@ def _repeated(results: Iterable[Expr]) -> list[Expr]:
         for argument in expr.args:
             uses[argument] += 1
     uses.update(results)
-    return [
-        e for e in every if uses[e] > 1 and e.op not in ("const", "var") and (len(python(e)) >= _WIDE or e.op in ("gcd", "exp"))
-    ]
+    sizes: dict[Expr, int] = {}
+    for expr in every:
+        sizes[expr] = 1 + sum(sizes[a] for a in expr.args)
+
+    def is_wide(expr: Expr) -> bool:
+        return sizes[expr] > _MANY or expr.op in ("gcd", "exp") or len(python(expr)) >= _WIDE
+
+    return [e for e in every if uses[e] > 1 and e.op not in ("const", "var") and is_wide(e)]
 
 
 def compiled(parameters: Sequence[Expr], results: Sequence[Expr]) -> Callable[..., tuple[Value, ...]]:

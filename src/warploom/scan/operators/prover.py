@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Literal, TypeAlias, cast
 
 from warploom.scan.operators import expression as ex
@@ -166,7 +167,10 @@ class Translator:
                 if self._width is None:
                     raise UntranslatableError("bitwise operations on unbounded integers")
                 sign: Literal["&", "|", "^"] = "&" if expr.op == "bitand" else "|" if expr.op == "bitor" else "^"
-                return Number(a.bitwise(sign, args[0].term, args[1].term), undefined=self._undefined(*args))
+                joined = reduce(lambda x, y: a.bitwise(sign, x, y), (x.term for x in args))
+                return Number(joined, undefined=self._undefined(*args))
+            case "maybe":
+                raise UntranslatableError("a result that may be None")
             case "gcd" | "exp":
                 if bindings:
                     raise UntranslatableError(expr.op)

@@ -114,9 +114,11 @@ def leaf_replaced(leaf: Leaf, values: Mapping[Expr, Expr], memory: dict[Expr, Ex
 
 
 class Tabulator:
-    """Trees to tables, in one style."""
+    """Trees to tables, in one style; with `endless`, a threshold that one case lacks is an infinite one there, if that says the
+    same, and else one that makes no difference."""
 
-    def __init__(self, aligner: Aligner) -> None:
+    def __init__(self, aligner: Aligner, *, endless: bool = False) -> None:
+        self._endless = endless
         self.work = Work()
         self._aligner = aligner
         self._facts: dict[Expr, Expr] = {}
@@ -143,7 +145,8 @@ class Tabulator:
                 if _order(first, second, decided) is None:
                     return self._split(tree, decided, depth, first, second)
         ordered = {k: tuple(sorted(b, key=cmp_to_key(lambda x, y: _compare(x, y, decided)))) for k, b in bounds.items()}
-        return _pruned(_known_values(_regions(tree, ordered)))
+        table = _pruned(_known_values(_regions(tree, ordered)))
+        return _absorbed(table) if self._endless else table
 
     def _split(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int, first: Expr, second: Expr) -> Table:
         used = {e for c in _tree_coefficients(tree) for e in ex.subexpressions(c)}
@@ -170,6 +173,8 @@ class Tabulator:
     def overlaid(self, left: Table, right: Table, combine: Combine) -> Table:
         """Both on the union of their axes, each coefficient combined; raises FormError if their leaves cannot have one shape."""
         keys = [k for k, _ in left.axes] + [k for k, _ in right.axes if k not in dict(left.axes)]
+        if self._endless:
+            left, right = _with_endless(left, right), _with_endless(right, left)
         left, right = _with_axes(left, keys, dict(right.axes)), _with_axes(right, keys, dict(left.axes))
         for position in range(len(keys)):
             left, right = _levelled(left, right, position)
@@ -367,6 +372,78 @@ def _pruned(table: Table) -> Table:
     return table
 
 
+def _absorbed(table: Table) -> Table:
+    """`s < b and p`, with p without states, as `s < (b if p else -inf)`: thresholds take up the truth values next to them."""
+    table = _between(table)
+    for position, (key, bounds) in enumerate(table.axes):
+        if isinstance(key, Expr):
+            continue
+        for level, beyond, bound in ((0, 1, ex.MINUS_INFINITY), (len(bounds), len(bounds) - 1, ex.INFINITY)):
+            pairs = {
+                r: (leaf, table.leaves[(*r[:position], beyond, *r[position + 1 :])])
+                for r, leaf in table.leaves.items()
+                if r[position] == level
+            }
+            test = _single_test(list(pairs.values()))
+            if test is None:
+                continue
+            leaves = dict(table.leaves)
+            for region, (leaf, _) in pairs.items():
+                if isinstance(leaf, Plain):
+                    leaves[region] = Plain(ex.substituted(leaf.value, {_atom_of(test): ex.constant(test is _atom_of(test))}))
+            own = min(level, beyond)
+            moved = (*bounds[:own], ex.select(test, bounds[own], bound), *bounds[own + 1 :])
+            table = Table((*table.axes[:position], (key, moved), *table.axes[position + 1 :]), leaves)
+    return table
+
+
+def _between(table: Table) -> Table:
+    """Of three regions, `no`, p and `yes`, the middle one joined to either of the others by p."""
+    changed = True
+    while changed:
+        changed = False
+        for position, (key, bounds) in enumerate(table.axes):
+            for level in range(1, 0 if isinstance(key, Expr) else len(bounds)):
+                columns = [
+                    [table.leaves[(*r[:position], n, *r[position + 1 :])] for n in (level - 1, level, level + 1)]
+                    for r in table.leaves
+                    if r[position] == level
+                ]
+                mixed = [c for c in columns if not c[0] == c[1] == c[2]]
+                if any(not isinstance(x, Plain) for c in mixed for x in c):
+                    continue
+                ends = [(c[0].value, c[2].value) for c in mixed if isinstance(c[0], Plain) and isinstance(c[2], Plain)]
+                test = _single_test([(c[1], c[2]) for c in mixed])
+                if test is None or any({*e} != {ex.TRUE, ex.FALSE} for e in ends):
+                    continue
+                # where the test holds, the middle region differs from the one above it
+                moved = ex.select(test, bounds[level], bounds[level - 1])
+                above = {
+                    r: table.leaves[(*r[:position], level + 1, *r[position + 1 :])] if r[position] == level else leaf
+                    for r, leaf in table.leaves.items()
+                }
+                table = _without(Table(table.axes, above), position, level)
+                axis = (key, (*bounds[: level - 1], moved, *bounds[level + 1 :]))
+                table = Table((*table.axes[:position], axis, *table.axes[position + 1 :]), table.leaves)
+                changed = True
+                break
+            if changed:
+                break
+    return table
+
+
+def _single_test(pairs: list[tuple[Leaf | None, Leaf | None]]) -> Expr | None:
+    """The one condition under which the leaves of a region differ from those beside it; None: there are others."""
+    found: set[Expr] = set()
+    for leaf, beside in pairs:
+        if leaf == beside:
+            continue
+        if not isinstance(leaf, Plain) or not isinstance(beside, Plain) or beside.value.op != "const" or leaf.value.op == "const":
+            return None
+        found.add(leaf.value if beside.value is ex.FALSE else ex.negation(leaf.value))
+    return found.pop() if len(found) == 1 else None
+
+
 def _without(table: Table, position: int, level: int) -> Table:
     """Regions `level` and `level + 1` along one axis made one."""
     key, bounds = table.axes[position]
@@ -393,6 +470,39 @@ def _with_axes(table: Table, keys: Iterable[AxisKey], others: Mapping[AxisKey, t
         at = dict(zip((k for k, _ in axes), region, strict=True))
         leaves[region] = table.leaves[tuple(at[k] for k in order)]
     return Table(axes, leaves)
+
+
+def _with_endless(table: Table, other: Table) -> Table:
+    """The table with thresholds that only the other one has, beyond all numbers: all of it lies on the side where both agree."""
+    for key, bounds in other.axes:
+        if isinstance(key, Expr) or key in dict(table.axes):
+            continue
+        position = [k for k, _ in other.axes].index(key)
+        shared = [k for k, _ in table.axes]
+        for level, bound in ((len(bounds), ex.MINUS_INFINITY), (0, ex.INFINITY)):
+            side = {r: leaf for r, leaf in other.leaves.items() if r[position] == level}
+            if _agrees(table, shared, side, [k for k, _ in other.axes]):
+                leaves: dict[Region, Leaf | None] = {}
+                for region, leaf in table.leaves.items():
+                    for n in range(len(bounds) + 1):
+                        leaves[(*region, n)] = leaf if n == level else None
+                table = Table((*table.axes, (key, (bound,) * len(bounds))), leaves)
+                break
+    return table
+
+
+def _agrees(table: Table, own: list[AxisKey], side: Mapping[Region, Leaf | None], keys: list[AxisKey]) -> bool:
+    """Whether the leaves of one side of the other table may be those of the table; numbers always may."""
+    sizes = [2 if isinstance(k, Expr) else len(b) + 1 for k, b in table.axes]
+    for region, leaf in side.items():
+        at = dict(zip(keys, region, strict=True))
+        for mine in itertools.product(*(range(s) for s in sizes)):
+            here = table.leaves[mine]
+            if any(isinstance(k, Expr) and k in at and at[k] != m for k, m in zip(own, mine, strict=True)):
+                continue
+            if isinstance(leaf, Plain) and isinstance(here, Plain) and leaf != here:
+                return False
+    return True
 
 
 def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:

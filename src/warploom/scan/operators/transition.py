@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.core import Diagnostic, UserError
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, Sort, UndefinedError, Value
 from warploom.scan.operators.printing import compiled
@@ -59,6 +59,8 @@ class Loop:
     may_divide_by_zero: bool = False
     needs_element: bool = False
     """True if the function takes no empty list."""
+    characters: bool = False
+    """True if the elements are the codes of a text's characters."""
 
 
 def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:
@@ -91,6 +93,8 @@ def needed(loop: Loop, kept: set[Expr]) -> Loop:
 
 MAX_DIVISOR = 256
 """Largest divisor of remainders of states: each is a state of an automaton."""
+MAX_TABLE = 48
+"""Largest divisor of a state that is a remainder itself: others recur linearly modulo the divisor."""
 
 
 def with_remainders(loop: Loop) -> Loop:
@@ -110,14 +114,16 @@ def with_remainders(loop: Loop) -> Loop:
         ]
         for total in sums:
             found += [(v, int(str(total.value))) for v in total.args[0].args if v in known and v.sort.values is None]
+        found = [(v, n) for v, n in found if n <= MAX_DIVISOR and not (n > MAX_TABLE and _is_reduced(loop, v, n))]
         if not found:
             return loop
         state, divisor = found[0]
-        if divisor > MAX_DIVISOR:
-            message = f"expected remainders of at most {MAX_DIVISOR} values, got a divisor of {divisor}"
-            raise UnsupportedError(Diagnostic("LOOP_UNSUPPORTED", message, fix="Lift the loop without the remainder."))
         loop = _with_remainder(loop, state, divisor)
     raise UserError(Diagnostic("LOOP_UNSUPPORTED", "expected remainders of few values", fix="Use fewer different divisors."))
+
+
+def _is_reduced(loop: Loop, state: Expr, divisor: int) -> bool:
+    return any(s.variable is state and s.step.op == "mod" and s.step.value == divisor for s in loop.states)
 
 
 def _with_remainder(loop: Loop, state: Expr, divisor: int) -> Loop:

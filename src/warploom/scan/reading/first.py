@@ -21,9 +21,14 @@ _ENDLESS = (ex.MINUS_INFINITY, ex.INFINITY)
 
 
 def from_first(
-    loop: Loop, begins: int, index: Expr | None, again: Callable[[Mapping[str, Expr]], Loop], keep: Collection[Expr] = ()
+    loop: Loop,
+    begins: int,
+    index: Expr | None,
+    again: Callable[[Mapping[str, Expr]], Loop],
+    keep: Collection[Expr] = (),
+    length: Expr = ex.ZERO,
 ) -> Loop:
-    """The loop over all elements; `again` reads it with other values for states to begin with.
+    """The loop over all elements; `again` reads it with other values for states to begin with; `length` is that of the list.
 
     States of `loop` begin with values that may depend on the first element. The loop begins with it (0) or with the next (1).
     """
@@ -34,7 +39,7 @@ def from_first(
     after = initial if begins else {s.variable: ex.substituted(s.step, initial) for s in loop.states}
     later = needed(later, {*keep})
     wanted = {s.variable: after[s.variable] for s in later.states}
-    found = _starts(later, wanted)
+    found = _starts(later, wanted, length)
     if found is not None:
         names = {str(v.value): value for v, value in found.items()}
         with contextlib.suppress(UserError, UndefinedError):
@@ -91,20 +96,21 @@ def _as(value: Expr, state: Expr) -> Expr:
     return ex.as_number(value) if state.sort.is_numeric else value
 
 
-def _starts(loop: Loop, wanted: Mapping[Expr, Expr]) -> dict[Expr, Expr] | None:
+def _starts(loop: Loop, wanted: Mapping[Expr, Expr], length: Expr) -> dict[Expr, Expr] | None:
     """Values for the states from which the loop's step gives what is wanted, whatever the element; None: none found.
 
     Where the function takes an empty list, they also give its result.
     """
     states = loop.states
     is_free = loop.is_scan or loop.needs_element
-    empty = [ex.substituted(o, {s.variable: s.initial for s in states}) for o in loop.outputs]
+    none = {length: ex.ZERO}
+    empty = [ex.substituted(o, {**none, **{s.variable: s.initial for s in states}}) for o in loop.outputs]
     tries = 0
 
     def choose(chosen: dict[Expr, Expr]) -> dict[Expr, Expr] | None:
         nonlocal tries
         if len(chosen) == len(states):
-            same = is_free or [ex.substituted(o, chosen) for o in loop.outputs] == empty
+            same = is_free or [ex.substituted(o, {**none, **chosen}) for o in loop.outputs] == empty
             return chosen if same else None
         state = states[len(chosen)]
         for value in _candidates(loop, state, wanted[state.variable]):

@@ -24,15 +24,19 @@ from typing import NoReturn
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import INT, Expr, Sort
-from warploom.scan.operators.printing import RESERVED
 from warploom.scan.operators.transition import Loop, State, needed, with_numbered_texts, with_remainders
-from warploom.scan.reading.arrays import BEFORE, Arrays, before, is_before
+from warploom.scan.reading.absent import without_flags
+from warploom.scan.reading.arrays import BEFORE, before, is_before
 from warploom.scan.reading.divisions import are_met, divides_by_zero
+from warploom.scan.reading.elements import Elements, Header
 from warploom.scan.reading.first import from_first, neutral
+from warploom.scan.reading.forms import COUNT, Forms, rewritten
 from warploom.scan.reading.interpret import Interpreter, Subscript
-from warploom.scan.reading.source import MISSING, Function, Module
-from warploom.scan.reading.types import SERVED, Shape, item_of, shape_of, written
-from warploom.scan.reading.values import Floating, Value, bare, flat, floating, is_float
+from warploom.scan.reading.source import Function, Module
+from warploom.scan.reading.states import ShapeError, built, identifier, layout, unified
+from warploom.scan.reading.states import parts as split
+from warploom.scan.reading.texts import GREATEST, within
+from warploom.scan.reading.values import Floating, Maybe, Value, bare, flat, floating, is_float
 
 _ROUNDS = 12
 """Steps after which a state with ever new values is taken to have unboundedly many."""
@@ -45,9 +49,12 @@ def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
 
     `keep` are variables of the loop that are kept, although no result depends on them: an enrichment that the user gives.
     """
-    function = module.function(name)
+    function = module.function(name, may_yield=True)
     try:
-        return _Reader(function, tuple(keep)).loop()
+        forms = rewritten(function)
+        node = copy.copy(function.node)
+        node.body = forms.body
+        return _Reader(replace(function, node=node), tuple(keep), forms).loop()
     except ex.UndefinedError as error:
         module.wrong(function.node, "UNDEFINED", f"expected a value, got {error}", "Keep infinities below min and max.")
     except RecursionError:
@@ -55,31 +62,11 @@ def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """Names that one iteration binds."""
-
-    lists: tuple[str, ...]
-    bindings: Mapping[str, Value]
-    elements: Mapping[str, Value]
-    """The element of each list."""
-    fields: tuple[Expr, ...]
-    targets: tuple[str, ...]
-    """Variables that hold the element."""
-    index: str | None = None
-    start: Expr = ex.ZERO
-    """What the index is at the first element."""
-    is_indexed: bool = False
-    """True if elements are read by position."""
-    begins: int = 0
-    """The element with which the loop begins."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Parts:
     """What is read again where states have to begin with other values."""
 
     loop: ast.For
-    header: _Header
+    header: Header
     body: list[ast.stmt]
     appended: Mapping[str, str]
     after: list[ast.stmt]
@@ -89,25 +76,21 @@ class _Parts:
     """States that keep a field of the element before: that field."""
 
 
-class _Reader:
-    def __init__(self, function: Function, keep: tuple[str, ...]) -> None:
+class _Reader(Elements):
+    def __init__(self, function: Function, keep: tuple[str, ...], forms: Forms) -> None:
+        super().__init__(function, forms.taken)
+        self._forms = forms
         self._keep = keep
-        self._function = function
-        self._module = function.module
         self._node = function.node
-        self._arguments = function.parameters
         self._outputs: list[str] = []
         """Names of lists that results are appended to."""
-        self._taken = {*function.locals, *RESERVED}
-        """Names that the reader gives to nothing else."""
-        self._unannotated: list[Expr] = []
         self._targets: list[ast.expr] = []
         """Expressions that stand for appending."""
-        self._earlier: set[str] = set()
-        """Names that have a value before the loop."""
-        self._arrays = Arrays(function)
         self._renamed: dict[str, str] = {}
-        """Parameters that the loop assigns: the states."""
+        """Parts of variables, and parameters that the loop assigns: the states."""
+        self._length = ex.variable(self._free("length"), INT) if forms.counted else ex.ZERO
+        self._held: dict[str, list[str]] = {}
+        """States of values that may be None, by the state that says so."""
         self._reads_first = False
         """True if an element is read before the loop."""
 
@@ -117,7 +100,7 @@ class _Reader:
         made = self._made(begin)
         header = self._header(loop)
         constants = self._constants(header.lists)
-        reader = Interpreter(self._function, special=self._first_elements(header))
+        reader = Interpreter(self._function, special=self._first_elements(header), is_loop=True)
         initial = self._initial(self._arrays.before_loop(made, header.begins), reader, constants)
         self._check_header(loop, header, initial, reader)
         if header.index is not None:
@@ -128,21 +111,24 @@ class _Reader:
         earlier = self._elements_before(loop, header)
         initial |= {n: e if header.begins else neutral(e) for n, e in earlier.items()}
         parts = _Parts(loop, header, body, appended, after, constants, reader, earlier)
-        found = self._read(parts, initial)
+        found = without_flags(self._read(parts, initial), self._held, lambda starts: self._read(parts, initial, starts))
         index = next((s.variable for s in found.states if s.name == header.index and header.start is ex.ZERO), None)
         keep = {s.variable for s in found.states if s.name in self._keep}
-        found = from_first(
-            found, header.begins, index, lambda starts: self._read(parts, {**initial, **self._by_name(starts)}), keep
-        )
-        return with_remainders(with_numbered_texts(found))
+        found = from_first(found, header.begins, index, lambda starts: self._read(parts, initial, starts), keep, self._length)
+        return with_remainders(with_numbered_texts(self._counted(found)))
 
-    def _by_name(self, values: Mapping[str, Expr]) -> dict[str, Expr]:
-        """Values of states by the function's own names."""
-        own = {state: name for name, state in self._renamed.items()}
-        return {own.get(state, state): value for state, value in values.items()}
+    def _counted(self, loop: Loop) -> Loop:
+        """The loop with the number of its elements as a state, where it is asked for."""
+        count = self._length
+        if self._forms.guarded is not None:
+            is_empty = Interpreter(self._function).condition(self._forms.guarded, {COUNT: ex.ZERO})
+            loop = replace(loop, needs_element=loop.needs_element and is_empty is not ex.TRUE)
+        if count not in ex.variables(*loop.outputs):
+            return loop
+        return replace(loop, states=(*loop.states, State(count, ex.ZERO, ex.add(count, ex.ONE))))
 
-    def _read(self, parts: _Parts, initial: Mapping[str, Value]) -> Loop:
-        """The loop whose states begin with `initial`."""
+    def _read(self, parts: _Parts, initial: Mapping[str, Value], starts: Mapping[str, Expr] | None = None) -> Loop:
+        """The loop whose states begin with `initial`, or by their names with `starts`."""
         loop, header, reader = parts.loop, parts.header, parts.reader
         assigned = {*self._assigned(parts.body), *header.targets, *parts.earlier}
         first = {*header.fields}
@@ -151,40 +137,53 @@ class _Reader:
             for n, v in initial.items()
             if n in assigned or n == header.index or any(first & {*ex.variables(e)} for e in flat(v))
         ]
-        called = {n: self._called(n, parts.constants) for n in names}
         fixed = {n: v for n, v in initial.items() if n not in names}
-        sorts = self._sorts(loop, names, initial)
-        floats = {n for n in names if is_float(self._scalar(loop, initial[n], n))}
+        shapes = {n: initial[n] for n in names}
+        sorts: dict[str, Sort] = {}
+        floats: set[str] = set()
         while True:
-            states = {n: ex.variable(called[n], sorts[n]) for n in names}
-            runner = Interpreter(self._function, assumed=list(reader.assumed))
+            begun = {p: (own, value) for n in names for p, own, value in split(n, shapes[n], initial[n])}
+            for part, (own, value) in begun.items():
+                sorts.setdefault(part, bare(own if value is None else value).sort)
+                floats |= {part} if is_float(own if value is None else value) else set()
+            states = {p: ex.variable(self._called(p, parts.constants), sorts[p]) for p in begun}
+            runner = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True)
+            if self._characters:
+                runner.assumed += [within(f, GREATEST) for f in header.fields]
             runner.special = self._positions(parts, states, runner)
-            held: dict[str, Value] = {n: floating(v) if n in floats else v for n, v in states.items()}
+            values = {p: floating(v) if p in floats else v for p, v in states.items()}
+            held = {n: built(n, shapes[n], values) for n in names}
             ended = runner.block(parts.body, {**fixed, **held, **header.bindings})
-            if ended.result is not None:
-                self._module.unsupported(
-                    loop,
-                    "expected a loop that reads every element, got return",
-                    "Keep the result in a variable and return it after.",
-                )
-            reached = {n: self._scalar(loop, ended.bindings.get(n, held[n]), n) for n in names} | dict(parts.earlier)
-            steps = {n: bare(v) for n, v in reached.items()}
+            assert ended.result is None, "forms keeps what a loop returns in a variable"
+            after = {n: ended.bindings.get(n, held[n]) for n in names} | dict(parts.earlier)
+            wider_shapes = {n: self._unified(loop, n, shapes[n], after[n]) for n in names}
+            if any(layout(n, wider_shapes[n]) != layout(n, shapes[n]) for n in names):
+                shapes = wider_shapes
+                continue
+            reached = {p: values[p] if v is None else v for n in names for p, _, v in split(n, shapes[n], after[n])}
+            steps = {p: bare(v) for p, v in reached.items()}
             if header.index is not None:
                 steps[header.index] = ex.add(states[header.index], ex.ONE)
-            steps = {n: ex.as_number(s) if sorts[n].base != "bool" else s for n, s in steps.items()}
-            wider = {n for n in names if n != header.index and is_float(reached[n])} | floats
-            widened = {n: self._widened(loop, n, sorts[n], steps[n].sort, n in wider) for n in names}
+            steps = {p: ex.as_number(s) if sorts[p].base != "bool" else s for p, s in steps.items()}
+            wider = {p for p in steps if p != header.index and is_float(reached[p])} | floats
+            widened = {p: self._widened(loop, p, sorts[p], steps[p].sort, p in wider) for p in steps}
             if widened == sorts and wider == floats:
                 break
             sorts, floats = widened, wider
-        result = [
-            State(states[n], _with_base(bare(self._scalar(loop, initial[n], n)), sorts[n]), _with_base(steps[n], sorts[n]))
-            for n in names
-        ]
-        known: dict[str, Value] = {**fixed, **held}
+        self._held = {
+            str(states[f"{n} is None"].value): [str(states[p].value) for p, _, _ in split(n, shape.value, None)]
+            for n, shape in shapes.items()
+            if isinstance(shape, Maybe) and shape.value is not None
+        }
+        result: list[State] = []
+        for part, (_, value) in begun.items():
+            first_value = neutral(states[part]) if value is None else bare(value)
+            first_value = (starts or {}).get(str(states[part].value), first_value)
+            result.append(State(states[part], _with_base(first_value, sorts[part]), _with_base(steps[part], sorts[part])))
+        known: dict[str, Value] = {**fixed, **held, COUNT: self._length}
         if header.index is not None:
             known.pop(header.index)
-        finisher = Interpreter(self._function, assumed=list(reader.assumed))
+        finisher = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True)
         if parts.appended:
             outputs, is_tuple = self._scan_outputs(parts.appended, ended.bindings, result, parts.after)
         else:
@@ -197,7 +196,7 @@ class _Reader:
             self._node.name, self._module.file, header.lists, header.fields, tuple(parts.constants.values()), tuple(result),
             outputs, is_tuple, bool(parts.appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
             tuple(self._unannotated), any(r.rounds for r in runs), any(divides_by_zero(r.divisions) for r in runs),
-            self._reads_first or self._arrays.sets_first,
+            self._reads_first or self._arrays.sets_first, self._characters,
         )  # fmt: skip
         unknown = [k for k in self._keep if k not in states]
         if unknown:
@@ -209,23 +208,26 @@ class _Reader:
             )
         return needed(loop_read, {states[k] for k in self._keep})
 
-    def _called(self, name: str, constants: Mapping[str, Expr]) -> str:
+    def _unified(self, loop: ast.For, name: str, known: Value, other: Value) -> Value:
+        try:
+            return unified(known, other)
+        except ShapeError:
+            message = f"expected {name} to keep its parts, got a tuple and a number, or tuples of two lengths"
+            return self._module.wrong(loop, "SHAPE", message, "Use one variable per part.")
+
+    def _called(self, part: str, constants: Mapping[str, Expr]) -> str:
         """What the state is called; a name that a parameter has is its own only before the loop."""
-        if name not in constants:
-            return name
-        if name not in self._renamed:
-            self._renamed[name] = self._free(name)
-        return self._renamed[name]
+        if part not in constants and part.isidentifier():
+            return part
+        if part not in self._renamed:
+            self._renamed[part] = self._free(identifier(part))
+        return self._renamed[part]
 
-    def _free(self, name: str) -> str:
-        """A name that nothing else has."""
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
-
-    def _check_header(self, loop: ast.For, header: _Header, initial: Mapping[str, Value], reader: Interpreter) -> None:
+    def _check_header(self, loop: ast.For, header: Header, initial: Mapping[str, Value], reader: Interpreter) -> None:
         """Checks that the lists are those that were passed, and that only the loop sets the index."""
+        for name in self._forms.counted - {*header.lists}:
+            message = f"expected the length of a list that is looped over, got that of {name}"
+            self._module.unsupported(self._node, message, "Take the length as a parameter.")
         for name in header.lists:
             if name in initial:
                 self._module.unsupported(
@@ -254,8 +256,6 @@ class _Reader:
         loop = self._node.body[loops[0]]
         if not isinstance(loop, ast.For):
             self._module.unsupported(loop, "expected a for loop over a list, got while", _WRITE_LOOP)
-        if loop.orelse:
-            self._module.unsupported(loop.orelse[0], "expected a for loop without else, got one", "Write it after the loop.")
         return self._node.body[: loops[0]], loop, self._node.body[loops[0] + 1 :]
 
     def _made(self, begin: list[ast.stmt]) -> list[ast.stmt]:
@@ -280,114 +280,7 @@ class _Reader:
             self._module.unsupported(self._node, "expected a loop before the first return, got none", _WRITE_LOOP)
         return ended.bindings
 
-    def _header(self, loop: ast.For) -> _Header:
-        match loop.iter:
-            case ast.Name(id=name) if name in self._arguments:
-                return self._over(loop, [name], loop.target)
-            case ast.Call(func=called, args=[inner, *start], keywords=named) if self._arrays.is_builtin(called, enumerate):
-                if not isinstance(loop.target, ast.Tuple) or len(loop.target.elts) != 2:
-                    self._module.unsupported(loop.target, "expected index and element of enumerate", "Write: for i, x in ...")
-                index, element = loop.target.elts
-                if not isinstance(index, ast.Name):
-                    self._module.unsupported(index, "expected a name for the index", "Write: for i, x in enumerate(xs).")
-                start += [k.value for k in named if k.arg == "start"]
-                if len(start) > 1 or any(k.arg != "start" for k in named):
-                    self._module.unsupported(loop.iter, "expected enumerate of a list and a start", "Write: enumerate(xs, 1).")
-                first = Interpreter(self._function).number(start[0], {}) if start else ex.ZERO
-                if is_float(first) or bare(first).op != "const":
-                    self._module.unsupported(loop.iter, "expected an integer to start from", "Write: enumerate(xs, 1).")
-                over = self._over(loop, self._names(inner), element)
-                if index.id in over.targets:
-                    self._module.unsupported(loop.target, "expected different names for index and element", "Rename one.")
-                return replace(over, index=index.id, start=ex.as_number(bare(first)))
-            case ast.Call(func=called) if self._arrays.is_builtin(called, zip):
-                return self._over(loop, self._names(loop.iter), loop.target)
-            case _ if isinstance(loop.target, ast.Name) and (counted := self._arrays.counted(loop.iter)) is not None:
-                name, begins = counted
-                used = [n.value.id for n in ast.walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
-                lists = [a for a in self._arguments if a in used or a == name]
-                elements = {a: self._element(a) for a in lists}
-                fields = tuple(f for v in elements.values() for f in flat(v))
-                return _Header(tuple(lists), {}, elements, fields, (), loop.target.id, is_indexed=True, begins=begins)
-            case _:
-                return self._bad_iterator(loop)
-
-    def _bad_iterator(self, loop: ast.For) -> _Header:
-        return self._module.unsupported(
-            loop.iter,
-            "expected a loop over a parameter, zip(...), enumerate(...), range(len(...)) or range(1, len(...)) of parameters",
-            "Loop over the list itself; keep earlier elements in variables.",
-        )
-
-    def _names(self, node: ast.expr) -> list[str]:
-        match node:
-            case ast.Name(id=name) if name in self._arguments:
-                return [name]
-            case ast.Call(func=called, args=args, keywords=named) if (
-                self._arrays.is_builtin(called, zip)
-                and all(isinstance(a, ast.Name) for a in args)
-                and all(k.arg == "strict" for k in named)
-            ):
-                return [name for a in args for name in self._names(a)]
-            case _:
-                return self._module.unsupported(node, "expected parameters of the function", "Loop over the list itself.")
-
-    def _over(self, loop: ast.For, lists: list[str], target: ast.expr) -> _Header:
-        targets = target.elts if len(lists) > 1 and isinstance(target, ast.Tuple) else [target]
-        if len(targets) != len(lists):
-            self._module.wrong(target, "SHAPE", f"expected {len(lists)} variables", "Take one element of each list.")
-        bindings: dict[str, Value] = {}
-        elements: dict[str, Value] = {}
-        fields: list[Expr] = []
-        for name, part in zip(lists, targets, strict=True):
-            value = self._element(name, part)
-            fields += flat(value)
-            elements[name] = value
-            Interpreter(self._function).bind(part, value, bindings)
-        return _Header(tuple(lists), bindings, elements, tuple(fields), tuple(bindings))
-
-    def _element(self, name: str, target: ast.expr | None = None) -> Value:
-        """Variables for one element of the list `name`, called as the loop calls them."""
-        hint = self._function.annotation(name)
-        is_list, item = (True, None) if hint is MISSING else item_of(hint)
-        if not is_list:
-            self._bad_type(name, hint, f"list[...] of {SERVED}")
-        shape = self._shape(name, item)
-        called = target.id if isinstance(target, ast.Name) else f"{name}_item"
-        if isinstance(target, ast.Tuple):
-            parts = shape if isinstance(shape, tuple) else tuple(None for _ in target.elts)
-            if len(parts) != len(target.elts) or isinstance(shape, Sort):
-                self._module.wrong(target, "SHAPE", f"expected {len(parts)} variables", "Match the annotation.")
-            named = [t.id if isinstance(t, ast.Name) else f"{name}_{n}" for n, t in enumerate(target.elts)]
-            return tuple(self._variable(n, p) for n, p in zip(named, parts, strict=True))
-        if isinstance(shape, tuple):
-            return tuple(self._variable(f"{called}_{n}", p) for n, p in enumerate(shape))
-        return self._variable(called, shape)
-
-    def _shape(self, name: str, hint: object) -> Shape | None:
-        """None: not said."""
-        if hint is None or hint is MISSING:
-            return None
-        found = shape_of(hint)
-        return self._bad_type(name, hint, SERVED) if found is None else found
-
-    def _bad_type(self, name: str, hint: object, wanted: str) -> NoReturn:
-        node = self._arguments[name].annotation or self._arguments[name]
-        self._module.unsupported(node, f"expected {wanted}, got {written(hint)}", "Annotate what the loop gets.")
-
-    def _variable(self, name: str, shape: Shape | None) -> Value:
-        """The variable for a value of a list; a value without annotation is an integer, and noted."""
-        if isinstance(shape, tuple):
-            return tuple(self._variable(f"{name}_{n}", p) for n, p in enumerate(shape))
-        # the user's own name, unless a state has it, which it then is between elements
-        own = name in self._function.locals and name not in RESERVED and name not in self._earlier
-        found = ex.variable(name if own else self._free(name), shape or INT)
-        self._earlier.add(name)
-        if shape is None:
-            self._unannotated.append(found)
-        return found
-
-    def _first_elements(self, header: _Header) -> dict[str, Subscript]:
+    def _first_elements(self, header: Header) -> dict[str, Subscript]:
         """`xs[0]` before the loop."""
 
         def item(node: ast.Subscript, _: dict[str, Value]) -> Value:
@@ -403,7 +296,7 @@ class _Reader:
 
         return dict.fromkeys(header.lists, item)
 
-    def _elements_before(self, loop: ast.For, header: _Header) -> dict[str, Expr]:
+    def _elements_before(self, loop: ast.For, header: Header) -> dict[str, Expr]:
         """States for `xs[i - 1]`: what each keeps."""
         index = header.index
         asked = [
@@ -461,22 +354,7 @@ class _Reader:
         message = f"expected {text} where there is a position before, got it in the first iteration, too"
         self._module.unsupported(node, message, "Begin the loop at 1, or test the index: if i > 0.")
 
-    def _constants(self, lists: tuple[str, ...]) -> dict[str, Expr]:
-        found: dict[str, Expr] = {}
-        for name, node in self._arguments.items():
-            if name in RESERVED:
-                self._module.unsupported(node, f"expected a parameter that is not called {name}", "Rename it.")
-            if name not in lists:
-                hint = self._function.annotation(name)
-                shape = self._shape(name, hint)
-                if isinstance(shape, tuple):
-                    self._bad_type(name, hint, "one number, truth value or text")
-                found[name] = ex.variable(name, shape or INT)
-                if shape is None:
-                    self._unannotated.append(found[name])
-        return found
-
-    def _body(self, loop: ast.For, header: _Header) -> tuple[list[ast.stmt], dict[str, str]]:
+    def _body(self, loop: ast.For, header: Header) -> tuple[list[ast.stmt], dict[str, str]]:
         """The body without appends, which become assignments to a variable; result list -> that variable."""
         appended: dict[str, str] = {}
         body: list[ast.stmt] = []
@@ -509,16 +387,26 @@ class _Reader:
         return body, {**appended, **{name: name for name in self._arrays.contents}}
 
     def _assigned(self, body: list[ast.stmt]) -> set[str]:
-        stored = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        return {n.id for n in stored}
+        """Names that are assigned, or a part of which is."""
+        found: set[str] = set()
+        for node in (n for s in body for n in ast.walk(s)):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()):
+                    found.add(name)
+                case (
+                    ast.Subscript(value=ast.Name(id=name), ctx=ast.Store())
+                    | ast.Attribute(value=ast.Name(id=name), ctx=ast.Store())
+                ):
+                    found.add(name)
+                case _:
+                    pass
+        return found
 
     def _scalar(self, node: ast.AST, value: Value, name: str) -> Expr | Floating:
-        if isinstance(value, tuple):
-            self._module.unsupported(node, f"expected numbers in variables, got a tuple in {name}", "Use one variable per part.")
+        if not isinstance(value, Expr | Floating):
+            kind = "a tuple" if isinstance(value, tuple) else "another value"
+            self._module.unsupported(node, f"expected numbers in variables, got {kind} in {name}", "Use one variable per part.")
         return value
-
-    def _sorts(self, loop: ast.For, names: list[str], initial: Mapping[str, Value]) -> dict[str, Sort]:
-        return {n: bare(self._scalar(loop, initial[n], n)).sort for n in names}
 
     def _widened(self, loop: ast.For, name: str, known: Sort, step: Sort, is_float: bool) -> Sort:
         if "text" in (known.base, step.base) and known.base != step.base:
@@ -569,7 +457,14 @@ class _Reader:
         if ended.result is None:
             self._module.wrong(self._node, "NO_RESULT", f"expected {self._node.name} to return a value", "Add a return.")
         results = ended.result if isinstance(ended.result, tuple) else (ended.result,)
-        return tuple(bare(self._scalar(self._node, r, "the result")) for r in results), isinstance(ended.result, tuple)
+        return tuple(self._result(r) for r in results), isinstance(ended.result, tuple)
+
+    def _result(self, value: Value) -> Expr:
+        if not isinstance(value, Maybe):
+            return bare(self._scalar(self._node, value, "the result"))
+        if value.value is None:
+            self._module.unsupported(self._node, "expected a result that is not always None, got None", "Return a value.")
+        return ex.optional(value.is_none, bare(self._scalar(self._node, value.value, "the result")))
 
 
 def _replaced(value: Value, by: Mapping[Expr, Expr]) -> Value:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
+from warploom.scan.operators.exact import Listed
 from warploom.scan.reading.source import Module
 
 
 def user_function(module: Module, name: str) -> Callable[..., object]:
     """The function that was read, as the loaded file has it; raises UserError if the file cannot be run."""
-    return module.function(name).value
+    found = module.function(name, may_yield=True).value
+    return Listed(found) if found.__code__.co_flags & inspect.CO_GENERATOR else found

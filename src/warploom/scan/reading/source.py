@@ -126,15 +126,16 @@ class Module:
         found = {n: f for n, v in self.scope.items() if (f := self.defined(v)) is not None}
         return dict(sorted(found.items(), key=lambda item: item[1].node.lineno))
 
-    def defined(self, value: object) -> Function | None:
+    def defined(self, value: object, *, may_yield: bool = False) -> Function | None:
         """The function with its text; None if `value` is no plain function of this file."""
         if not isinstance(value, FunctionType):
             return None
-        node = self._definition(value.__code__)
+        node = self._definition(value.__code__, may_yield)
         return None if node is None else Function(self, node, value)
 
-    def _definition(self, code: CodeType) -> ast.FunctionDef | None:
-        if code.co_filename != self.file or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+    def _definition(self, code: CodeType, may_yield: bool) -> ast.FunctionDef | None:
+        refused = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | (0 if may_yield else inspect.CO_GENERATOR)
+        if code.co_filename != self.file or code.co_flags & refused:
             return None
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
@@ -143,10 +144,10 @@ class Module:
                     return node
         return None
 
-    def function(self, name: str) -> Function:
-        """Raises UserError if the name is bound to no function of this file when it is loaded."""
+    def function(self, name: str, *, may_yield: bool = False) -> Function:
+        """Raises UserError if the name is bound to no function of this file when it is loaded; `may_yield`: generators, too."""
         value = self.scope.get(name, MISSING)
-        found = self.defined(value)
+        found = self.defined(value, may_yield=may_yield)
         if found is not None and (found.node.name == name or not self._is_decorated(name)):
             return found
         known = ", ".join(self.functions) or "none"

@@ -13,11 +13,13 @@ from fractions import Fraction
 from functools import reduce
 from typing import Literal, Protocol
 
+import numpy as np
+
 from warploom.operations import BY_NAME, OF_INTEGERS, PYTHON_SIGNS
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading.source import Module
-from warploom.scan.reading.values import Scalar, Value, bare, constant_of, floating, is_float
+from warploom.scan.reading.values import Floating, Scalar, Value, bare, constant_of, floating, is_float
 
 MAX_EXPONENT = 64
 MAX_SHIFT = 1024
@@ -116,7 +118,7 @@ class Known:
 
 
 def _numbers(reader: Reader, node: ast.Call, name: str, arguments: Sequence[Value], count: int | None) -> list[Scalar]:
-    numbers = [a for a in arguments if not isinstance(a, tuple) and bare(a).sort.base != "text"]
+    numbers = [a for a in arguments if isinstance(a, Expr | Floating) and bare(a).sort.base != "text"]
     if len(numbers) != len(arguments) or (count is not None and len(numbers) != count):
         wanted = "numbers" if count is None else "one number" if count == 1 else f"{count} numbers"
         reader.module.unsupported(node, f"expected {wanted} as arguments of {name}", USE)
@@ -170,6 +172,19 @@ def _gcd(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     return reduce(ex.greatest_common_divisor, _expressions(numbers), ex.ZERO)
 
 
+def _of_floats(name: str, meaning: Callable[[Expr, Expr], Expr]) -> Known:
+    """A function of NumPy, of floats only: whole numbers would become words of 64 bits, which wrap."""
+
+    def apply(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
+        first, second = _numbers(reader, node, name, arguments, 2)
+        if not any(is_float(n) for n in (first, second)):
+            message = f"expected floats in NumPy's {name}, got whole numbers, which it keeps in 64 bits"
+            reader.module.unsupported(node, message, f"Write {name[:3]}(a, b), or annotate the elements: list[float].")
+        return floating(meaning(*_expressions([first, second])))
+
+    return Known(name, apply)
+
+
 def _exp(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     (one,) = _numbers(reader, node, "exp", arguments, 1)
     reader.rounds |= not is_float(one) and bare(one).op != "const"
@@ -220,8 +235,10 @@ _FUNCTIONS: dict[object, Known] = {
     math.gcd: Known("gcd", _gcd),
     _EXP.exact: Known(_EXP.name, _exp),
     Fraction: Known("Fraction", _fraction),
+    np.maximum: _of_floats(_MAX.name, ex.maximum),
+    np.minimum: _of_floats(_MIN.name, ex.minimum),
 }
-NAMES = ", ".join(k.name for k in _FUNCTIONS.values())
+NAMES = ", ".join(dict.fromkeys(k.name for k in _FUNCTIONS.values()))
 USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and functions of this file."
 
 
@@ -278,26 +295,39 @@ ROWS = (
     Row(
         "header",
         "`for x in xs`, `for a, b in xs`, `for x, y in zip(xs, ys)` (lists of one length), `for i, x in enumerate(xs)`,"
-        " `for i in range(len(xs))` with `xs[i]` and `xs[i - 1]`, `for i in range(1, n)` where `n = len(xs)`",
+        " `for i in range(len(xs))` with `xs[i]` and `xs[i - 1]`, `for i in range(1, n)` where `n = len(xs)`, `for x in xs[1:]`,"
+        " `for a, b in zip(xs, xs[1:])`, `for i in range(len(xs) - 1)` with `xs[i + 1]`, `while i < n` that ends with `i += 1`;"
+        " `else` after the loop, `if not xs: return ...` before it",
         (
             "def f(xs):\n    a = 0\n    for x, y in xs:\n        a += x * y\n    return a",
             "def f(xs, ys):\n    a = 0\n    for x, y in zip(xs, ys):\n        a += x * y\n    return a",
             "def f(xs):\n    a = 0\n    for i, x in enumerate(xs, 1):\n        a += i * x\n    return a",
             "def f(xs):\n    a = 0\n    for i in range(len(xs)):\n        a += i * xs[i]\n    return a",
             "def f(xs):\n    n = len(xs)\n    a = 0\n    for i in range(1, n):\n        a += xs[i] != xs[i - 1]\n    return a",
+            "def f(xs):\n    if not xs:\n        return 0\n    a = xs[0]\n    for x in xs[1:]:\n        a += x\n    return a",
+            "def f(xs):\n    a = 0\n    for p, x in zip(xs, xs[1:]):\n        a += p < x\n    return a",
+            "def f(xs):\n    a = 0\n    for i in range(len(xs) - 1):\n        a += xs[i] < xs[i + 1]\n    return a",
+            "def f(xs):\n    a = 0\n    for x in xs:\n        if x: break\n    else:\n        a = 1\n    return a",
+            "def f(xs):\n    i = 0\n    a = 0\n    while i < len(xs) and xs[i]:\n        a += 2\n        i += 1\n    return a",
         ),
     ),
     Row(
         "states",
-        'variables that have a value before the loop and are assigned in it; `float("inf")` is a value, `xs[0]` another one',
-        ('def f(xs):\n    a = float("inf")\n    for x in xs:\n        a = min(a, x)\n    return a',),
+        'variables that have a value before the loop and are assigned in it; `float("inf")` is a value, `xs[0]` another one,'
+        " `None` too; tuples, dictionaries with constant keys, objects of plain dataclasses, each in one variable",
+        (
+            'def f(xs):\n    a = float("inf")\n    for x in xs:\n        a = min(a, x)\n    return a',
+            "def f(xs):\n    a = None\n    for x in xs:\n        if a is None or x < a:\n            a = x\n    return a",
+            "def f(xs):\n    d = {'odd': 0}\n    for x in xs:\n        d['odd'] += x % 2\n    return d['odd']",
+        ),
     ),
     Row(
         "body",
-        "assignments, `if`, `continue`, conditional expressions, `and`, `or`, `not`, comparisons, `in` a tuple, "
+        "assignments, `if`, `continue`, `break`, `return`, loops over `range` of numbers, conditional"
+        + " expressions, `and`, `or`, `not`, comparisons, `in` a tuple, "
         + f"{_signs(ast.Add, ast.Sub, ast.Mult, ast.Div)}; {_signs(ast.FloorDiv, ast.Mod)} by a constant, "
         + f"{_signs(ast.Pow, ast.LShift, ast.RShift)} by a constant, {_signs(ast.BitAnd, ast.BitOr, ast.BitXor)};"
-        + f" {', '.join(f'`{k.name}`' for k in _FUNCTIONS.values())}; functions of the same file",
+        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}; functions of the same file",
         (
             "if x:\n    a += 1\nelif x < -3:\n    continue",
             "a = x and b or 2",
@@ -305,6 +335,9 @@ ROWS = (
             "a += x in (1, 2, -3)",
             "a += x // -3 + x % 5 + x ** 2 + (x << 2) + (x >> 1)",
             "a, b = b, a",
+            "if x > 3:\n    break",
+            "if x > 3:\n    return a, x, 1",
+            "for k in range(3):\n    a += x * k",
             "a = max(a, abs(x)); b = min((b, x, 0)); c = sum((a, b))",
         ),
     ),
@@ -312,10 +345,12 @@ ROWS = (
         "result",
         "after the loop, any expression of the states, or several (a reduction); or `out.append(...)` once per element and"
         " `return out` (a scan: a result for every prefix); or `out = [0] * n`, `out[0] = ...`, and `out[i] = ...` in the loop,"
-        " which may read `out[i - 1]`",
+        " which may read `out[i - 1]`; or `yield` once per element; `len(xs)` is a value there",
         (
             "def f(xs):\n    a = n = 0\n    for x in xs:\n        a += x\n        n += 1\n    return a / n if n else 0, n",
             "def f(xs):\n    a = 0\n    out = []\n    for x in xs:\n        a += x\n        out.append(a * 2)\n    return out",
+            "def f(xs):\n    a = 0\n    for x in xs:\n        a += x\n        yield a",
+            "def f(xs):\n    a = 0\n    for x in xs:\n        a += x\n    return a / len(xs)",
             "def f(xs):\n    out = [0] * len(xs)\n    out[0] = xs[0]\n    for i in range(1, len(xs)):\n"
             "        out[i] = max(out[i - 1], xs[i])\n    return out",
         ),
@@ -324,15 +359,19 @@ ROWS = (
         "types",
         'states are numbers, truth values, or a few literal texts (`state = "quoted"`); elements by annotation: `list[int]`,'
         " `list[bool]`, `list[float]` (real numbers), `str` or `list[str]` (compared by `==` only), `list[tuple[int, bool]]`;"
+        " the characters of a `str` also by `<`, `in`, `ord`, `int`, `c.isdigit()` and the like (of ASCII);"
         " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers, and where that matters the"
         " printed `lift` refuses other numbers",
-        ("def f(xs: list[float]):\n    a = 0\n    for x in xs:\n        a += x\n    return a",),
+        (
+            "def f(xs: list[float]):\n    a = 0\n    for x in xs:\n        a += x\n    return a",
+            "def f(xs: str):\n    a = 0\n    for c in xs:\n        a += c in 'aeiou' or 'A' <= c <= 'Z'\n    return a",
+        ),
     ),
     Row(
         "names",
         "parameters that are not looped over are constants of the call; all other names mean what they are bound to in the"
         " loaded file: numbers, truth values, texts, tuples of them, functions of the file (decorated ones as the decorator"
-        " left them), values of modules (`math.inf`)",
+        " left them), values of modules (`math.inf`), dictionaries and sets of up to 64 constants (`TABLE[c]`, `c in TABLE`)",
         ("def f(xs, k=3):\n    a = 0\n    for x in xs:\n        a += x * k\n    return a",),
     ),
     Row(
@@ -342,7 +381,7 @@ ROWS = (
     ),
 )
 REFUSED = (
-    "`break`, `return` in the loop, nested loops, `while`, elements other than the current one and the one before (keep them in a"
+    "nested loops over lists, `while` of other forms, elements other than the current one and the one before (keep them in a"
     " variable)"
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, cast
@@ -23,18 +24,50 @@ class Floating:
     expr: Expr
 
 
-Value: TypeAlias = "Expr | Floating | tuple[Value, ...]"
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """None, or a value."""
+
+    is_none: Expr
+    value: Value | None
+    """None: it is always None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A character, or the empty text, by its code; no number of Python."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A dictionary with constant keys, or an object of a dataclass, that one variable alone holds."""
+
+    kind: type
+    parts: Mapping[str | int, Value]
+    """By key or name of the field."""
+
+    def is_like(self, other: Record) -> bool:
+        """Whether it has the same parts."""
+        return self.kind is other.kind and self.parts.keys() == other.parts.keys()
+
+
+Value: TypeAlias = "Expr | Floating | Character | Maybe | Record | tuple[Value, ...]"
 Scalar: TypeAlias = Expr | Floating
+NONE = Maybe(ex.TRUE, None)
 
 
-def bare(value: Scalar) -> Expr:
+def bare(value: Value) -> Expr:
     """Expression of a scalar."""
-    return value.expr if isinstance(value, Floating) else value
+    found = value.expr if isinstance(value, Floating) else value
+    assert isinstance(found, Expr), "the reader has taken tuples apart and refused what may be None"
+    return found
 
 
-def is_float(value: Scalar) -> bool:
+def is_float(value: Value) -> bool:
     """Whether Python may hold it as a float (or as a Fraction); an infinity alone is none: `min` and `max` drop it."""
-    return isinstance(value, Floating) or value.sort.base == "real"
+    return isinstance(value, Floating) or (isinstance(value, Expr) and value.sort.base == "real")
 
 
 def floating(expr: Expr) -> Scalar:
@@ -42,7 +75,23 @@ def floating(expr: Expr) -> Scalar:
 
 
 def flat(value: Value) -> list[Expr]:
-    return [f for part in value for f in flat(part)] if isinstance(value, tuple) else [bare(value)]
+    """Its expressions."""
+    match value:
+        case tuple():
+            return [f for part in value for f in flat(part)]
+        case Maybe():
+            return [value.is_none, *([] if value.value is None else flat(value.value))]
+        case Record():
+            return [f for part in value.parts.values() for f in flat(part)]
+        case Character():
+            return [value.expr]
+        case _:
+            return [bare(value)]
+
+
+def maybe(is_none: Expr, value: Value | None) -> Value:
+    """None where `is_none`, else the value."""
+    return value if is_none is ex.FALSE and value is not None else Maybe(is_none, value)
 
 
 def constant_of(value: object) -> Value | None:

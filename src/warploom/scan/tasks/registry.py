@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.scan.operators.checking import check
 from warploom.scan.operators.lifting import lift
 from warploom.scan.reading.binary import read_binary
@@ -53,6 +54,23 @@ def refused_module() -> Module:
     return read_module(_HERE / "refused.py")
 
 
+@cache
+def _families() -> Mapping[str, Module]:
+    """The module of each loop for which an operator exists: by what it computes, and by how it is written."""
+    modules = [read_module(_HERE / f"{name}.py") for name in ("families", "written")]
+    return {name: module for module in modules for name in _defined(module)}
+
+
+@cache
+def unbounded_module() -> Module:
+    return read_module(_HERE / "unbounded.py")
+
+
+def _defined(module: Module) -> list[str]:
+    """Functions of the file's text, generators, too."""
+    return [n.name for n in module.tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
+
+
 def _names() -> tuple[str, ...]:
     return (
         "table1/segmented-sum-operator",
@@ -60,6 +78,8 @@ def _names() -> tuple[str, ...]:
         *(f"lift/{n}" for n in DEFINITIONS),
         *(f"refuse/{n}" for n in refused_module().functions),
         *(f"accept/{n}" for n in accepted_module().functions),
+        *(f"families/{n}" for n in _families()),
+        *(f"unbounded/{n}" for n in _defined(unbounded_module())),
     )
 
 
@@ -76,9 +96,18 @@ def run_task(name: str) -> TaskRecord:
         case "table1", "segmented-sum-operator":
             return _segmented(name, start)
         case "table1", _:
-            return _lifted(name, "max_segment_sum", start)
+            return _lifted(name, loops_module(), "max_segment_sum", start)
         case "lift", _:
-            return _lifted(name, called, start)
+            return _lifted(name, loops_module(), called, start)
+        case "families", _:
+            try:
+                return _lifted(name, _families()[called], called, start)
+            except UnsupportedError as error:
+                reason = error.diagnostics[0].message
+                return TaskRecord(name, "unknown", "unchecked", False, time.process_time() - start, reason=reason)
+        case "unbounded", _:
+            record = _lifted(name, unbounded_module(), called, start)
+            return replace(record, is_expected=record.status == "unknown")
         case _:
             return _checked(name, group, called, start)
 
@@ -97,14 +126,14 @@ def _segmented(name: str, start: float) -> TaskRecord:
     return TaskRecord(name, "unknown", "unchecked", False, seconds, reason=f"{len(result.solutions)} completions", fields=found)
 
 
-def _lifted(name: str, called: str, start: float) -> TaskRecord:
-    module = loops_module()
+def _lifted(name: str, module: Module, called: str, start: float) -> TaskRecord:
     result = lift(read_loop(module, called), user_function(module, called))
     operator = result.operator
     found: dict[str, object] = {}
     if operator is not None:
         found = {
-            "definition": DEFINITIONS[called][0], "fields": len(operator.fields), "auxiliaries": list(operator.auxiliaries),
+            **({"definition": DEFINITIONS[called][0]} if module is loops_module() else {}),
+            "fields": len(operator.fields), "auxiliaries": list(operator.auxiliaries),
             "lift": operator.lift_source(), "operator": operator.operator_source(), "identity": operator.identity_source(),
             "projection": operator.projection_source(),
         }  # fmt: skip

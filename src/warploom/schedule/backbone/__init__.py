@@ -30,7 +30,7 @@ from warploom.schedule.backbone.nodes import (
 )
 from warploom.schedule.backbone.operators import ARITY, COMPARING, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
-from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes
+from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes, stage_at
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.text import access_text, axis_sum_text, backbone_text, operand_text
 from warploom.schedule.backbone.tilings import (
@@ -67,5 +67,5 @@ __all__ = [
     "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
     "evaluate_terms", "evaluate_window", "identity_of", "joined_repetition", "moved", "no_tiles", "operand_text",
     "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "reduced", "repetition", "run_time_sizes",
-    "tilings", "verify",
+    "stage_at", "tilings", "verify",
 ]  # fmt: skip

@@ -43,15 +43,17 @@ def run_time_sizes(backbone: Backbone) -> tuple[RunTimeSize, ...]:
 def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:
     """The mathematics at other values of its run-time sizes, 0 among them; for evaluation and proofs, not for a search: the tiles
     and the extents stay as they are."""
-    stages = tuple(
-        replace(
-            stage,
-            axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
-            regions=tuple(_region_at(r, sizes) for r in stage.regions),
-        )
-        for stage in program.stages
-    )
+    stages = tuple(stage_at(stage, sizes) for stage in program.stages)
     return replace(program, stages=stages, arguments=tuple(_region_at(r, sizes) for r in program.arguments))
+
+
+def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
+    """As `at_sizes`, of one stage."""
+    return replace(
+        stage,
+        axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
+        regions=tuple(_region_at(r, sizes) for r in stage.regions),
+    )
 
 
 def _region_at(region: Region, sizes: Mapping[str, int]) -> Region:

@@ -294,24 +294,28 @@ def moved(
     moves: Mapping[str, Sequence[int]],
     counts: Sequence[int],
     first: Sequence[int] | None = None,
+    grown: Sequence[int] | None = None,
 ) -> None:
     """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
     from block to block along each axis of the box; NoWindowError where that is not seen.
 
     points: what the first block computes. counts: blocks along each axis, from `first` on, else from the first block on. Arrays
-    that are not in `moves` are not accessed.
+    that are not in `moves` are not accessed. grown: by how much a size known at run time grows along each axis of the box.
     """
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
     moving = {a for n in used for a, by in enumerate(shifts[n]) if by}
     _check_point_to_point(backbone, moving)
+    ends = list(product(*(sorted({f, f + n - 1}) for f, n in zip(first or [0] * len(counts), counts, strict=True))))
     corners = [
         [sum(shift * place for shift, place in zip(by_axis, corner, strict=True)) for by_axis in zip(*shifts, strict=True)]
-        for corner in product(*(sorted({f, f + n - 1}) for f, n in zip(first or [0] * len(counts), counts, strict=True)))
+        for corner in ends
     ]
-    for corner in corners:
+    growths = [sum(by * place for by, place in zip(grown or [0] * len(counts), corner, strict=True)) for corner in ends]
+    for corner, growth in zip(corners, growths, strict=True):
         for axis, (by, own) in enumerate(zip(corner, points, strict=True)):
-            if not 0 <= own[0] + by <= own[-1] + by < backbone.axes[axis].size:
+            size = backbone.axes[axis].size + (growth if backbone.axes[axis].run_time is not None else 0)
+            if not 0 <= own[0] + by <= own[-1] + by < size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
     for instruction in backbone.instructions:
         access = instruction.access

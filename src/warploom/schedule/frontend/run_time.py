@@ -9,9 +9,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from warploom.core import Diagnostic, Span, UserError
-from warploom.core.polynomials import size
+from warploom.core.polynomials import Polynomial, size
 from warploom.schedule.backbone import Axis, Extent, Program, Region, RunTimeSize
-from warploom.schedule.frontend.tree import Apply, ArrayParameter, Expression, Read, Reduction, SizeValue, Stage, TensorTree
+from warploom.schedule.frontend.tree import (
+    Apply,
+    ArrayParameter,
+    Expression,
+    IndexSum,
+    Read,
+    Reduction,
+    SizeValue,
+    Stage,
+    TensorTree,
+)
 
 _FIX = "Give this size a value, or make it the first of its arrays."
 
@@ -77,6 +87,7 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                 yield array.span, f"expected {name}, which is known at run time, as the first size of an array only: {where}"
     for stage, backbone in zip(tree.stages, program.stages, strict=True):
         kept = {axis.name: axis for axis in backbone.axes}
+        own = {index for index, count, _ in stage.ranges if count == size(name)}
         for index, count, span in stage.ranges:
             if name not in count.names:
                 continue
@@ -90,17 +101,23 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                 case SizeValue(found) if name in found.names:
                     place = stage.stores[0].span
                     yield place, f"expected {name}, which is known at run time, in no value, got it as a number"
-                case Read(array=array, fill=fill, span=span) if fill is not None and name in array.shape[0].names:
-                    yield (
-                        span,
-                        f"expected indices inside of {array.name!r}, whose size {name} is known at run time, got a padded one",
-                    )
-                case Read(indices=indices, span=span) if any(name in index.sizes.names for index in indices):
-                    yield span, f"expected {name}, which is known at run time, in no index, got it in one"
+                case Read(array=array, indices=indices, fill=fill, span=span):
+                    if any(not _is_in_step(i, count, fill, own, name) for i, count in zip(indices, array.shape, strict=True)):
+                        yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
+                    elif any(name in index.sizes.names for index in indices):
+                        yield span, f"expected {name}, which is known at run time, in no index, got it in one"
                 case _:
                     pass
     if not is_run:
         yield tree.arrays[0].span, f"expected an index that runs over {name}, which is known at run time, got none"
+
+
+def _is_in_step(index: IndexSum, count: Polynomial, fill: float | None, own: set[str], name: str) -> bool:
+    """Whether an index stays inside of its array for every value of the size, as it does for one."""
+    runs = any(index_name in own for index_name, _ in index.sum.terms)
+    if not runs and name not in count.names:
+        return True
+    return fill is None and index.plain in own and count == size(name)
 
 
 def _expressions(stage: Stage) -> Iterator[Expression]:

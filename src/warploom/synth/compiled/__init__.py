@@ -6,7 +6,7 @@ check each other. Open `proof.py` first, then `execution.py`.
 """
 
 from warploom.synth.compiled.alike import Axes, Implied
-from warploom.synth.compiled.boxes import NotAlikeError, Stores, count_of_different, elements_moved, run_boxes
+from warploom.synth.compiled.boxes import NotAlikeError, Stores, count_of_different, elements_moved, in_first_block, run_boxes
 from warploom.synth.compiled.calls import Layout, Opaque, number_of
 from warploom.synth.compiled.comparison import Difference
 from warploom.synth.compiled.completed import prove_compiled
@@ -26,6 +26,7 @@ __all__ = [
     "RECONVERGED", "Access", "Argument", "ArrayArgument", "Axes", "Box", "Cell", "CompiledProof", "Difference", "Fault",
     "FaultError", "HandedArgument", "Handover", "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "Repeat",
     "ScalarArgument", "StoodError", "Stores", "Symbol", "SymbolicRun", "Undefined", "Wanted", "Word", "check_parameters",
-    "count_of_different", "elements_moved", "expanded", "joined_domain", "judged", "number_of", "prove_compiled",
-    "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec", "run_symbolically",
+    "count_of_different", "elements_moved", "expanded", "in_first_block", "joined_domain", "judged", "number_of",
+    "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec",
+    "run_symbolically",
 ]  # fmt: skip

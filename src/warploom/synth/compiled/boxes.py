@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -13,7 +13,7 @@ from warploom.ptx import Program
 from warploom.synth.compiled.alike import Axes
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
-from warploom.synth.compiled.moving import OF_BLOCK, SplitError
+from warploom.synth.compiled.moving import OF_BLOCK, SizeSplitError, SplitError
 
 _MOST_BOXES = 64
 _MOST_PLACES = 1 << 28
@@ -38,20 +38,29 @@ def run_boxes(
     step_limit: int | None = None,
     is_of_threads: bool = False,
     alike: Axes | None = None,
+    size: tuple[int, ...] = (),
+    most_boxes: int = _MOST_BOXES,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block; is_of_threads: of its first thread.
 
+    size: the least value of a size that is an argument, by how much it grows with each position of a block, and with `%size`;
+    then the greatest value of `%size`. The boxes are then those of all launches with such a size, and perhaps of others.
     As `run_symbolically`; NotAlikeError.
     """
     counts = (*grid, *block) if is_of_threads else grid
-    left, made = [Box((0,) * len(counts), counts)], 1
+    whole = Box((0,) * len(counts), counts)
+    if size:
+        least, *by_block, by_size, last = size
+        by = (*by_block, *(0 for _ in counts[3:]), by_size)
+        whole = Box((0,) * len(by), (*counts, last + 1), (least, *by))
+    left, made = [whole], 1
     while left:
         box = left.pop()
         try:
             run = run_symbolically(
                 program,
                 kernel,
-                arguments,
+                tuple(in_first_block(a, box) for a in arguments),
                 grid,
                 block,
                 dynamic_shared_bytes=dynamic_shared_bytes,
@@ -62,14 +71,23 @@ def run_boxes(
             )
         except SplitError as split:
             made += 1
-            if made > _MOST_BOXES:
-                raise NotAlikeError(f"expected blocks that run in at most {_MOST_BOXES} ways") from split
+            if made > most_boxes:
+                raise NotAlikeError(f"expected blocks that run in at most {most_boxes} ways") from split
             left += reversed(_parts(box, split))
             continue
         yield box, run
 
 
+def in_first_block(argument: Argument, box: Box) -> Argument:
+    """The argument for the first block of the box; a size that no launch has leaves an array empty."""
+    if not isinstance(argument, ArrayArgument) or not argument.per_size:
+        return argument
+    return replace(argument, shape=(max(0, argument.per_size * box.size[0]),))
+
+
 def _parts(box: Box, split: SplitError) -> list[Box]:
+    if isinstance(split, SizeSplitError):
+        return _parts_of_size(box, split)
     axis = box.positions.index(split.name)
     if not 0 < split.at < box.counts[axis]:
         raise AssertionError(f"{split} in {box}")
@@ -78,7 +96,23 @@ def _parts(box: Box, split: SplitError) -> list[Box]:
     counts[axis] -= split.at
     below = list(box.counts)
     below[axis] = split.at
-    return [Box(box.first, tuple(below)), Box(tuple(first), tuple(counts))]
+    size = (box.size[0] + box.size[1 + axis] * split.at, *box.size[1:]) if box.size else ()
+    return [Box(box.first, tuple(below), box.size), Box(tuple(first), tuple(counts), size)]
+
+
+def _parts_of_size(box: Box, split: SizeSplitError) -> list[Box]:
+    """The same blocks, for sizes from that on at which the run changes, and for those below, counted down from it. Where that
+    size depends on the block, the parts go on to where the last block's ends: together they hold the box, and more."""
+    at, *by, step = box.size
+    last = len(box.counts) - 1
+    reach = [split.slopes.get(name, 0) * (count - 1) for name, count in zip(box.places, box.counts[:last], strict=True)]
+    least, most = (split.at + sum(limit(0, end) for end in reach) for limit in (min, max))
+    turned = [b + step * split.slopes.get(name, 0) for b, name in zip(by, box.places, strict=True)]
+    first = (*box.first[:last], 0)
+    return [
+        Box(first, (*box.counts[:last], max(1, box.counts[last] - least)), (at + step * split.at, *turned, step)),
+        Box(first, (*box.counts[:last], max(1, most)), (at + step * (split.at - 1), *turned, -step)),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupport
 from warploom.synth.compiled.handover import HandedArgument, Handover
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
-from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, Moving
-from warploom.synth.compiled.placed import Places
+from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, SIZE, Moving
+from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
 from warploom.synth.compiled.schedule import Step, run_launch
@@ -44,6 +44,8 @@ class ArrayArgument:
     shape: tuple[int, ...]
     content: Content = "symbols"
     """symbols: element `name[i]` is a symbol of that name. undefined: reading it before it is written is a fault."""
+    per_size: int = 0
+    """Elements for each unit of the size that is an argument; 0: the length does not depend on it."""
 
     @property
     def count(self) -> int:
@@ -57,6 +59,8 @@ class ScalarArgument:
     name: str
     dtype: DType
     value: int | float | None
+    is_size: bool = False
+    """A size of arrays, which a box tells."""
 
 
 Argument = ArrayArgument | ScalarArgument | HandedArgument
@@ -79,10 +83,23 @@ class Box:
     first: tuple[int, ...]
     """Position of the first block, then that of its first thread."""
     counts: tuple[int, ...]
+    size: tuple[int, ...] = ()
+    """Of a size that is an argument: its value in the first block, and by how much it grows with each position, the last of which
+    is `%size`. Empty: there is none."""
 
     @property
     def positions(self) -> tuple[str, ...]:
-        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts)]
+        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts)] if not self.size else (*self.places, SIZE)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The positions of blocks and threads."""
+        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts) - bool(self.size)]
+
+    @property
+    def growth(self) -> dict[str, int]:
+        """By how much the size grows, by position."""
+        return dict(zip(self.positions, self.size[1:], strict=True)) if self.size else {}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -221,10 +238,16 @@ def run_symbolically(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
             )
             region.granule_bytes = min(4, argument.dtype.bits // 8)
+            if argument.per_size and box is not None:
+                each = argument.per_size * argument.dtype.size_bytes
+                region.grows = {name: each * by for name, by in box.growth.items() if places.moving.last.get(name)}
             region.element_bytes = argument.dtype.size_bytes
             region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
             known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
             value = places.address(argument.name, known)
+        elif argument.is_size:
+            _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
+            value = _size(argument, box, places)
         else:
             _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
             value = _scalar(argument, data)
@@ -233,7 +256,7 @@ def run_symbolically(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=step_limit,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
         first_block=only_block if box is None else triple(box.first[:3]),
-        lone_thread=triple(box.first[3:]) if box is not None and box.first[3:] else None,
+        lone_thread=triple(box.first[3:6]) if box is not None and len(box.places) > 3 else None,
         gathers=gathers,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
@@ -311,6 +334,13 @@ def _scalar(argument: ScalarArgument, data: Data) -> Value:
     if argument.dtype.is_float:
         return data.encoded(float(argument.value), argument.dtype)
     return int(argument.value) & ((1 << argument.dtype.bits) - 1)
+
+
+def _size(argument: ScalarArgument, box: Box | None, places: Places) -> Value:
+    assert box is not None and box.size, "a size is told by a box"
+    mask = (1 << argument.dtype.bits) - 1
+    of = sorted((name, by & mask) for name, by in box.growth.items() if by and places.moving.last.get(name))
+    return placed(box.size[0] & mask, tuple(of)) if of else box.size[0] & mask
 
 
 def _check_launch(routine: Routine, program: Program, grid: Triple, block: Triple, dynamic_shared_bytes: int) -> None:

@@ -101,6 +101,8 @@ class Region:
     """What each access must pass beside bounds and races, where blocks hand values to each other (`handover.py`)."""
     is_handed: bool = False
     """True if blocks read what other blocks of the launch store there."""
+    grows: dict[str, int] = field(default_factory=dict[str, int])
+    """By position of a box: bytes by which the array is longer in the next block, or for the next size."""
     untold: str = ""
     """Reason why nobody knows the content at the start; empty where it is known."""
 

@@ -19,6 +19,8 @@ ROUND = "%round"
 OF_BLOCK = ("%ctaid.x", "%ctaid.y", "%ctaid.z")
 OF_THREAD = ("%tid.x", "%tid.y", "%tid.z")
 """Positions of a block in its grid and of a thread in its block."""
+SIZE = "%size"
+"""Position that counts on from the least size of an array that is known at run time only."""
 Slopes = dict[str, int]
 """Position and how much a number grows when the position grows by one."""
 
@@ -35,6 +37,15 @@ class SplitError(Exception):
         self.name = name
         self.at = at
         """1 or more, counted from the first block of the box."""
+
+
+class SizeSplitError(SplitError):
+    """The blocks of a box do not run alike: `%size` below a sum of other positions, and from there on."""
+
+    def __init__(self, at: int, slopes: Slopes) -> None:
+        super().__init__(SIZE, at)
+        self.slopes = slopes
+        """The sum is `at` + slope * position, of all positions but `%size`."""
 
 
 def number_of(word: int, kind: DType) -> int:
@@ -108,6 +119,7 @@ class Moving:
             return False
         moving = self._moving(slopes)
         if len(moving) > 1:
+            self._split_size(number, moving)
             self._halve(moving)
         ((name, slope),) = moving.items()
         raise SplitError(name, -(number // slope) if slope > 0 else number // -slope + 1)
@@ -125,6 +137,16 @@ class Moving:
         if number % slope:
             return False
         raise SplitError(name, max(1, -number // slope))
+
+    def _split_size(self, number: int, slopes: Slopes) -> None:
+        """SizeSplitError where a size decides, beside other positions: it is counted from there on."""
+        own = slopes.get(SIZE, 0)
+        others = {name: slope for name, slope in slopes.items() if name != SIZE}
+        if not own or any(slope % own for slope in others.values()):
+            return
+        # never negative from `%size` = -(number + others) / own on where it grows, and up to there where it falls
+        at = -(number // own) if own > 0 else number // -own + 1
+        raise SizeSplitError(at, {name: -(slope // own) for name, slope in others.items()})
 
     def _moving(self, slopes: Slopes) -> Slopes:
         return {name: slope for name, slope in slopes.items() if slope and self.last[name]}

@@ -15,7 +15,7 @@ from warploom.core import DType
 from warploom.ptx import Program
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
-from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
+from warploom.synth.compiled.execution import Argument, ArrayArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.operands import WARP_NUMBER
@@ -138,7 +138,7 @@ def judged(
     domains: list[str] = []
     worst = CompiledProof("proved", "", thread_steps=run.thread_steps, ordered=run.ordered)
     for argument in everything:
-        if isinstance(argument, ScalarArgument) or argument.name not in wanted:
+        if not isinstance(argument, ArrayArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds | want.ordered_kinds, want.gathers)

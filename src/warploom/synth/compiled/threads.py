@@ -19,7 +19,7 @@ from warploom.synth.compiled.alike import Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
-from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD
+from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, SIZE
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.terms import Term
@@ -147,7 +147,8 @@ class Block:
         last = launch.places.moving.last
         for axis, letter in enumerate("xyz"):
             found[f"%ntid.{letter}"] = [launch.block[axis]] * count
-            found[f"%nctaid.{letter}"] = [launch.grid[axis]] * count
+            if SIZE not in last:  # else the grid depends on the size
+                found[f"%nctaid.{letter}"] = [launch.grid[axis]] * count
             for name, at in ((OF_BLOCK[axis], [self.position[axis]] * count), (OF_THREAD[axis], [t[axis] for t in self.threads])):
                 found[name] = [placed(n, ((name, 1),)) for n in at] if last.get(name) else list(at)
         if launch.lone_thread is not None:

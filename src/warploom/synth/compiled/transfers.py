@@ -12,7 +12,7 @@ from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, reg
 from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Indexed, Undefined, Value
 from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
-from warploom.synth.compiled.moving import ROUND, SplitError
+from warploom.synth.compiled.moving import ROUND, Slopes, SplitError
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Placed, PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
@@ -338,11 +338,12 @@ class Transfers:
                 raise SplitError(ROUND, 0)
             if step and (not is_global or step % size):
                 raise SplitError(ROUND, 0)
-            self._check_steps(step, *moving.range(offset, slopes), region.size_bytes - size)
-        least, greatest = moving.range(offset, slopes)
-        if least < 0 or greatest > region.size_bytes - size:
-            message = f"expected a {what} inside an array, got one of {size} bytes at byte {least if least < 0 else greatest} of "
-            message += f"{region.name}, which has {region.size_bytes}, in a later block"
+            self._check_steps(step, *self._rooms(region, offset, size, slopes))
+        before, behind = self._rooms(region, offset, size, slopes)
+        if before < 0 or behind < 0:
+            at = before if before < 0 else moving.range(offset, slopes)[1]
+            message = f"expected a {what} inside an array, got one of {size} bytes at byte {at} of "
+            message += f"{region.name}, which has {region.size_bytes}{' or more' if region.grows else ''}, in a later block"
             raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name)
         if any(slope % size for slope in slopes.values()):
             message = f"expected an address that is a multiple of {size} in every block, got one in {region.name} that is not"
@@ -355,9 +356,15 @@ class Transfers:
             raise launch.unsupported(message, index)
         (launch.loaded if what == "load" else launch.stored).add(region.name)
 
-    def _check_steps(self, step: int, least: int, greatest: int, last: int) -> None:
+    def _rooms(self, region: Region, offset: int, size: int, slopes: Slopes) -> tuple[int, int]:
+        """Bytes of the array before and behind an access, the least in all blocks of the box."""
+        moving = self.launch.places.moving
+        behind = {name: region.grows.get(name, 0) - slopes.get(name, 0) for name in {**slopes, **region.grows}}
+        return moving.range(offset, slopes)[0], moving.range(region.size_bytes - size - offset, behind)[0]
+
+    def _check_steps(self, step: int, before: int, behind: int) -> None:
         """SplitError where an access leaves its array in a later step of a loop."""
-        room = last - greatest if step > 0 else least
+        room = behind if step > 0 else before
         if step and room >= 0 and room // abs(step) < self.launch.places.moving.last[ROUND]:
             raise SplitError(ROUND, room // abs(step) + 1)
 
@@ -373,8 +380,8 @@ class Transfers:
                 continue
             others = {n: s for n, s in address.of if n in moving.last and n != ROUND}
             offset = int(address) - region.base
-            least, greatest = moving.range(offset, moving.slopes(tuple(others.items()), 64))
-            room = region.size_bytes - size - greatest if step > 0 else least
+            before, behind = self._rooms(region, offset, size, moving.slopes(tuple(others.items()), 64))
+            room = behind if step > 0 else before
             if room >= 0:
                 at = min(at, room // abs(step) + 1)
         if at <= moving.last[ROUND]:

@@ -21,8 +21,8 @@ from warploom.terms import Algebra, Normaliser, Term, element_text
 
 MOST_RUNS = 80
 """Sets of demands that are propagated."""
-MOST_ELEMENTS = 1 << 12
-"""Elements of all outputs: with more, each run takes too long."""
+MOST_CELLS = 1 << 19
+"""Cells of the network times runs: some seconds."""
 FEW = 4
 """Values that are told one by one."""
 
@@ -132,7 +132,7 @@ class Explainer:
 
     def explain(self, sets: Sequence[FunctionSet]) -> Impossible | None:
         """`sets`: functions of the holes in the last space. None where only a search, or nothing, refutes the sketch."""
-        if not 0 < len(self.demands) <= MOST_ELEMENTS:
+        if not self.demands or self._most_runs < 2:
             return None
         every = range(len(self.demands))
         whatever = self._propagated(every, self.anything) is None
@@ -154,7 +154,7 @@ class Explainer:
         """Of `rest`, a smallest part that `known` and it refute the sketch. Source: Junker, QuickXplain, AAAI 2004."""
         if grew:
             self.runs += 1
-            if self.runs > MOST_RUNS:
+            if self.runs > self._most_runs:
                 raise _TooManyRunsError
             if self._propagated(known, sets) is None:
                 return []
@@ -164,6 +164,10 @@ class Explainer:
         second = self._smallest(known + rest[:half], True, rest[half:], sets)
         first = self._smallest(known + second, bool(second), rest[:half], sets)
         return sorted(first + second)
+
+    @property
+    def _most_runs(self) -> int:
+        return min(MOST_RUNS, MOST_CELLS // self.network.cells)
 
     def _required(self, demands: Sequence[int]) -> Requirements:
         masked = {name: np.full(self.spec[name].size, None, object) for name in self.network.outputs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,11 +21,15 @@ from warploom.gpu import (
     cuda_source,
     device_arch,
     device_available,
+    executed_cycles,
+    grid_of,
+    machine_counts,
     time_on_device,
 )
 from warploom.gpu import toolchain_available as can_compile
-from warploom.ir import IndexExpr, Kernel, fill, run
+from warploom.ir import IndexExpr, Kernel, SizeVar, fill, run, tabulate
 from warploom.kernels import NAMES, Example, complete_example, find
+from warploom.machines import nearest_architecture
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen
 from warploom.tools.command.guard import report
@@ -40,6 +45,9 @@ COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64}
 TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 << 18}
 """Run-time sizes on a device."""
 LIMIT_S = 900.0
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
+"""Whose machine code is counted."""
+SHOWN = "sm_90"
 
 
 def select(pattern: str | None) -> tuple[str, ...]:
@@ -74,6 +82,8 @@ def measure(name: str, progress: Progress) -> Line:
         printed = cuda_source(form, completions)
         compiled = compile_cuda(printed.text, arch=arch)
         fields[part] = _executed(form, printed, compiled, arrays, sizes, expected) | compiled_fields(compiled)
+        progress(f"reading the machine code of the {part}")
+        fields[part]["sass"] = _machine_code(form, printed, sizes)
         if device_available():
             progress(f"timing the {part}")
             fields[part] |= _timed(example, form, printed, compiled)
@@ -98,6 +108,9 @@ def columns(line: Line) -> dict[str, str]:
         "sectors": f"{kernel['global_sectors']}/{baseline['global_sectors']}",
         "wavefronts+shuffles": f"{_exchanges(kernel)}/{_exchanges(baseline)}",
     }
+    if "sass" in kernel:
+        ours, theirs = kernel["sass"][SHOWN], baseline["sass"][SHOWN]
+        found["sass/output"] = f"{ours['sass_per_output']}/{theirs['sass_per_output']}"
     if "registers" in kernel:
         found["registers"] = f"{kernel['registers']}/{baseline['registers']}"
     if "median_ms" in kernel:
@@ -140,9 +153,29 @@ def _executed(
         "shuffles": counts.shuffles,
         "syncs": counts.barriers,
         "ptx_instructions": counts.instructions,
+        "cycles": executed_cycles(counts, nearest_architecture(compiled.arch)),
         "counted": done.counted,
         "matches_reference": all(_same(done.arrays[n].reshape(a.shape), a) for n, a in expected.items()),
     }
+
+
+def _machine_code(kernel: Kernel, source: CudaSource, sizes: Mapping[str, int]) -> dict[str, dict[str, float]]:
+    """By architecture: instructions in the text of the kernel, each once, and how many there are for each output of a thread."""
+    cells: dict[IndexExpr, int] = {SizeVar(name): value for name, value in sizes.items()}
+    outputs = sum(math.prod(int(tabulate(e, cells)) for e in p.shape) * p.dtype.lanes for p in kernel.params if p.is_output)
+    threads = kernel.threads * math.prod(grid_of(kernel, sizes))
+    found: dict[str, dict[str, float]] = {}
+    for arch in ARCHITECTURES:
+        compiled = compile_cuda(source.text, arch=arch)
+        counts = machine_counts(compiled.cubin)[source.name]
+        found[arch] = {
+            "sass_instructions": counts.instructions,
+            "sass_per_output": round(counts.instructions * threads / max(1, outputs), 2),
+            "shuffles": counts.shuffles,
+            "selects": counts.selects,
+            "registers": compiled.registers,
+        }
+    return found
 
 
 def _same(got: NDArray[Any], expected: NDArray[Any]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, cast
 import click
 import numpy as np
 
+from warploom.core import UserError
 from warploom.layout import Access, Map, Tile, map_of_text, prices
 from warploom.machines import wavefronts
 from warploom.ptx import launch
@@ -30,9 +31,8 @@ _LIMIT_S = 60.0
 _SHARED_UNIT = 128
 TYPES = {"tf32": (8, 32), "f16": (16, 16), "e4m3": (32, 8)}
 """k of the operand's tile of 16 rows, and bits, of the operands that Triton has."""
-ATOMS = {"SW128": (3, 1024), "SW64": (2, 512), "SW32": (1, 256), "INTER": (0, 128)}
-"""CuTe's named atoms of shared memory: B of Swizzle<B,4,3> over bytes, and bits of a row; 8 rows. Source: CUTLASS 3,
-cute/arch/mma_sm90_desc.hpp and cute/atom/mma_traits_sm90_gmma.hpp, GMMA::Layout_K_SW128_Atom and its like."""
+_ATOMS = ("SW128", "SW64", "SW32", "INTER")
+"""CuTe's named atoms of shared memory."""
 
 
 def trove(registers: int) -> Counts:
@@ -59,7 +59,7 @@ def of_maps(tile: Tile, accesses: Sequence[Access]) -> dict[str, Counts]:
     """Wavefronts of all accesses under row-major order, rows that are one access apart, and CuTe's atoms that tile it."""
     wide = max(access.per_lane for access in accesses)
     texts = {"row-major": f"r * {tile.columns} + c", "padded": f"r * {tile.columns + wide} + c"}
-    texts |= {f"cute {name}": text for name in ATOMS if (text := atom(name, tile)) is not None}
+    texts |= {f"cute {name}": name for name in _ATOMS if _fits(name, tile)}
     found: dict[str, Counts] = {}
     for name, text in texts.items():
         total = _total(map_of_text(text, tile), tile, accesses)
@@ -71,14 +71,12 @@ def _total(given: Map, tile: Tile, accesses: Sequence[Access]) -> int:
     return sum(price.wavefronts for price in prices(tile, accesses, given.table))
 
 
-def atom(name: str, tile: Tile) -> str | None:
-    """The tile made of that atom, row of atoms under row of atoms first; None where it does not fit."""
-    bits, row_bits = ATOMS[name]
-    wide = row_bits // tile.bits
-    if tile.rows % 8 or not wide or tile.columns % wide:
-        return None
-    swizzle = f"Swizzle<{bits},4,3> o smem_ptr[{tile.bits}b](0) o " if bits else ""
-    return f"{swizzle}({tile.rows},({wide},{tile.columns // wide})):({wide},(1,{tile.rows * wide}))"
+def _fits(name: str, tile: Tile) -> bool:
+    try:
+        map_of_text(name, tile)
+    except UserError:
+        return False
+    return True
 
 
 def triton(wanted: Sequence[str]) -> dict[str, Counts]:

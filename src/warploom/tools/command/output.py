@@ -166,6 +166,9 @@ class Output:
                 f"  {line['arch']}: {line['registers']} registers, {line['local_bytes']} bytes of local memory, "
                 f"{line['spill_bytes']} bytes of spills"
             )
+        if cycles := cast("dict[str, float]", line.get("executed_cycles") or {}):
+            parts = ", ".join(f"{name} {cycles[name]:g}" for name in ("exchange", "alu", "fma", "issue"))
+            self._out.print(f"  {cycles['cycles']:g} cycles of a multiprocessor at the completed size ({parts})")
 
     def _ptx(self, proof: Line) -> None:
         text = f"  compiled for {proof.get('arch', 'PTX')}: {proof['verdict']}"

@@ -29,6 +29,7 @@ from warploom.schedule.backbone import (
 from warploom.schedule.cuda import CudaKernel
 from warploom.synth.compiled import (
     RECONVERGED,
+    Argument,
     ArrayArgument,
     Axes,
     Box,
@@ -38,7 +39,6 @@ from warploom.synth.compiled import (
     NotAlikeError,
     NotLinearError,
     Repeat,
-    ScalarArgument,
     Stores,
     SymbolicRun,
     Wanted,
@@ -54,7 +54,7 @@ from warploom.tools.command.messages import one_line
 
 _MOST_STEPS = 800_000
 """Instructions times threads of one block: about 20 CPU-seconds."""
-Arguments = tuple[ArrayArgument | ScalarArgument, ...]
+Arguments = tuple[Argument, ...]
 
 
 def prove_blocks(
@@ -87,7 +87,7 @@ def _proof(
     is_of_threads: bool,
 ) -> CompiledProof:
     try:
-        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps, alike, is_of_threads=is_of_threads)
+        return Blocks(stage, kernel, arguments).prove(ptx, most_steps, alike, is_of_threads=is_of_threads)
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
     except (NotAlikeError, NotLinearError, NoWindowError) as error:
@@ -96,7 +96,7 @@ def _proof(
         return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))
 
 
-class _Blocks:
+class Blocks:
     def __init__(self, stage: Backbone, kernel: CudaKernel, arguments: Arguments) -> None:
         self.stage = stage
         self.kernel = kernel
@@ -104,11 +104,11 @@ class _Blocks:
         self.arrays = {a.name: a for a in arguments if isinstance(a, ArrayArgument)}
         self.outputs = [r.name for r in stage.regions if r.role is Role.OUTPUT]
         self.stores: dict[str, list[Stores]] = {name: [] for name in self.outputs}
+        self.loaded: set[str] = set()
+        self.stored: set[str] = set()
 
     def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
         domains: list[str] = []
-        loaded: set[str] = set()
-        stored: set[str] = set()
         kernel, steps = self.kernel, 0
         boxes = run_boxes(
             ptx,
@@ -123,16 +123,8 @@ class _Blocks:
             alike=alike,
         )
         for box, run in boxes:
-            loaded |= run.loaded
-            stored |= run.stored
             steps += run.thread_steps
-            if both := sorted((loaded & stored) | (stored - set(self.outputs))):
-                raise NotAlikeError(f"expected {both[0]} to be read or written by the blocks, got both")
-            if run.ordered:
-                raise NotAlikeError(f"expected no look at the order of {min(run.ordered)} in memory")
-            if RECONVERGED in run.notes:
-                raise NotAlikeError("expected no look at the active threads")
-            proof = self._first_block(box, run)
+            proof = self.prove_box(box, run)
             if proof.verdict != "proved":
                 return proof
             domains.append(proof.domain)
@@ -146,6 +138,18 @@ class _Blocks:
             if found != wanted:
                 return CompiledProof("refuted", "", f"{wanted} elements of {name} are to be stored, the blocks store {found}")
         return CompiledProof("proved", joined_domain(domains), thread_steps=steps)
+
+    def prove_box(self, box: Box, run: SymbolicRun) -> CompiledProof:
+        """The blocks of a box by their first one. NotAlikeError and others for what tells nothing about the others."""
+        self.loaded |= run.loaded
+        self.stored |= run.stored
+        if both := sorted((self.loaded & self.stored) | (self.stored - set(self.outputs))):
+            raise NotAlikeError(f"expected {both[0]} to be read or written by the blocks, got both")
+        if run.ordered:
+            raise NotAlikeError(f"expected no look at the order of {min(run.ordered)} in memory")
+        if RECONVERGED in run.notes:
+            raise NotAlikeError("expected no look at the active threads")
+        return self._first_block(box, run)
 
     def _first_block(self, box: Box, run: SymbolicRun) -> CompiledProof:
         """What the first block of the box stores, and that what it must store moves as its accesses do."""
@@ -162,7 +166,7 @@ class _Blocks:
             self._check_threads(box, run.implied, moves)
         repeated = self._repeated(run)
         window = evaluate_window(self.stage, points_of(self.stage, elements), repeated)
-        moved(self.stage, window.points, moves, box.counts)
+        moved(self.stage, window.points, moves, box.counts, grown=box.size[1:] or None)
         sums = {**window.sums, **{symbol: added for r in run.repeats for symbol, added in r.sums.items()}}
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
         if repeated is not None:
@@ -187,7 +191,9 @@ class _Blocks:
         for name, elements in implied.elements.items():
             places[name] = np.unique(np.array(list(elements.values()), np.int64))
         both = {name: (*by, *implied.moves[name]) for name, by in moves.items() if name in implied.moves}
-        moved(self.stage, points_of(self.stage, places), both, (*box.counts, *counts), (*(0 for _ in box.counts), *implied.first))
+        first = (*(0 for _ in box.counts), *implied.first)
+        grown = (*box.size[1:], *(0 for _ in counts)) if box.size else None
+        moved(self.stage, points_of(self.stage, places), both, (*box.counts, *counts), first, grown)
 
     def _repeated(self, run: SymbolicRun) -> Repetition | None:
         """The points of the mathematics that the rounds visit which the run left out."""

@@ -16,6 +16,7 @@ from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.messages import rendered
 from warploom.tools.command.outcome import Outcome, Progress, gave_up
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.advice import without_implementation
 from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.choices import list_choices
@@ -156,7 +157,7 @@ def _unfinished(case: str, program: Program, found: ProgramExploration, searched
     """Outcome for a program in which some kernel has no implementation, with the decisions of the kernels before it."""
     status: Status = "unsat" if found.complete else "unknown"
     reason = "the space holds no implementation" if found.complete else found.reason or "no implementation was found in time"
-    line = plain_line(case, status, stopwatch.read(), reason=reason) | searched
+    line = plain_line(case, status, stopwatch.read(), reason=reason) | searched | without_implementation(status, searched)
     if any(s.best is not None for s in found.stages):
         line["decisions"] = named(program, [s.decisions for s in found.stages])
     return Outcome(line, EXIT_BY_STATUS[status])

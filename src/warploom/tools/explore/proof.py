@@ -23,6 +23,7 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
+from warploom.tools.explore.every_size import prove_sizes
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
 
@@ -59,6 +60,8 @@ class Proof:
     """Why nothing is proved, or why it is proved at other sizes than those asked for."""
     seconds: float = 0.0
     """CPU seconds."""
+    is_of_class: bool = False
+    """Proved for every value of the size that is known at run time."""
 
     @property
     def line(self) -> Line:
@@ -83,6 +86,29 @@ def proof_of(
     """
     started = time.process_time()
     kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
+    names = ", ".join(dict.fromkeys(size.name for kernel in kernels for size, _ in kernel.run_time))
+    if names:
+        axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
+        most = int(4 * MOST_OF_BLOCK * max(1.0, effort))
+        every = _followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
+        if every.verdict == "proved":
+            return replace(every, is_of_class=True, seconds=time.process_time() - started)
+        one = _of_one_size(function, sizes, program, implementations, kernels, target, effort)
+        reason = f"for every {names}: {every.reason}" + (f"; at one: {one.reason}" if one.reason else "")
+        return replace(one, reason=reason, seconds=time.process_time() - started)
+    found = _of_one_size(function, sizes, program, implementations, kernels, target, effort)
+    return replace(found, seconds=time.process_time() - started)
+
+
+def _of_one_size(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    kernels: Sequence[CudaKernel],
+    target: Target,
+    effort: float,
+) -> Proof:
     most = int(MOST_OF_BLOCK * max(1.0, effort))
     axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
     works = [least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True)]
@@ -99,7 +125,7 @@ def proof_of(
         is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
         both = f"{small.reason}; at the size asked for: {found.reason}"
         found = replace(small, reason=found.reason if is_less else both if small.verdict == "unchecked" else small.reason)
-    return replace(found, seconds=time.process_time() - started)
+    return found
 
 
 def _parallel_threads(stage: Backbone, nest: Nest) -> Axes:
@@ -146,14 +172,18 @@ def prove_kernels(
     sizes: Mapping[str, int],
     most_steps: int,
     axes: Sequence[Axes | None],
+    *,
+    every: bool = False,
 ) -> Proof:
     """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of it.
+    every: for every value of a size known at run time.
 
     axes: of each kernel's block, along which threads may compute alike; None: only threads that share nothing are followed.
     """
     domains: list[str] = []
     for stage, kernel, alike in zip(stages, kernels, axes, strict=True):
-        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps, alike)
+        prove = prove_sizes if every and kernel.run_time else prove_blocks
+        found = prove(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps, alike)
         if found.verdict != "proved":
             return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
         domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]

@@ -108,7 +108,7 @@ def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Li
     found: Line = {"proof": proof.line}
     if proof.verdict != "proved":
         return found | {"proof_reason": proof.reason}
-    if dict(proof.sizes) == sizes_asked and line["verdict"] == "tested":
+    if (proof.is_of_class or dict(proof.sizes) == sizes_asked) and line["verdict"] == "tested":
         return {"verdict": "proved", "domain": proof.domain} | found
     return found | {"proved_at": dict(proof.sizes)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Status, UserError
 from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tuned, Tuning, text_of
 from warploom.solve import Budget, Incumbent, OrderName, Outcome, Strategy, declared_order, order_named, ordered, run_order
@@ -19,6 +19,7 @@ from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome as CommandOutcome
 from warploom.tools.command.outcome import Progress
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.advice import without_implementation
 from warploom.tools.explore.recorded import Asked, differences, read_decisions, refused
 from warploom.tools.synth.forms import Suffix, form_text
 from warploom.tools.synth.printed import compiled_fields, print_checked
@@ -191,7 +192,9 @@ def _line(case: str, model: FamilyModel, found: Outcome[Tuned], stopwatch: Stopw
         is_empty = found.complete and not model.given_up
         why = model.why_none() if found.complete else ""
         reason = f"no setting of the parameters has a kernel{why and f': {why}'}" if is_empty else found.reason or GAVE_UP
-        return plain_line(case, "unsat" if is_empty else "unknown", stopwatch.read(), reason=reason) | searched | asked
+        status: Status = "unsat" if is_empty else "unknown"
+        line = plain_line(case, status, stopwatch.read(), reason=reason) | searched | asked
+        return line | without_implementation(status, searched)
     tuned = found.answers[0][1]
     report = tuned.report
     line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked")

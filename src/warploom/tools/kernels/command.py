@@ -46,9 +46,10 @@ def list_command(pattern: str, as_json: bool) -> None:
 @JSON_OPTION
 @DEBUG_OPTION
 def export_command(folder: Path, pattern: str, as_json: bool, debug: bool) -> None:
-    """Copy the kernels that count here into a folder, for a package that ships them: `@wl.jit(kernels=DIR)`.
+    """Copy the kernels that count here into a folder, for a package that ships them.
 
-    They serve on machines with the same CPU and compiler, under this version of Warploom; elsewhere calls run plain loops.
+    `@wl.jit(kernels=DIR)` finds them there. They serve on machines with the same CPU and compiler, under this version of
+    Warploom; elsewhere calls run plain loops.
     """
 
     def work(watch: Stopwatch) -> Outcome:
@@ -73,7 +74,7 @@ def export_command(folder: Path, pattern: str, as_json: bool, debug: bool) -> No
 @JSON_OPTION
 @DEBUG_OPTION
 def prune_command(pattern: str, is_all: bool, older: float | None, as_json: bool, debug: bool) -> None:
-    """Delete kernels that do not count (damaged, of other versions, machines or compilers), or with --all every kernel."""
+    """Delete kernels that do not count (damaged, of other versions, machines or compilers), or every kernel."""
 
     def work(watch: Stopwatch) -> Outcome:
         removed: list[str] = []

@@ -40,6 +40,8 @@ def kernel_page(target: Target, report: Report, line: Mapping[str, object], cuda
     kernel, holes = target.sketch.kernel, report.completions[0].holes
     facts = [(_MEANINGS.get(name, name), _text(line[name])) for name in _FACTS if line.get(name) not in (None, [], "")]
     facts += requests_of(line)
+    if cycles := cast("dict[str, object]", line.get("executed_cycles") or {}):
+        facts.append(("cycles of a multiprocessor", ", ".join(f"{name} {value}" for name, value in cycles.items())))
     domain = f" over {report.domain}" if report.domain else ""
     return render(
         Page(

@@ -47,6 +47,7 @@ from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMP
 from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.solve.advice import without_answer
 from warploom.tools.solve.cached import DOMAIN, UNSAT, entry, listed_objective, outcome_of
 from warploom.tools.solve.code import write_kernel
 
@@ -316,6 +317,9 @@ def _outcome(
     if asked_all:
         fields["listed"] = "distinct" if options.distinct else "all"
         fields["solutions"] = [_texts(holes, solution) for solution in check.listed]
+    if not count and status in ("unsat", "unknown"):
+        limits = {"--budget": options.budget_s, "--nodes": options.budget_nodes}
+        fields |= without_answer(program, result.reason, result.visited, result.statistics, limits)
     line = plain_line(case, status, stopwatch.read(), verdict=verdict, reason=reason, **fields)
     return Outcome(line, IMPOSSIBLE if check.refuted is not None else EXIT_BY_STATUS[status])
 

@@ -17,7 +17,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.pages.page import page_without_answer
 from warploom.tools.synth.forms import KEPT_SUFFIXES, Suffix, form_text
-from warploom.tools.synth.printed import Printed, print_checked
+from warploom.tools.synth.printed import Printed, executed_fields, print_checked
 from warploom.tools.synth.report import report_line
 from warploom.tools.synth.targets import Target
 
@@ -71,7 +71,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
         progress("printing and reading back")
         try:
             printed = print_checked(kernel, report.completions[0].holes)
-            line |= printed.fields()
+            line |= printed.fields() | executed_fields(printed, kernel, target.sketch.complete_at)
             written = _write(target, report, printed, line, options)
         except UserError as error:
             turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")

@@ -74,8 +74,8 @@ class ShortSet:
         is_member = self.listed.lengths <= self.length
         return np.flatnonzero(is_member if self.most is None else is_member & (self.listed.costs <= self.most))
 
-    def up_to(self, cost: int) -> ShortSet:
-        return replace(self, most=cost)
+    def up_to(self, cost: int) -> ShortSet | None:
+        return replace(self, most=cost) if cost < self.listed.limit else None
 
     def matching(self, allowed: BoolArray) -> Functions | None:
         freedom = allowed.sum(axis=1)
@@ -94,18 +94,22 @@ class ShortSet:
 
     def _images(self, rows: IntArray, points: IntArray) -> IntArray:
         """[rows, points]"""
-        if len(rows) * KEPT_SHARE < len(self.listed):
+        if len(rows) * KEPT_SHARE < self._end:
             return self._evaluated(rows, points)
         return np.stack([self._column(point)[rows] for point in points.tolist()], axis=1).astype(np.int64)
 
     def _column(self, point: int) -> Bytes:
-        """[all rows] images of one point: decisions on other holes ask for the same ones again and again."""
+        """[rows up to the last member] images of one point: decisions on other holes ask for the same ones again and again."""
         known = self._columns.get(point)
         if known is None:
-            known = self._evaluated(np.arange(len(self.listed)), np.array([point]))[:, 0].astype(np.uint8)
+            known = self._evaluated(np.arange(self._end), np.array([point]))[:, 0].astype(np.uint8)
             if len(self._columns) * len(known) < KEPT_BYTES:
                 self._columns[point] = known
         return known
+
+    @cached_property
+    def _end(self) -> int:
+        return int(self._rows[-1]) + 1
 
     @cached_property
     def _columns(self) -> dict[int, Bytes]:

@@ -1,0 +1,179 @@
+"""Steps of a loop that are simpler where what holds of its states throughout is known: `elif x > second` as a maximum.
+
+Candidates are bounds of one state and orders of two. Those that hold of the states at the start and are kept by every step hold
+throughout; a choice `a if test else b` that then always is one of a, b, max(a, b), min(a, b) is replaced by it. A state between
+two near bounds has few values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.expression import Expr, Sort, UndefinedError, Value
+from warploom.scan.operators.printing import compiled
+from warploom.scan.operators.prover import Bindings, Holds, Translator, UntranslatableError, decide
+from warploom.scan.operators.samples import constant_values, constants_of, random_lists
+from warploom.scan.operators.transition import Loop
+from warploom.solve import Handle
+
+LISTS, LONGEST = 60, 6
+MOST = 16
+"""Values of a state that is told by cases."""
+_RLIMIT = 300_000
+
+
+def simpler(loop: Loop) -> Loop | None:
+    """The loop with simpler steps; None if there are none."""
+    seen = _observed(loop)
+    if not seen:
+        return None
+    known = _throughout(loop, seen)
+    few = _few(loop, known)
+    renamed = {v: few.get(v, v) for v in (s.variable for s in loop.states)}
+    steps: list[Expr] = []
+    try:
+        for state in loop.states:
+            step = _simpler(loop, state.step, known, seen)
+            steps.append(_by_cases(ex.substituted(step, renamed), [renamed[v] for v in few]))
+        states = tuple(replace(s, variable=renamed[s.variable], step=step) for s, step in zip(loop.states, steps, strict=True))
+        outputs = tuple(ex.substituted(o, renamed) for o in loop.outputs)
+    except UndefinedError:
+        return None
+    changed = bool(few) or any(new is not s.step for new, s in zip(steps, loop.states, strict=True))
+    return replace(loop, states=states, outputs=outputs) if changed else None
+
+
+def _observed(loop: Loop) -> list[tuple[Value, ...]]:
+    """States and an element that is read next, of random lists."""
+    fixed = constant_values(loop)
+    variables = [s.variable for s in loop.states]
+    start = compiled(list(loop.constants), [s.initial for s in loop.states])
+    step = compiled([*variables, *loop.fields, *loop.constants], [s.step for s in loop.states])
+    found: list[tuple[Value, ...]] = []
+    try:
+        for elements in random_lists(loop, LISTS, LONGEST, seed=3):
+            values = start(*fixed)
+            for element in elements:
+                found.append((*values, *element))
+                values = step(*values, *element, *fixed)
+    except (ArithmeticError, ValueError):
+        return []
+    return found
+
+
+Order: TypeAlias = tuple[Expr, Expr]
+"""The first is at least the second."""
+
+
+def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
+    """Orders of states and bounds that hold of all states that the loop reaches."""
+    numeric = [s for s in loop.states if s.variable.sort.is_numeric and s.variable.sort.values is None]
+    numbers = {b + d for b in {0, *constants_of(loop)} if type(b) is int and abs(b) <= 1000 for d in (-1, 0, 1)}
+    bounds = [ex.constant(n) for n in sorted(numbers)]
+    found: list[Order] = []
+    for state in numeric:
+        found += [o for b in bounds for o in ((state.variable, b), (b, state.variable))]
+        found += [(state.variable, o.variable) for o in numeric if o is not state]
+    initial = {s.variable: s.initial for s in loop.states}
+    found = [o for o in found if ex.at_least(*(initial.get(e, e) for e in o)) is ex.TRUE]
+    places = {s.variable: n for n, s in enumerate(loop.states)}
+
+    def value(row: tuple[Value, ...], side: Expr) -> float:
+        return cast(float, row[places[side]] if side in places else side.value)
+
+    found = [o for o in found if all(value(row, o[0]) >= value(row, o[1]) for row in seen)]
+    strongest = {
+        **{(o[0], "least"): o for o in found if o[1] in bounds},
+        **{(o[1], "most"): o for o in reversed(found) if o[0] in bounds},
+    }
+    found = [o for o in found if not {*o} & {*bounds} or o in strongest.values()]
+    after = {s.variable: s.step for s in loop.states}
+    while found:
+        held = [o for o in found if _follows(loop, found, o, after)]
+        if len(held) == len(found):
+            return found
+        found = held
+    return []
+
+
+def _follows(loop: Loop, known: Sequence[Order], claimed: Order, after: Mapping[Expr, Expr]) -> bool:
+    """Whether what is known of the states gives the order of the states after."""
+    t = Translator()
+    try:
+        given = [*(_condition(t, k) for k in known), *(t.condition(a) for a in loop.assumed)]
+        verdict = decide(t, given, [_condition(t, claimed, t.bound(after))], [], _RLIMIT)
+    except UntranslatableError:
+        return False
+    return isinstance(verdict, Holds)
+
+
+def _condition(t: Translator, order: Order, bindings: Bindings | None = None) -> Handle:
+    """The order as a maximum, which infinities have, too."""
+    greater, lesser = order
+    return t.equal(t.number(ex.maximum(greater, lesser), bindings), t.number(greater, bindings))
+
+
+def _few(loop: Loop, known: Sequence[Order]) -> dict[Expr, Expr]:
+    """States between two near bounds, with the few values that they have."""
+    found: dict[Expr, Expr] = {}
+    for state in loop.states:
+        variable = state.variable
+        if variable.sort.base != "int" or variable.sort.is_infinite or variable.sort.values is not None:
+            continue
+        numbers = range(-MOST, MOST + 1)
+        lower = [n for n in numbers if (variable, ex.constant(n)) in known]
+        upper = [n for n in numbers if (ex.constant(n), variable) in known]
+        if lower and upper and min(upper) - max(lower) < MOST:
+            values = tuple(range(max(lower), min(upper) + 1))
+            found[variable] = ex.variable(str(variable.value), Sort("int", values=values))
+    return found
+
+
+def _by_cases(step: Expr, few: Sequence[Expr]) -> Expr:
+    """The step by the values of the states that have few, where it is more than a comparison of them."""
+    for variable in few:
+        if not any(variable in e.args and e.op in ("max", "min", "poly") for e in ex.subexpressions(step)):
+            continue
+        values = variable.sort.values or ()
+        cases = [ex.substituted(step, {variable: ex.constant(v)}) for v in values]
+        step = cases[0]
+        for value, case in zip(values[1:], cases[1:], strict=True):
+            step = ex.select(ex.at_least(variable, ex.constant(value)), case, step)
+    return step
+
+
+def _simpler(loop: Loop, step: Expr, known: Sequence[Order], seen: Sequence[tuple[Value, ...]]) -> Expr:
+    """The step with choices replaced, inner ones first."""
+    names = [*(s.variable for s in loop.states), *loop.fields]
+    replaced: dict[Expr, Expr] = {}
+    for part in ex.subexpressions(step):
+        if part.op != "ite" or not part.sort.is_numeric or {*ex.variables(part)} & {*loop.constants}:
+            continue
+        own = ex.substituted(part, replaced)
+        if own.op != "ite":
+            continue
+        then, otherwise = own.args[1:]
+        options = [o for o in (then, otherwise, ex.maximum(then, otherwise), ex.minimum(then, otherwise)) if o.op != "const"]
+        test = compiled(names, [own, *options])
+        rows = [test(*row) for row in seen]
+        for number, option in enumerate(options, 1):
+            if all(r[0] == r[number] for r in rows) and _is_equal(loop, own, option, known):
+                replaced[part] = option
+                break
+    return ex.substituted(step, replaced)
+
+
+def _is_equal(loop: Loop, left: Expr, right: Expr, known: Sequence[Order]) -> bool:
+    t = Translator()
+    try:
+        given = [*(_condition(t, k) for k in known), *(t.condition(a) for a in loop.assumed)]
+        claim = t.equal(t.number(left), t.number(right))
+    except UntranslatableError:
+        return False
+    return isinstance(decide(t, given, [claim], [], _RLIMIT), Holds)
+
+
+__all__ = ["simpler"]

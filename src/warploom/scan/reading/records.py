@@ -1,0 +1,36 @@
+"""Which dataclasses are plain records: their fields set by the arguments of the class, and nothing else happening."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from warploom.scan.reading.source import MISSING
+
+
+def fields_of(kind: type) -> dict[str, object] | None:
+    """The fields with their defaults (MISSING: none); None: objects of this class are more than their fields."""
+    if not dataclasses.is_dataclass(kind) or hasattr(kind, "__post_init__"):
+        return None
+    changed = ("__setattr__", "__getattribute__", "__getattr__", "__new__")
+    if kind.__bases__ != (object,) or (not is_frozen(kind) and any(name in kind.__dict__ for name in changed)):
+        return None
+    found: dict[str, object] = {}
+    for field in dataclasses.fields(kind):
+        if not field.init or field.default_factory is not dataclasses.MISSING or field.kw_only:
+            return None
+        if hasattr(field.default, "__get__") and not isinstance(field.default, int | float | str):
+            return None
+        found[field.name] = MISSING if field.default is dataclasses.MISSING else field.default
+    return found if _has_own_init(kind) else None
+
+
+def _has_own_init(kind: type) -> bool:
+    """Whether objects are made by the code that `dataclass` wrote, which is in no file."""
+    code = getattr(kind.__init__, "__code__", None)
+    return code is not None and code.co_filename == "<string>"
+
+
+def is_frozen(kind: type) -> bool:
+    """Whether its fields cannot be set."""
+    made = getattr(kind, "__dataclass_params__", None)
+    return bool(made is not None and made.frozen)

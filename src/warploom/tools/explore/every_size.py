@@ -1,0 +1,260 @@
+"""Proof of a printed kernel for every value of one size that is known at run time.
+
+The size is a number that moves, as the position of the block is. In block b of tiles of T it is written as T * b + what is
+left, so that two blocks with as much left run alike, whatever b is. Where a guard decides, the boxes of blocks (or threads) and
+sizes are cut along it: sizes from the guarded index on, and those below it.
+
+It is left to show that a block with s left stores min(s, T) rows, each element once. Then the blocks of a launch, whose rows
+follow one another, store all rows once. Beyond the last cut every s leaves the same stores, so finitely many s are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import gcd, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import UserError, i32
+from warploom.ptx import Program as PtxProgram
+from warploom.schedule.backbone import MOST_AT_RUN_TIME, Backbone, NoWindowError, Region, Role, RunTimeSize, reduced, stage_at
+from warploom.schedule.cuda import CudaKernel
+from warploom.schedule.nest import Trips
+from warploom.synth.compiled import (
+    ArrayArgument,
+    Axes,
+    Box,
+    CompiledProof,
+    FaultError,
+    NotAlikeError,
+    NotLinearError,
+    ScalarArgument,
+    Stores,
+    in_first_block,
+    joined_domain,
+    run_boxes,
+)
+from warploom.tools.command.messages import one_line
+from warploom.tools.explore.every_block import Arguments, Blocks
+
+_MOST_BOXES = 300
+_MOST_COUNTED = 1 << 26
+"""Stores that are counted one by one."""
+_MOST_RUNS = 4
+"""Times the instructions of one run that are executed in all."""
+_MOST_OUTER_BLOCKS = 65535
+_MARGIN = 1 << 13
+"""By how much sizes stay below the greatest, so that no sum of a size and a tile leaves its word."""
+
+
+def prove_sizes(
+    stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int, alike: Axes | None
+) -> CompiledProof:
+    """Every launch of the kernel, for each value of its size from the least up to the one that the domain names: by one thread
+    for those that run alike where threads share nothing, else by one block. `unchecked` where that is not seen."""
+    found = _proved(stage, kernel, ptx, arguments, most_steps, None, is_of_threads=True)
+    if found.verdict == "unchecked" and alike is not None:
+        return _proved(stage, kernel, ptx, arguments, most_steps, alike, is_of_threads=False)
+    return found
+
+
+def _proved(
+    stage: Backbone,
+    kernel: CudaKernel,
+    ptx: PtxProgram,
+    arguments: Arguments,
+    most_steps: int,
+    alike: Axes | None,
+    *,
+    is_of_threads: bool,
+) -> CompiledProof:
+    try:
+        return _Sizes(stage, kernel, arguments).prove(ptx, most_steps, alike, is_of_threads=is_of_threads)
+    except FaultError as error:  # perhaps at a size that no launch has: the boxes hold more
+        return CompiledProof("unchecked", "", f"at some size: {error.fault.message}")
+    except (NotAlikeError, NotLinearError, NoWindowError) as error:
+        return CompiledProof("unchecked", "", str(error))
+    except UserError as error:
+        return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))
+
+
+@dataclass(slots=True)
+class _Part:
+    """Blocks of some sizes."""
+
+    stores: dict[str, list[Stores]]
+    boxes: list[Box] = field(default_factory=list[Box])
+    domains: list[str] = field(default_factory=list[str])
+    steps: int = 0
+    unproved: CompiledProof | None = None
+    """What ended it."""
+
+
+class _Sizes:
+    def __init__(self, stage: Backbone, kernel: CudaKernel, arguments: Arguments) -> None:
+        if len(kernel.run_time) != 1:
+            raise NotAlikeError(f"expected one size known at run time, got {len(kernel.run_time)}")
+        ((self.size, _),) = kernel.run_time
+        axis = next((n for n, trips in enumerate(kernel.open_grid) if trips is not None), None)
+        if axis is None:
+            raise NotAlikeError(f"expected the blocks of a launch to share out {self.size.name}, got a loop over it")
+        trips = kernel.open_grid[axis]
+        assert trips is not None
+        own = [n for n, a in enumerate(stage.axes) if a.run_time is not None]
+        if len(own) != 1 or own[0] in reduced(stage):
+            raise NotAlikeError(f"expected one axis of length {self.size.name}, of which each point is computed by itself")
+        self.axis, self.trips = axis, trips
+        self.stage, self.kernel = stage, kernel
+        self.arguments = _open(arguments, stage, self.size)
+        self.step = gcd(self.size.multiple, self.trips.per)
+        """What is left in a block is a multiple of this one."""
+        self.greatest = greatest_proved(self.size, self.trips, axis)
+        self.loaded: set[str] = set()
+        self.stored: set[str] = set()
+
+    def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
+        """Blocks with a tile left, or more; then those with less."""
+        step, per = self.step, self.trips.per
+        whole = self._part(ptx, per, -(-self.greatest // step), most_steps, alike, is_of_threads=is_of_threads)
+        if per == step:
+            parts = [whole]
+        else:
+            ways = per // step - 1
+            if ways * whole.steps > _MOST_RUNS * most_steps and not is_of_threads:
+                told = f"{ways} ways in which a block ends, of about {whole.steps} instructions"
+                raise NotAlikeError(f"expected less work in a proof for every {self.size.name}, got {told}")
+            parts = [whole, self._part(ptx, step, ways - 1, most_steps, alike, is_of_threads=is_of_threads)]
+        domains: list[str] = []
+        for part in parts:
+            if part.unproved is not None:
+                return part.unproved
+            domains += part.domains
+        lefts = range(per, self._last_cut(whole.boxes) + 2 * step, step)
+        self._check_stores(whole, lefts, is_of_threads=is_of_threads)
+        for part in parts[1:]:
+            self._check_stores(part, range(step, per, step), is_of_threads=is_of_threads)
+        told = f"every {self._named()} up to {self.greatest}"
+        return CompiledProof("proved", joined_domain([*domains, told]), thread_steps=sum(part.steps for part in parts))
+
+    def _part(self, ptx: PtxProgram, least: int, last: int, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> _Part:
+        """The blocks with `least` left, or up to `last` steps more."""
+        kernel, per = self.kernel, self.trips.per
+        blocks = -(-self.greatest // per)
+        x, y, z = (blocks if n == self.axis else count for n, count in enumerate(kernel.grid))
+        made = Blocks(self.stage, kernel, self.arguments)
+        made.loaded, made.stored = self.loaded, self.stored
+        part = _Part(made.stores)
+        for box, run in run_boxes(
+            ptx,
+            kernel.name,
+            self.arguments,
+            (x, y, z),
+            kernel.block,
+            dynamic_shared_bytes=kernel.dynamic_shared_bytes,
+            has_rounds_left_out=True,
+            step_limit=most_steps,
+            is_of_threads=is_of_threads,
+            alike=alike,
+            size=(least, *(per if n == self.axis else 0 for n in range(3)), self.step, last),
+            most_boxes=_MOST_BOXES,
+        ):
+            self._check_blocks(box, blocks)
+            made.stage = stage_at(self.stage, {self.size.name: max(0, box.size[0])})
+            made.arguments = tuple(in_first_block(a, box) for a in self.arguments)
+            proof = made.prove_box(box, run)
+            part.steps += run.thread_steps
+            part.boxes.append(box)
+            part.domains.append(proof.domain)
+            if proof.verdict != "proved":
+                part.unproved = CompiledProof("unchecked", "", f"at {self.size.name} = {box.size[0]}: {proof.reason}")
+                break
+        return part
+
+    def _named(self) -> str:
+        name, multiple = self.size.name, self.size.multiple
+        return f"{name} from 1" if multiple == 1 else f"multiple {name} of {multiple}"
+
+    def _check_blocks(self, box: Box, blocks: int) -> None:
+        """That two blocks with as much left run alike."""
+        if box.first[self.axis] or box.counts[self.axis] != blocks or box.size[1 + self.axis] != self.trips.per:
+            raise NotAlikeError(f"expected all blocks with as much of {self.size.name} left to run alike")
+
+    # ------------------------------------------------------------ what the blocks store
+
+    def _check_stores(self, part: _Part, lefts: range, *, is_of_threads: bool) -> None:
+        """NotAlikeError unless a block with s left stores the first min(s, tile) rows of its part, each element once."""
+        counts = (*self.kernel.grid, *self.kernel.block) if is_of_threads else self.kernel.grid
+        everyone = prod(n for axis, n in enumerate(counts) if axis != self.axis)
+        outputs = [r for r in self.stage.regions if r.role is Role.OUTPUT]
+        rows = {r.name: _row(r, self.size) for r in outputs}
+        counted = 0
+        for left in lefts:
+            present = sum(len(_instances(box, left, self.axis)) for box in part.boxes)
+            if present != everyone:
+                raise NotAlikeError(f"expected each block with {left} of {self.size.name} left in one box, got {present}")
+            for name, row in rows.items():
+                wanted = min(left, self.trips.per) * row
+                counted += wanted
+                if counted > _MOST_COUNTED:
+                    raise NotAlikeError(f"expected at most {_MOST_COUNTED} stores of blocks to count, got more")
+                places = np.concatenate([np.zeros(0, np.int64), *self._places(part, name, row, left)])
+                if not np.array_equal(np.sort(places), np.arange(wanted)):
+                    here = f"a block with {left} of {self.size.name} left"
+                    raise NotAlikeError(f"expected {here} to store each element of its rows of {name} once")
+
+    def _places(self, part: _Part, name: str, row: int, left: int) -> Iterator[NDArray[np.int64]]:
+        """The elements that block 0 of the axis stores with so much left."""
+        for stores in part.stores[name]:
+            if stores.moves[self.axis] != row * self.trips.per and stores.box.counts[self.axis] > 1:
+                raise NotAlikeError(f"expected the rows of {name} of one block behind those of the block before")
+            positions = _instances(stores.box, left, self.axis)
+            offsets = positions @ np.array(stores.moves, np.int64)
+            yield (offsets[:, None] + stores.elements[None, :]).ravel()
+
+    def _last_cut(self, boxes: list[Box]) -> int:
+        """From here on each block and thread stays in one box."""
+        cuts = [self.trips.per]
+        for box in boxes:
+            at, *by, step = box.size
+            reach = [slope * (n - 1) for axis, (slope, n) in enumerate(zip(by, box.counts, strict=False)) if axis != self.axis]
+            least, most = at + sum(min(0, r) for r in reach), at + sum(max(0, r) for r in reach)
+            end = step * (box.counts[-1] - 1)
+            if step > 0 and least + end >= self.greatest:
+                cuts.append(most)
+            elif max(most, most + end) < self.greatest:
+                cuts.append(max(most, most + end))
+            else:
+                raise NotAlikeError(f"expected large values of {self.size.name} to run alike")
+        return -(-max(cuts) // self.step) * self.step
+
+
+def greatest_proved(size: RunTimeSize, trips: Trips, axis: int) -> int:
+    """The greatest size at which the kernel can be launched and no sum of a size and a tile leaves its word."""
+    most = min(MOST_AT_RUN_TIME - _MARGIN, _MOST_OUTER_BLOCKS * trips.per if axis else MOST_AT_RUN_TIME)
+    return max(size.multiple, most // size.multiple * size.multiple)
+
+
+def _instances(box: Box, left: int, axis: int) -> NDArray[np.int64]:
+    """Positions of those of the box that run with so much of the size left, block 0 along `axis`; the last is that of `%size`."""
+    counts = [1 if n == axis else count for n, count in enumerate(box.counts[:-1])]
+    grids = np.indices(counts, np.int64).reshape(len(counts), -1).T
+    at, *by, step = box.size
+    rest = left - at - grids @ np.array(by, np.int64)
+    inside = (rest % step == 0) & (rest // step >= 0) & (rest // step < box.counts[-1])
+    return np.concatenate([grids[inside], (rest[inside] // step)[:, None]], axis=1)
+
+
+def _row(region: Region, size: RunTimeSize) -> int:
+    """Elements of the array for each unit of the size."""
+    if region.run_time != size:
+        raise NotAlikeError(f"expected {region.name} to have as many rows as {size.name}")
+    return region.strides[0]
+
+
+def _open(arguments: Arguments, stage: Backbone, size: RunTimeSize) -> Arguments:
+    """Those of a launch of some size as those of all launches; the last one is the size."""
+    rows = {r.name: r.strides[0] for r in stage.regions if r.run_time == size}
+    found = [replace(a, per_size=rows.get(a.name, 0)) if isinstance(a, ArrayArgument) else a for a in arguments[:-1]]
+    return (*found, ScalarArgument(size.name, i32, None, is_size=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,8 @@ from warploom.solve import (
 )
 from warploom.solve.search.drafts import Descents, run_descents
 from warploom.solve.search.mcts import _Mcts
-from warploom.solve.search.refine import _Draft, _Refine
+from warploom.solve.search.neighbours import Draft, Near, Neighbours
+from warploom.solve.search.refine import _Refine
 
 COVERING: dict[str, Callable[[Incumbent[Path, Path]], Outcome[Path]]] = {
     "best first": best_first,
@@ -199,8 +201,8 @@ def promising(monkeypatch: pytest.MonkeyPatch, boldness: float, guesses: list[fl
     monkeypatch.setitem(_Refine._promising.__globals__, "predict", predict)
     made = _Refine(Incumbent(RandomTree(1)), Refine(boldness=boldness, batch=2))
     row = np.zeros(0, np.int32)
-    made._measured = [_Draft(cast(Any, None), (), 1.0, 1.0, row, cost=1.0) for _ in range(4)]
-    made._pool = [_Draft(cast(Any, None), (), guess, guess, row) for guess in guesses]
+    made._measured = [Draft(cast(Any, None), (), 1.0, 1.0, row, cost=1.0) for _ in range(4)]
+    made._pool = [Draft(cast(Any, None), (), guess, guess, row) for guess in guesses]
     made._promising()
     return [d.guess for d in made._pool]
 
@@ -214,18 +216,18 @@ def test_refine_measures_first_what_may_be_best(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_decision_may_be_reopened() -> None:
-    made = _Refine(Incumbent(RandomTree(1)), Refine(seed=3))
-    drawn = [made._reopened(5) for _ in range(200)]
+    made = Neighbours(Incumbent(RandomTree(1)), Near(), random.Random(3))
+    drawn = [made.reopened(5) for _ in range(200)]
     assert {n for positions in drawn for n in positions} == set(range(5))
     assert all(positions for positions in drawn)
-    assert made._reopened(1) == [0]
+    assert made.reopened(1) == [0]
 
 
 def test_every_other_value_of_one_decision_is_asked_for_once() -> None:
-    made = _Refine(Incumbent(RandomTree(1)), Refine(seed=3, reopened=1.0, leaps=0.0))
+    made = Neighbours(Incumbent(RandomTree(1)), Near(reopened=1.0, leaps=0.0), random.Random(3))
     done: set[int] = set()
-    assert sorted(n for _ in range(5) for n in made._reopened(5, done)) == [0, 1, 2, 3, 4]
-    assert len(made._reopened(5, done)) == 2
+    assert sorted(n for _ in range(5) for n in made.reopened(5, done)) == [0, 1, 2, 3, 4]
+    assert len(made.reopened(5, done)) == 2
 
 
 def test_refine_gives_a_share_of_its_nodes_to_the_first_descents() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from warploom.solve.search.dives import Dive
 from warploom.solve.search.incumbent import Incumbent
-from warploom.solve.search.mcts import _Mcts  # pyright: ignore[reportPrivateUsage]
 
 
 def test_children_that_are_beaten_are_counted_once() -> None:
@@ -44,13 +44,35 @@ def test_several_decisions_at_once_are_one_node(decided: bool) -> None:
     assert (at.statistics.nodes, at.statistics.refuted, len(spent)) == (int(decided), int(not decided), 1)
 
 
-@pytest.mark.parametrize(("patience", "found"), [(2, None), (9, "exhausted")])
-def test_a_rollout_gives_up_after_so_many_dead_ends(patience: int, found: str | None) -> None:
-    dead: list[Any] = [SimpleNamespace(name=n, bound=(1.0,)) for n in range(5)]
+def dive(patience: int) -> tuple[object, bool, int]:
+    """In a tree of two levels without answers."""
+    statistics = SimpleNamespace(tried=0)
+
+    def children(child: Any) -> list[Any]:
+        statistics.tried += 5
+        return [SimpleNamespace(name=f"{child.name}{n}", bound=(1.0,)) for n in range(5)] if len(child.name) < 2 else []
+
+    incumbent: Any = SimpleNamespace(
+        statistics=statistics, children=children, is_beaten=lambda _: False, guess=lambda child: child.bound[0]
+    )
+    root: Any = SimpleNamespace(name="r", bound=(1.0,))
+    found: Any = Dive(incumbent, root, random.Random(0), 0.0)
+    return found.following(patience), found.is_whole, statistics.tried
+
+
+def test_a_dive_gives_up_after_so_many_candidates() -> None:
+    assert dive(100) == (None, True, 30)
+    assert dive(5) == (None, False, 15)
+
+
+def test_a_dive_goes_back_where_the_guess_jumps() -> None:
+    """`a` looks as good as `b` until its children are made."""
+    guesses = {"r": 1.0, "ra": 1.0, "rb": 1.01, "raa": 9.0, "rab": 9.0, "rba": 1.02, "rbb": 9.0}
     at: Any = SimpleNamespace(
-        _incumbent=SimpleNamespace(in_any_order=lambda child, *_: iter(dead if child.name == "root" else [])),
-        _options=SimpleNamespace(patience=patience, leans=(0.0,)), _random=random.Random(0), _best={}, _rollouts=0,
-        _taken=lambda level: next(level.made, None),
+        statistics=SimpleNamespace(tried=0), is_beaten=lambda _: False, guess=lambda child: guesses[child.name],
+        children=lambda c: None if len(c.name) > 2 else [SimpleNamespace(name=c.name + x, bound=(0,)) for x in "ab"],
     )  # fmt: skip
-    root: Any = SimpleNamespace(name="root")
-    assert _Mcts._descend(at, root) == found
+    root: Any = SimpleNamespace(name="r", bound=(0,))
+    made: Any = Dive(at, root, random.Random(0), 0.0)
+    assert made.following().name == "rba"
+    assert {made.following().name for _ in range(3)} == {"raa", "rab", "rbb"} and made.is_whole

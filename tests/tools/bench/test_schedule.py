@@ -12,7 +12,7 @@ from warploom.gpu import device_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.tools.bench import schedule as schedule_bench
 from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_tables
-from warploom.tools.bench.schedule_names import CPU_BARRED, CPU_NAMES, GPU_NAMES, SPACES, TABLE_NAMES
+from warploom.tools.bench.schedule_names import CPU_BARRED, CPU_NAMES, GPU_NAMES, SEARCH_NAMES, SPACES, TABLE_NAMES
 from warploom.tools.bench.schedule_peers import NUMPY
 from warploom.tools.command.usage import Stopwatch
 
@@ -46,7 +46,7 @@ def measured(name: str, budget_s: float | None = None) -> dict[str, Any]:
 def test_names() -> None:
     assert schedule_bench.select("table2/*") == (*(f"table2/{name}" for name in SPACES), "table2/root-axpy")
     assert schedule_bench.select("nothing") == ()
-    assert len(set(schedule_bench.NAMES)) == len(TABLE_NAMES) + len(CPU_NAMES) + len(GPU_NAMES)
+    assert len(set(schedule_bench.NAMES)) == len(TABLE_NAMES) + len(SEARCH_NAMES) + len(CPU_NAMES) + len(GPU_NAMES)
     assert set(SPACES) == set(schedule_tables.PUBLISHED)
     assert {f"cpu/{name}" for name in schedule_cpu.CASES} | {"cpu/seeds"} == set(CPU_NAMES)
     assert {f"gpu/{name}" for name in schedule_gpu.CASES} == set(GPU_NAMES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -189,18 +189,13 @@ class Incumbent(Generic[S, A]):
             return None
         return self._children(parent, choice, enumerate(self.model.alternatives(parent.candidate, choice)), by_bound=True)
 
-    def in_any_order(
-        self, parent: Child[S], chance: random.Random, first: Mapping[int, Hashable] | None = None
-    ) -> Iterator[Child[S]] | None:
-        """As `expand`, with the alternatives shuffled; those that decide as in `first` (choice: value) lead."""
+    def in_any_order(self, parent: Child[S], chance: random.Random) -> Iterator[Child[S]] | None:
+        """As `expand`, with the alternatives shuffled."""
         choice = self.next_choice(parent.candidate)
         if choice is None:
             return None
         alternatives = list(enumerate(self.model.alternatives(parent.candidate, choice)))
         chance.shuffle(alternatives)
-        if first is not None and choice in first:
-            wanted = first[choice]
-            alternatives.sort(key=lambda a: wanted != (a[0] if a[1].value is None else a[1].value))
         return self._children(parent, choice, alternatives, by_bound=False)
 
     def _children(

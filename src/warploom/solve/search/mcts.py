@@ -2,9 +2,8 @@
 
 Beyond the published method: the first rollout of a fresh child counts for it; costs are kept, not counts, so that a fallen
 threshold scores them anew; subtrees that are beaten, refuted or exhausted leave the tree with no share in the scores, so that
-the search ends where the space does; no answer is evaluated twice. Rollouts make few candidates: children are drawn without
-making all of them, a dead end or a beaten candidate goes back twice as many levels as the one before, most decisions are taken
-as in the cheapest answer so far, and half of the rollouts begin at the root.
+the search ends where the space does; no answer is evaluated twice. A rollout is a dive (`dives.py`), which goes back where what
+it decided turns out dear. A share of the candidates are neighbours of known answers (`neighbours.py`); the tree learns from them.
 
 Source: Beaugnon et al., On the Representation of Partially Specified Implementations, section 5.1; de Mesmay et al., Bandit-based
 optimization on graphs with application to library performance tuning.
@@ -15,13 +14,14 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right, insort
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from warploom.solve.model import Cost
-from warploom.solve.search.drafts import TEMPERATURES
-from warploom.solve.search.incumbent import Child, Incumbent, Leaf, Path
+from warploom.solve.search.dives import FIRST_NODES, PATIENCE, TEMPERATURES, Dive
+from warploom.solve.search.incumbent import Child, Incumbent
+from warploom.solve.search.neighbours import LEAST, Draft, Near, Neighbours
 from warploom.solve.search.spending import Outcome, StopSearchError
 
 S = TypeVar("S")
@@ -40,16 +40,19 @@ class Mcts:
     exploration: float = math.sqrt(2)
     """Exploration constant of UCT, whose rewards are best cost / cost."""
     sharpness: float = 1.0
-    """Power of the rollouts' weights max(cut - bound, 0), or 1 / bound while there is no cut."""
+    """Power of the weights max(cut - bound, 0), or 1 / bound while there is no cut, by which fresh children are drawn."""
     rollouts: Literal["guess", "bound"] = "guess"
-    """Weights of a rollout's children: by a guess at the best behind each (`Hints.estimate`), at temperatures from greedy to free
-    in turn; or, as published and where there is no such guess, by their bounds."""
-    leans: tuple[float, ...] = (0.0, 0.9, 0.95, 0.98)
-    """Shares of the decisions that a rollout takes as in the cheapest answer so far where it can; one is drawn for each."""
-    returns: float = 0.5
-    """Share of the rollouts that begin at the root, whatever the scores say."""
-    patience: int = 200
-    """Dead ends and known answers in one rollout before it is given up."""
+    """What leads a rollout: a guess at the best behind each candidate (`Hints.estimate`), or their bounds."""
+    temperatures: tuple[float, ...] = TEMPERATURES
+    """Temperatures of rollouts, in turn."""
+    patience: int = PATIENCE
+    """Candidates of one rollout before it no longer goes back, and after as many more is given up."""
+    near: Near = field(default_factory=Near)
+    """Which neighbours, of which candidates."""
+    polished: float = 0.8
+    """Share of the candidates tried in neighbours, once there is an answer."""
+    remembered: int = 200
+    """Answers that have neighbours: the best ones."""
     batch: int = 1
     """Rollouts whose answers are evaluated together."""
     stored: int = 20_000
@@ -62,11 +65,24 @@ def mcts(incumbent: Incumbent[S, A], options: Mcts | None = None) -> Outcome[A]:
 
 
 class _Node(Generic[S]):
-    __slots__ = ("above", "bound", "candidate", "children", "costs", "evaluated", "parent", "remake", "rewards", "visits")
+    __slots__ = (
+        "above",
+        "bound",
+        "candidate",
+        "children",
+        "costs",
+        "decision",
+        "evaluated",
+        "parent",
+        "remake",
+        "rewards",
+        "visits",
+    )
 
     def __init__(self, child: Child[S], parent: _Node[S] | None, keep: bool) -> None:
         self.bound = child.bound
         self.above = child.above
+        self.decision = child.choice, child.value
         self.remake = child.remake
         self.candidate: S | None = child.candidate if keep else None
         self.parent = parent
@@ -80,18 +96,6 @@ class _Node(Generic[S]):
         """Sum of 1 / cost."""
 
 
-@dataclass(slots=True)
-class _Level(Generic[S]):
-    """The children of one candidate of a rollout."""
-
-    parent: Child[S]
-    made: Iterator[Child[S]]
-    best: Mapping[int, Hashable]
-    """A child that decides so is taken."""
-    passed: list[Child[S]] = field(default_factory=list[Child[S]])
-    """Made and not taken."""
-
-
 class _Mcts(Generic[S, A]):
     def __init__(self, incumbent: Incumbent[S, A], options: Mcts) -> None:
         self._incumbent = incumbent
@@ -99,25 +103,26 @@ class _Mcts(Generic[S, A]):
         self._random = random.Random(options.seed)
         self._stored = 0
         self._rollouts = 0
-        self._paths: list[Path] = []
-        """Decisions of each pending answer."""
-        self._best: dict[int, Hashable] = {}
-        """Those of the cheapest answer so far."""
-        self._least = math.inf
+        self._near = Neighbours(incumbent, options.near, self._random)
+        self._polished = 0
+        """Candidates tried in neighbours."""
         self._root: _Node[S] | None = None
-        self._pending: list[tuple[_Node[S], Leaf[S, A]]] = []
+        self._pending: list[tuple[_Node[S], Draft[S, A]]] = []
 
     def cover(self) -> Cost | None:
         root = self._incumbent.root()
-        if root is not None:
-            self._root = self._node(root, None)
+        if root is None:
+            return self._incumbent.cut
+        self._root = self._node(root, None)
         try:
-            while (top := self._root) is not None:
-                if self._best and self._random.random() < self._options.returns:
-                    self._roll_out(top)
+            while top := self._top():
+                tried = self._incumbent.statistics.tried
+                if self._near.known and self._polished < self._options.polished * tried:
+                    self._polish(root, top)
+                    self._polished += self._incumbent.statistics.tried - tried
                 else:
                     self._iterate(top)
-                if len(self._pending) >= self._options.batch:
+                if len(self._pending) >= self._options.batch or (self._pending and self._is_late()):
                     self._evaluate()
         except StopSearchError:
             # A budget that is spent before anything was evaluated has at least answers to show.
@@ -126,6 +131,15 @@ class _Mcts(Generic[S, A]):
             raise
         self._evaluate()
         return self._incumbent.cut
+
+    def _top(self) -> _Node[S] | None:
+        """None once the tree is empty."""
+        return self._root
+
+    def _is_late(self) -> bool:
+        """Nothing is evaluated yet, and a share of the nodes is spent."""
+        nodes = self._incumbent.node_budget
+        return nodes is not None and not self._near.known and self._incumbent.statistics.tried >= FIRST_NODES * nodes
 
     def _iterate(self, node: _Node[S]) -> None:
         """One walk down the tree and, from a fresh node, a rollout."""
@@ -188,86 +202,57 @@ class _Mcts(Generic[S, A]):
 
         return [score(c) for c in children]
 
-    def _roll_out(self, node: _Node[S]) -> None:
-        start = self._child(node)
-        leaf = None if start is None else self._descend(start)
-        if leaf is None or isinstance(leaf, Leaf):
-            above: _Node[S] | None = node
-            while above is not None:
-                above.visits += 1
-                above = above.parent
-        if leaf is None:
-            return
-        if isinstance(leaf, Leaf):
-            self._pending.append((node, leaf))
-        else:
-            self._remove(node)
+    def _polish(self, root: Child[S], top: _Node[S]) -> None:
+        """Neighbours of a known answer; each counts for the nodes of the tree that it is behind."""
+        for child in self._near.made(root):
+            draft = self._near.draft(child)
+            if draft is not None:
+                node = self._above(top, child, draft)
+                self._visit(node)
+                self._pending.append((node, draft))
 
-    def _descend(self, child: Child[S]) -> Leaf[S, A] | Literal["exhausted"] | None:
-        """A new answer behind the candidate; None: given up.
-
-        What makes a dead end, or a candidate that is beaten, was mostly decided long before: each further one goes back twice as
-        many levels as the one before.
-        """
-        levels: list[_Level[S]] = []
-        failures, is_whole = 0, True
-        self._rollouts += 1
-        lean = self._random.choice(self._options.leans)
+    def _above(self, node: _Node[S], child: Child[S], draft: Draft[S, A]) -> _Node[S]:
+        """The lowest node of the tree that the candidate is behind, as far as its decisions tell."""
+        decided = dict(child.path)
+        value = self._incumbent.hints.value
         while True:
-            leans = self._random.random() < lean
-            made = self._incumbent.in_any_order(child, self._random, self._best if leans else None)
-            if made is None and (leaf := self._incumbent.leaf(child)) is not None:
-                self._paths.append(child.path)
-                return leaf
             following = None
-            if made is not None:
-                levels.append(_Level(child, made, self._best if leans else {}))
-                following = self._taken(levels[-1])
+            for below in node.children or ():
+                choice, wanted = below.decision
+                given = decided.get(choice, self if value is None else value(draft.leaf.candidate, choice))
+                if given == wanted:
+                    following = below
+                    break
             if following is None:
-                if made is not None:
-                    levels.pop()
-                if not levels:
-                    return "exhausted" if is_whole else None
-                failures += 1
-                if failures > self._options.patience:
-                    return None
-                left = max(1, len(levels) + 1 - (1 << failures >> 1))
-                is_whole = is_whole and left >= len(levels)
-                del levels[left:]
-                while levels and (following := self._taken(levels[-1])) is None:
-                    levels.pop()
-            if following is None:
-                return "exhausted" if is_whole else None
-            child = following
+                return node
+            node = following
 
-    def _taken(self, level: _Level[S]) -> Child[S] | None:
-        """A child, removed from its level, with the probability that its weight has among all of them; None: there is none left.
+    def _visit(self, node: _Node[S]) -> None:
+        above: _Node[S] | None = node
+        while above is not None:
+            above.visits += 1
+            above = above.parent
 
-        They are made one after the other in random order, and each is taken with its weight over the most that a child may have:
-        most are never made.
-        """
-        for child in level.made:
-            if level.best.get(child.choice, self) == child.value or self._random.random() < self._weight(child, level.parent):
-                return child
-            level.passed.append(child)
-        if not level.passed:
-            return None
-        weights = [self._weight(child, level.parent) for child in level.passed]
-        if not any(weights):
-            weights = [1.0] * len(weights)
-        return level.passed.pop(self._random.choices(range(len(weights)), weights)[0])
-
-    def _weight(self, child: Child[S], parent: Child[S]) -> float:
-        """The weight of a child over the most that it may be."""
-        if self._options.rollouts == "guess" and self._incumbent.hints.estimate is not None:
-            least = self._incumbent.guess(parent)
-            temperature = TEMPERATURES[self._rollouts % len(TEMPERATURES)]
-            unit = max(temperature, 1e-9) * max(abs(least), 1e-12)
-            return math.exp(-min(max(self._incumbent.guess(child) - least, 0.0) / unit, 700.0))
-        cut = self._incumbent.cut
-        bound, least = float(child.bound[0]), float(parent.bound[0])
-        share = (least + 1.0) / (bound + 1.0) if cut is None else max(cut[0] - bound, 0.0) / max(cut[0] - least, 1e-12)
-        return share**self._options.sharpness
+    def _roll_out(self, node: _Node[S]) -> None:
+        """A new answer behind the node, if the dive finds one; the node goes where it has none left."""
+        start = self._child(node)
+        if start is None:
+            self._visit(node)
+            return
+        self._rollouts += 1
+        temperature = self._options.temperatures[self._rollouts % len(self._options.temperatures)]
+        guess = self._incumbent.guess if self._options.rollouts == "guess" else _bound
+        dive = Dive(self._incumbent, start, self._random, temperature, guess)
+        while (child := dive.following(self._options.patience)) is not None:
+            draft = self._near.draft(child)
+            if draft is not None:
+                self._visit(node)
+                self._pending.append((node, draft))
+                return
+        if dive.is_whole:
+            self._remove(node)
+        else:
+            self._visit(node)
 
     def _drawn(self, choices: list[T], bound: Callable[[T], Cost]) -> T:
         cut = self._incumbent.cut
@@ -284,12 +269,13 @@ class _Mcts(Generic[S, A]):
         return self._random.choices(choices, weights)[0]
 
     def _evaluate(self) -> None:
-        costs = self._incumbent.evaluate([leaf for _, leaf in self._pending])
-        for (node, _), path, cost in zip(self._pending, self._paths, costs, strict=True):
+        costs = self._incumbent.evaluate([draft.leaf for _, draft in self._pending])
+        known: list[Draft[S, A]] = []
+        for (node, draft), cost in zip(self._pending, costs, strict=True):
             if cost is None:
                 continue
-            if cost[0] < self._least:
-                self._least, self._best = float(cost[0]), dict(path)
+            draft.cost = max(float(cost[0]), LEAST)
+            known.append(draft)
             above: _Node[S] | None = node
             while above is not None:
                 insort(above.costs, float(cost[0]))
@@ -297,8 +283,8 @@ class _Mcts(Generic[S, A]):
                 above.evaluated += 1
                 above.rewards += 1.0 / max(float(cost[0]), 1.0)
                 above = above.parent
+        self._near.add(known, self._options.remembered)
         self._pending.clear()
-        self._paths.clear()
 
     def _node(self, child: Child[S], parent: _Node[S] | None) -> _Node[S]:
         keep = self._stored < self._options.stored
@@ -328,3 +314,7 @@ class _Mcts(Generic[S, A]):
         parent.children = [child for child in parent.children or () if child is not node]
         if not parent.children:
             self._remove(parent)
+
+
+def _bound(child: Child[S]) -> float:
+    return float(child.bound[0])

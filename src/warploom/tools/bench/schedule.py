@@ -12,7 +12,7 @@ import click
 from warploom.core import Diagnostic, Status, UserError
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen
-from warploom.tools.bench.schedule_names import CPU_NAMES, GPU_NAMES, SEARCH_S, TABLE_NAMES, TABLE_S
+from warploom.tools.bench.schedule_names import CPU_NAMES, GPU_NAMES, SEARCH_NAMES, SEARCH_S, TABLE_NAMES, TABLE_S
 from warploom.tools.command.duration import duration
 from warploom.tools.command.guard import report
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line
@@ -20,7 +20,7 @@ from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OP
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 
-NAMES = (*TABLE_NAMES, *CPU_NAMES, *GPU_NAMES)
+NAMES = (*TABLE_NAMES, *SEARCH_NAMES, *CPU_NAMES, *GPU_NAMES)
 _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -41,6 +41,8 @@ def _limit_s(name: str, budget_s: float | None) -> float:
     if name in TABLE_NAMES:
         each_s = TABLE_S[group] if budget_s is None else budget_s
         return 300.0 + 5 * each_s * (2 if name == "table3/order" else 1)
+    if name in SEARCH_NAMES:
+        return 1800.0
     each_s = SEARCH_S if budget_s is None else budget_s
     return 300.0 + 2 * each_s * (3 if name == "cpu/seeds" else 1)
 
@@ -48,10 +50,12 @@ def _limit_s(name: str, budget_s: float | None) -> float:
 def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
     """The line of one case; UserError for an unknown name."""
     # Imported here: the other commands do not need them.
-    from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_tables
+    from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_searches, schedule_tables
 
     if name in TABLE_NAMES:
         return schedule_tables.measure(name, budget_s, seed, stopwatch, progress)
+    if name in SEARCH_NAMES:
+        return schedule_searches.measure(name, budget_s, seed, stopwatch, progress)
     if name in CPU_NAMES:
         return schedule_cpu.measure(name, budget_s, threads, seed, stopwatch, progress)
     if name in GPU_NAMES:
@@ -78,6 +82,7 @@ def columns(line: Line) -> dict[str, str]:
         ("descent_ms", "10 levels", " ms"),
         ("copy_us", "copy", " us"),
         ("time_ms", "time", " ms"),
+        ("search_s", "search", " s"),
         ("gflops", "GFLOP/s", ""),
         ("time_over_peer", "ours/peer", ""),
         ("peer_over_time", "peer/ours", ""),

@@ -15,6 +15,8 @@ Standing: TypeAlias = Literal["better", "equal", "worse", "no bar"]
 _KEPT = ("v", "status", "verdict", "seconds", "wall_s", "peak_mb", "reason", "domain", "cases", "recorded_in")
 """Fields of the benchmark's line that stand in the row's, too."""
 _MODEL_UNITS = ("ms", "% of stalls")
+_OWN_UNITS = ("s", "tested / oracle", "times faster")
+"""Of the search itself: what its line says of counted instructions is not about them."""
 
 
 def case_of(row: Row) -> Case | Line:
@@ -93,6 +95,8 @@ def _standing(row: Row, ours: float | None) -> Standing:
 
 
 def _counted(row: Row, line: Mapping[str, object]) -> str | None:
+    if row.unit in _OWN_UNITS:
+        return None
     said = line.get("counted")
     if isinstance(said, str):
         return said

@@ -111,7 +111,8 @@ def test_the_domain_says_what_was_taken_for_granted(program: Program) -> None:
         "one thread in a block along y and z, since the kernel does not ask for its tid.y",
         "one block along y and z, since the kernel does not ask for its ctaid.y",
         "fewer than 2^31 threads along each axis",
-        "each access lies in the array that its address is computed from, no address wraps, different arrays do not overlap",
+        "each access lies in the array that its address is computed from, different arrays do not overlap",
+        "no address wraps, nor a product that it is made of",
     )  # fmt: skip
 
 
@@ -172,7 +173,6 @@ def judged(body: str, parameters: str = ".param .u64 p", before: str = "") -> Ra
          "a loop with several entries is not followed"),
         ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 is not followed"),
         ("ld.u64 %rd4, [%rd1];\nst.u32 [%rd4], %r1;", "to which array the address belongs is not known"),
-        ("ld.global.nc.u64 %rd4, [%rd1];\nld.global.nc.u32 %r2, [%rd4];\nst.u32 [%rd3], %r2;", ""),
         ("ld.u64 %rd4, [%rd3];\nadd.s64 %rd5, %rd4, %rd1;\nst.u32 [%rd5], %r1;",
          "to which array the address belongs is not known"),
         ("st.shared::cluster.u32 [%r1], 1;", "shared memory of other blocks is not followed"),
@@ -182,13 +182,62 @@ def judged(body: str, parameters: str = ".param .u64 p", before: str = "") -> Ra
         ("bar.warp.sync -1;\nst.u32 [%rd3], %r1;", ""),
         ("st.global [%rd3], %r1;", "the address is not known"),
         (".local .align 4 .b8 own[64];\nmov.u64 %rd4, own;\ncvta.local.u64 %rd5, %rd4;\nst.u32 [%rd5], %r1;", ""),
+        ("setp.ne.u64 %p1, %rd1, 0;\n@%p1 brx.idx %r1, T;\nret;\nA: bar.sync 0;\nB: st.u32 [%rd3], %r1;",
+         "which barrier comes next depends on a table of branches"),
+        ("ld.local.u32 %r2, [own];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra B;\nbar.sync 0;\nB: st.u32 [%rd3], 1;",
+         "threads of a block may part before a barrier"),
+        ("ld.global.nc.u32 %r2, [%rd3];\nst.u32 [%rd3], %r2;", "ld.global.nc reads an array that the kernel writes"),
         ("brx.idx %r1, T;\nA: bar.sync 0;\nB: st.u32 [%rd3], %r1;", "which barrier comes next depends on a table of branches"),
     ],
 )  # fmt: skip
 def test_what_is_not_followed_is_said(body: str, reason: str) -> None:
     body = body if "brx" not in body else f"T: .branchtargets A, B;\n{body}"
-    found = judged(body)
+    found = judged(body, before=".local .align 4 .b8 own[64];\n")
     assert isinstance(found, RaceFree) if not reason else isinstance(found, NotDecided) and found.reason == reason, found
+
+
+OWN = ".local .align 4 .b8 own[64];\nmov.u64 %rd7, own;\ncvta.local.u64 %rd6, %rd7;\nst.u32 [%rd6], %r1;\n"
+LESS = "sub.s32 %r3, %r1, %r2;\nmul.wide.s32 %rd4, %r3, 4;\nadd.s64 %rd5, %rd1, %rd4;\nst.u32 [%rd5], 1;"
+TILE = ".shared .align 4 .b8 s[4096];\nmov.u32 %r4, s;\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{OWN}ld.local.u32 %r2, [own];\n{LESS}",
+        f"{OWN}ld.u32 %r2, [%rd6];\n{LESS}",
+        f"{TILE}mul.lo.u32 %r2, %r1, 0x20000000;\nsetp.gt.u32 %p1, %r2, 3;\n@%p1 ret;\nshl.b32 %r3, %r2, 2;\n"
+        "add.u32 %r5, %r4, %r3;\nst.shared.u32 [%r5], 1;",
+        "cvt.u64.u32 %rd5, %r1;\nshl.b64 %rd4, %rd5, 61;\nsetp.gt.u64 %p1, %rd4, 3;\n@%p1 ret;\nshl.b64 %rd6, %rd4, 2;\n"
+        "add.s64 %rd7, %rd1, %rd6;\nst.u32 [%rd7], 1;",
+        "shl.b32 %r2, %r1, 8;\ncvt.s64.s16 %rd4, %r2;\nadd.s64 %rd5, %rd1, %rd4;\nst.u8 [%rd5], 1;",
+        "ld.global.nc.u32 %r2, [%rd3+4];\nst.u32 [%rd3], %r2;",
+    ],
+    ids=["local", "local by a generic address", "a word of 32 bits wraps", "a word of 64 bits wraps", "short", "read-only"],
+)  # fmt: skip
+def test_threads_that_meet_in_spite_of_what_the_text_suggests(body: str) -> None:
+    assert isinstance(judged(body), Meeting)
+
+
+def test_a_kernel_that_asks_for_its_lane_has_blocks_of_several_threads() -> None:
+    ask = "mov.u32 %r2, %laneid;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.u32 [%rd3], 1;\nret;\n}\n"
+    text = f"{HEADER}.visible .entry k(.param .u64 p) {{\n.reg .b32 %r<9>; .reg .b64 %rd<9>;\nld.param.u64 %rd1, [p];\n{ask}"
+    assert isinstance(races(lower(parse(text, "k.ptx")), "k"), Meeting)
+
+
+def test_unsized_shared_arrays_begin_at_one_place() -> None:
+    before = ".extern .shared .align 4 .b8 a[];\n.extern .shared .align 4 .b8 b[];\n"
+    body = "mov.u32 %r2, a;\nshl.b32 %r3, %r1, 2;\nadd.u32 %r4, %r2, %r3;\nst.shared.u32 [%r4], 1;\n"
+    assert isinstance(judged(body, before=before), RaceFree)
+    found = judged(f"{body}ld.shared.u32 %r5, [b];", before=before)
+    assert isinstance(found, NotDecided) and found.reason == "a and b are the same bytes of dynamic shared memory"
+
+
+def test_what_is_read_from_an_array_that_is_not_known_is_in_the_domain() -> None:
+    found = judged(
+        "ld.global.nc.u64 %rd4, [%rd3];\nld.global.nc.u32 %r2, [%rd4];\n.shared .align 4 .b8 s[4];\nred.shared.add.u32 [s], %r2;"
+    )
+    assert isinstance(found, RaceFree) and "nobody writes what ld.global.nc reads from other arrays" in found.domain
 
 
 def test_a_barrier_of_the_warp_orders_no_two_warps() -> None:

@@ -28,6 +28,10 @@ _LARGEST_SUM = 40
 """Monomials of a product that is multiplied out."""
 _RANGE_RLIMIT = 200_000
 """z3's resource units to see whether a sum wraps."""
+_WHOLE_WORD = (1 << 32) - 1
+"""An open number of this extent is taken not to wrap in an address."""
+_WIDEST = 64
+"""Bytes of one access are fewer."""
 _AXES = ("x", "y", "z")
 MOST_THREADS = 1 << 31
 """Threads along one axis of a launch are fewer."""
@@ -72,6 +76,7 @@ class Pair:
         self._values: dict[tuple[Term, int], Number] = {}
         self._truths: dict[tuple[Term, int], Handle] = {}
         self._products: set[Monomial] = set()
+        self._least_and_most: dict[Monomial, tuple[int, int]] = {}
 
     # numbers for z3
 
@@ -114,7 +119,20 @@ class Pair:
             self.require(self.at_least(made, constant(low)))
         if high is not None:
             self.require(self.at_least(constant(high), made))
+        if low is not None and high is not None and high - low < _WHOLE_WORD:
+            self._least_and_most[made.terms[0][0]] = low, high
         return made
+
+    def modulo(self, number: Number, width: int) -> Number:
+        """What is left of a difference of addresses after it wraps. Products, and numbers without bounds, are taken not to."""
+        low = high = number.constant
+        for monomial, coefficient in number.terms:
+            least, most = self._least_and_most.get(monomial, (0, 0))
+            low += min(coefficient * least, coefficient * most)
+            high += max(coefficient * least, coefficient * most)
+        if max(-low, high) < (1 << width) - _WIDEST:
+            return number
+        return number.plus(self.atom("wraps of the address", 0), 1 << width)
 
     def _who(self, term: Term, who: int) -> int:
         return 0 if self._are_alike_in(term) else who

@@ -34,6 +34,8 @@ _QUICK_RLIMIT = 100_000
 _AXES = ("x", "y", "z")
 _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Of a thread or block; without an axis it is a vector of them all."""
+_OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
+"""What a kernel may ask for instead, to tell threads of a block or blocks apart."""
 _NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "suld", "wmma"})
 _TEXTURE = frozenset({"tex", "tld4"})
 _HARMLESS = frozenset({"vprintf", "__assertfail"})
@@ -140,6 +142,8 @@ class _Races:
         self._uniform = Uniform(self._emulation, self._intervals.common)
         self._spaces = {v.name: v.space for v in (*program.variables.values(), *routine.variables.values())}
         self._asked_before: dict[_Key, Verdict | None] = {}
+        self._is_read_elsewhere = False
+        """By `ld.global.nc`, from arrays that are not known."""
 
     # what is accessed
 
@@ -154,13 +158,19 @@ class _Races:
                 continue
             if access.kind in ("copy", "call", "unknown"):
                 raise _UnclearError(f"{self._routine.instructions[access.instruction].name} is not followed", access.instruction)
-            if access.kind == "order" or access.space in ("param", "local", "const") or "nc" in access.qualifiers:
+            if access.kind == "order" or access.space in ("param", "local", "const"):
                 continue
             if any("cluster" in q for q in access.qualifiers):
                 raise _UnclearError("shared memory of other blocks is not followed", access.instruction)
             if not writing:
                 continue
-            place = self._place(access)
+            try:
+                place = self._place(access)
+            except _UnclearError:
+                if "nc" not in access.qualifiers:
+                    raise
+                self._is_read_elsewhere = True
+                continue
             if place is not None:
                 found.append(place)
         return found
@@ -194,12 +204,22 @@ class _Races:
         by_base: dict[object, list[_Place]] = {}
         for place in places:
             by_base.setdefault(_variable(place.base) or place.base, []).append(place)
+        dynamic = {v for v in by_base if isinstance(v, str) and v in self._program.variables and self._is_dynamic(v)}
+        if len(dynamic) > 1:
+            raise _UnclearError(f"{' and '.join(sorted(dynamic))} are the same bytes of dynamic shared memory")
         for group in by_base.values():
             if any(p.access.kind != "load" for p in group):
                 found = self._group(group)
                 if found is not None:
                     return found
+                for place in group:
+                    if "nc" in place.access.qualifiers:
+                        raise _UnclearError("ld.global.nc reads an array that the kernel writes", place.access.instruction)
         return RaceFree(tuple(self._domain()), len(self._asked_before))
+
+    def _is_dynamic(self, name: str) -> bool:
+        variable = self._program.variables[name]
+        return variable.space == "shared" and not variable.size_bytes
 
     def _check_assumptions(self) -> None:
         """Some launch is as the user says: of none, everything could be said."""
@@ -215,7 +235,7 @@ class _Races:
         for block in self._intervals.decisions():
             last = self._emulation.graph.blocks[block].end - 1
             guard = self._routine.instructions[last].guard
-            if guard is None:
+            if guard is None or self._routine.instructions[last].opcode == "brx":
                 raise _UnclearError("which barrier comes next depends on a table of branches", last)
             truth = self._emulation.value(last, Name(guard.name))
             if not self._uniform.is_uniform(truth) and not self._agree(block, truth):
@@ -261,7 +281,7 @@ class _Races:
         for who, place in ((1, a), (2, b)):
             self._comes_to(pair, place.access.block, who)
             pair.require(pair.truth(place.access.guard, who))
-        apart = pair.value(a.address, 1).plus(pair.value(b.address, 2), -1)
+        apart = pair.modulo(pair.value(a.address, 1).plus(pair.value(b.address, 2), -1), a.address.width)
         pair.require(pair.at_least(constant(b.access.size_bytes - 1), apart))
         pair.require(pair.at_least(apart, constant(1 - a.access.size_bytes)))
         Products(pair).explain(apart)
@@ -356,7 +376,10 @@ class _Races:
             if axes:
                 yield f"{what} along {' and '.join(axes)}, since the kernel does not ask for its {root[1:]}.{axes[0]}"
         yield "fewer than 2^31 threads along each axis"
-        yield "each access lies in the array that its address is computed from, no address wraps, different arrays do not overlap"
+        yield "each access lies in the array that its address is computed from, different arrays do not overlap"
+        yield "no address wraps, nor a product that it is made of"
+        if self._is_read_elsewhere:
+            yield "nobody writes what ld.global.nc reads from other arrays"
         if any(i.opcode in _TEXTURE for i in self._routine.instructions):
             yield "nobody writes to textures"
         if self._emulation.assumptions:
@@ -389,6 +412,10 @@ def _unread(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
     """Extents of blocks and grid, as special registers, of which the kernel never asks where a thread is, and nothing is said."""
     read = {m for i in routine.instructions for o in i.operands for m in _INDEX.findall(operand_text(o))}
     required = routine.directive("reqntid") or ()
+    named = {operand_text(o) for i in routine.instructions for o in i.operands}
+    for root, others in _OTHER_INDEX.items():
+        if not any(r == root for r, _ in read) and any(n.startswith(others) for n in named):
+            read.add((root, "x"))
     found: set[str] = set()
     for root, name in (("tid", "blockDim"), ("ctaid", "gridDim")):
         for n, axis in enumerate(_AXES):

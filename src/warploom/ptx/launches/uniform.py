@@ -19,6 +19,7 @@ class Uniform:
     def __init__(self, emulation: Emulation, common: frozenset[int]) -> None:
         self._emulation = emulation
         self._common = common
+        self._local = {v.name for v in emulation.routine.variables.values() if v.space == "local"}
         self._registers = {(h, r) for h in common for r in self._open_registers(h)}
         self._known: dict[tuple[Term, bool], bool] = {}
         while wrong := [key for key in self._registers if not self._stays(*key)]:
@@ -71,7 +72,9 @@ class Uniform:
     def _leaf(self, term: Term, *, in_block: bool) -> bool | None:
         """None: as its arguments."""
         match term.op:
-            case "const" | "address" | "parameter":
+            case "address":
+                return str(term.data[0]) not in self._local  # each thread has its own
+            case "const" | "parameter":
                 return True
             case "special":
                 return str(term.data[0]).startswith(_OF_BLOCK if in_block else _OF_LAUNCH)
@@ -82,6 +85,8 @@ class Uniform:
             case "other" if in_block and term.data[0] == "after" and int(term.data[1]) in self._common:
                 return None  # all threads leave such a loop in one round
             case "opaque" | "other":
+                return False
+            case "load" if term.data[0] == "local":
                 return False
             case "load" if not in_block and term.data[2] != "read-only" and term.data[1] != 0:
                 return False

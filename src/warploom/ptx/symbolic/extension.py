@@ -5,6 +5,9 @@ from __future__ import annotations
 from warploom.ptx.symbolic.building import Assumption, Building
 from warploom.ptx.symbolic.term import Term, linear, signed
 
+_LEAST_INDEX = 32
+"""Narrower sums come from conversions such as `(short)i`, which keep the low bits: they wrap as C says."""
+
 
 def halved(algebra: Building, x: Term) -> tuple[Term, int] | None:
     """2^t y -> trunc(y), 2^t: the extension of one is 2^t times that of the other. Only for widths that masks make."""
@@ -38,7 +41,7 @@ def opened_sum(algebra: Building, x: Term, width: int, *, is_signed: bool) -> Te
     rest = algebra.sum_of(x.width, 0, dict(parts))
     if constant and _fits(algebra, rest, constant, constant, is_signed=is_signed):
         return _sum_of_extensions(algebra, rest, [], constant, width, is_signed=is_signed)
-    if is_signed and algebra.assume_nsw:
+    if is_signed and algebra.assume_nsw and x.width >= _LEAST_INDEX:
         algebra.assumptions[Assumption(x)] = None
         return _sum_of_extensions(algebra, None, [(a, f) for a, f, _, _ in bounds], constant, width, is_signed=True)
     near = [(a, f) for a, f, least, most in bounds if (most - least) << 3 < 1 << x.width]
@@ -77,7 +80,7 @@ def opened_product(algebra: Building, x: Term, width: int, *, is_signed: bool) -
         corners = [p * q for p in (low, high) for q in at]
         low, high = min(corners), max(corners)
     if not within((low, high), x.width, is_signed=is_signed):
-        if not (is_signed and algebra.assume_nsw):
+        if not (is_signed and algebra.assume_nsw and x.width >= _LEAST_INDEX):
             return None
         algebra.assumptions[Assumption(x)] = None
     result = algebra.extended(x.args[0], width, is_signed=is_signed)

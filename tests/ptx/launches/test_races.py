@@ -152,6 +152,7 @@ def test_assumptions_are_read_as_written(program: Program) -> None:
         ("blockDim.x == 1 && gridDim.x == 1", True), ("2 * blockDim.x <= 3 && 0 - gridDim.x > -2", True),
         ("gridDim.x + blockDim.x < 3", True), ("gridDim.x + blockDim.x != 7", False), ("arg1 < 1", True),
         ("arg1 % 5 == 1 && 2 > arg1", True), ("arg1 % 5 == 1 && 12 > arg1", False),
+        ("arg1 % 5 <= 0 && arg1 < 5", True), ("arg1 % 5 < 0", True), ("arg1 % 5 != 0 && arg1 < 3", False),
     ):  # fmt: skip
         assert isinstance(races(program, "neighbour", assumptions(text)), RaceFree) == holds, text
 
@@ -217,6 +218,22 @@ TILE = ".shared .align 4 .b8 s[4096];\nmov.u32 %r4, s;\n"
 )  # fmt: skip
 def test_threads_that_meet_in_spite_of_what_the_text_suggests(body: str) -> None:
     assert isinstance(judged(body), Meeting)
+
+
+@pytest.mark.parametrize("extension", ["u32", "s32"])
+def test_unsigned_sums_wrap_and_signed_ones_are_taken_not_to(extension: str) -> None:
+    body = (
+        "mov.u32 %r4, %ctaid.x;\nld.param.u32 %r5, [w];\nmad.lo.s32 %r2, %r4, %r5, %r1;\nsetp.gt.u32 %p1, %r1, 31;\n@%p1 bra E;\n"
+        "setp.lt.s32 %p2, %r5, 32;\n@%p2 bra E;\nsetp.gt.u32 %p3, %r2, 999;\n@%p3 bra E;\n"
+        f"mul.wide.{extension} %rd4, %r2, 4;\nadd.s64 %rd5, %rd1, %rd4;\nst.u32 [%rd5], 1;\nE:"
+    )
+    found = judged(body, ".param .u64 p, .param .u32 w")
+    assert isinstance(found, RaceFree if extension == "s32" else Meeting)
+
+
+def test_the_domain_says_how_parameters_are_read(program: Program) -> None:
+    found = races(program, "axpy", assumptions("arg3 >= 1"))
+    assert isinstance(found, RaceFree) and found.domain[:2] == ("arg3 >= 1", "parameters are read as signed numbers there")
 
 
 def test_a_kernel_that_asks_for_its_lane_has_blocks_of_several_threads() -> None:

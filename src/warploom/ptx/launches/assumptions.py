@@ -2,7 +2,7 @@
 
 assumption := comparison (&& comparison)*
 comparison := sum (== | != | < | <= | > | >=) sum (...)*
-sum        := whole numbers, names, + - * and `% NUMBER`
+sum        := whole numbers, names, + - * and `% NUMBER`, as in C; parameters are signed numbers of their width
 name       := blockDim.x, gridDim.y, ... | arg0, arg1, ... (parameters by position) | the name of a parameter in the PTX
 """
 
@@ -32,6 +32,10 @@ class Assumed:
 
     text: str
     comparison: ast.Compare
+
+    @property
+    def names_parameter(self) -> bool:
+        return any(isinstance(n, ast.Name) and n.id not in _EXTENTS for n in ast.walk(self.comparison))
 
     def exact(self, register: str) -> int | None:
         """The number that the comparison sets a register to, if it does just that."""
@@ -111,8 +115,11 @@ class _Reading:
                 value = self.number(left)
                 quotient = self.pair.atom(f"assumed {ast.unparse(node)}", 0)
                 rest = value.plus(quotient, -by)
-                self.pair.require(self.pair.at_least(rest, constant(0)))
-                self.pair.require(self.pair.at_least(constant(by - 1), rest))
+                pair = self.pair
+                for sign, at_least in ((1, 0), (-1, 1)):  # as in C: the rest has the sign of the value
+                    has_sign = pair.at_least(value.scaled(sign), constant(at_least))
+                    pair.require(pair.implies(has_sign, pair.at_least(rest.scaled(sign), constant(0))))
+                    pair.require(pair.implies(has_sign, pair.at_least(constant(by - 1), rest.scaled(sign))))
                 return rest
             case _:
                 pass
@@ -126,7 +133,6 @@ class _Reading:
                 if bits not in (8, 16, 32, 64) or variable.dimensions or variable.type.startswith("f"):
                     raise _wrong(f"expected a parameter that is a whole number, got {name}, a .{variable.type}")
                 term = self.table.parameter(variable.name, 0, bits)
-                is_signed = True
-                return self.pair.signed(term, 0) if is_signed else self.pair.unsigned(term, 0)
+                return self.pair.signed(term, 0)
         known = ", ".join(f"arg{n}" for n in range(len(listed)))
         raise _wrong(f"expected a parameter of {self.routine.name} ({known}), got {name!r}")

@@ -371,6 +371,8 @@ class _Races:
     def _domain(self) -> Iterator[str]:
         for one in self._assumed:
             yield one.text
+        if any(one.names_parameter for one in self._assumed):
+            yield "parameters are read as signed numbers there"
         for root, what in (("ntid", "one thread in a block"), ("nctaid", "one block")):
             axes = [axis for axis in _AXES if f"{root}.{axis}" in self._unread]
             if axes:

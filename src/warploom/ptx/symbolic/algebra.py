@@ -272,7 +272,7 @@ class Algebra:
                 if (even := halved(self, x)) is not None:
                     return self.scaled(self.zext(even[0], width), even[1])
                 opened = opened_sum(self, x, width, is_signed=False)
-                if opened is None and self.facts.signed(x)[0] >= 0:
+                if opened is None and not self.assume_nsw and self.facts.signed(x)[0] >= 0:
                     opened = opened_sum(self, x, width, is_signed=True)
                 return opened or self.table.make("zext", width, (x,))
             case "product" if not is_box(x.op, x.args):
@@ -294,7 +294,9 @@ class Algebra:
         if x.op == "const":
             return self.table.const(signed(int(x.data[0]), x.width), width)
         if self.facts.signed(x)[0] >= 0:
-            return self.zext(x, width)
+            extended = self.zext(x, width)
+            if not (self.assume_nsw and extended.op == "zext" and extended.args[0] is x and x.op in ("sum", "product")):
+                return extended  # otherwise an unsigned sum may have wrapped, and a signed one is taken not to
         match x.op:
             case "zext" | "sext":
                 return self.sext(x.args[0], width) if x.op == "sext" else self.zext(x.args[0], width)

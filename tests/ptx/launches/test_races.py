@@ -212,9 +212,12 @@ TILE = ".shared .align 4 .b8 s[4096];\nmov.u32 %r4, s;\n"
         "cvt.u64.u32 %rd5, %r1;\nshl.b64 %rd4, %rd5, 61;\nsetp.gt.u64 %p1, %rd4, 3;\n@%p1 ret;\nshl.b64 %rd6, %rd4, 2;\n"
         "add.s64 %rd7, %rd1, %rd6;\nst.u32 [%rd7], 1;",
         "shl.b32 %r2, %r1, 8;\ncvt.s64.s16 %rd4, %r2;\nadd.s64 %rd5, %rd1, %rd4;\nst.u8 [%rd5], 1;",
+        ".shared .align 4 .b8 s[4];\nld.shared.u32 %r2, [s];\nmov.u32 %r3, %ctaid.x;\nsub.s32 %r4, %r3, %r2;\n"
+        "mul.wide.s32 %rd4, %r4, 4;\nadd.s64 %rd5, %rd1, %rd4;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra E;\n"
+        "st.u32 [%rd5], 1;\nE:",
         "ld.global.nc.u32 %r2, [%rd3+4];\nst.u32 [%rd3], %r2;",
     ],
-    ids=["local", "local by a generic address", "a word of 32 bits wraps", "a word of 64 bits wraps", "short", "read-only"],
+    ids=["local", "local by a generic address", "a word of 32 bits wraps", "a word of 64 bits wraps", "short", "shared memory of two blocks", "read-only"],
 )  # fmt: skip
 def test_threads_that_meet_in_spite_of_what_the_text_suggests(body: str) -> None:
     assert isinstance(judged(body), Meeting)

@@ -88,7 +88,7 @@ class Uniform:
                 return False
             case "load" if term.data[0] == "local":
                 return False
-            case "load" if not in_block and term.data[2] != "read-only" and term.data[1] != 0:
+            case "load" if not in_block and term.data[2] != "read-only" and (term.data[1] != 0 or term.data[0] == "shared"):
                 return False
             case _:
                 return None

@@ -217,7 +217,8 @@ TILE = ".shared .align 4 .b8 s[4096];\nmov.u32 %r4, s;\n"
         "st.u32 [%rd5], 1;\nE:",
         "ld.global.nc.u32 %r2, [%rd3+4];\nst.u32 [%rd3], %r2;",
     ],
-    ids=["local", "local by a generic address", "a word of 32 bits wraps", "a word of 64 bits wraps", "short", "shared memory of two blocks", "read-only"],
+    ids=["local", "local by a generic address", "a word of 32 bits wraps", "a word of 64 bits wraps", "short",
+         "shared memory of two blocks", "read-only"],
 )  # fmt: skip
 def test_threads_that_meet_in_spite_of_what_the_text_suggests(body: str) -> None:
     assert isinstance(judged(body), Meeting)

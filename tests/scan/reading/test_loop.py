@@ -8,6 +8,7 @@ from warploom.core import UserError
 from warploom.scan import parse_module, read_loop
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.cases import _question
+from warploom.scan.operators.parts import masked
 from warploom.scan.operators.printing import python
 from warploom.scan.operators.relations import _relation, guessed_facts
 
@@ -319,3 +320,43 @@ def f(xs: list[int]):
 """
     with pytest.raises(UserError, match="expected a dataclass with plain fields"):
         read_loop(parse_module(text), "f")
+
+
+@pytest.mark.parametrize("made", ["Missing({1: 2})", "defaultdict(int, {1: 2})", "Counter({1: 2})"])
+def test_a_table_of_another_class_may_hold_more_than_its_keys(made: str) -> None:
+    text = f"""
+from collections import Counter, defaultdict
+class Missing(dict):
+    def __missing__(self, key):
+        return 7
+TABLE = {made}
+def f(xs: list[int]):
+    n = 0
+    for x in xs:
+        n += TABLE[x]
+    return n
+"""
+    with pytest.raises(UserError, match="got TABLE: a value of type"):
+        read_loop(parse_module(text), "f")
+
+
+def test_no_variable_of_characters_holds_the_empty_text_which_every_text_contains() -> None:
+    text = """
+def f(s: str):
+    n = 0
+    p = None
+    for c in s:
+        n += p is not None and p in "ab"
+        p = "" if c == "x" else c
+    return n
+"""
+    with pytest.raises(UserError, match="expected values of one type on both paths"):
+        read_loop(parse_module(text), "f")
+
+
+def test_a_mask_beside_two_other_operands_is_a_remainder() -> None:
+    loop = read_loop(
+        parse_module("def f(xs: list[int]):\n    g = -1\n    for x in xs:\n        g = g & x & 15\n    return g\n"), "f"
+    )
+    (step,) = [s.step for s in masked(loop).states]
+    assert (step.op, step.value) == ("mod", 16) and len(step.args[0].args) == 2

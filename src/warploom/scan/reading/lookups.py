@@ -78,7 +78,7 @@ class Lookups(Evaluator):
                 return tuple(self.value(e, bindings) for e in node.elts)
             if isinstance(node, ast.Name) and node.id not in bindings and node.id not in self.function.locals:
                 found = self.bound(node)
-                table = cast("Collection[object]", found) if isinstance(found, dict | set | frozenset) else None
+                table = cast("Collection[object]", found) if type(found) in (dict, set, frozenset) else None
                 if table is not None and len(table) <= MAX_OPTIONS:
                     keys = [constant_of(k) for k in sorted(table, key=repr)]
                     if None not in keys:
@@ -127,7 +127,7 @@ class Lookups(Evaluator):
         """`c.isdigit()`, `ord(c)`, `int(c)` of characters, and `TABLE.get(key, default)`; None: another call."""
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as owner, attr="get"), args=[key, *rest], keywords=[]) if (
-                name not in bindings and isinstance(table := self.bound(owner), dict) and len(rest) < 2
+                name not in bindings and type(table := self.bound(owner)) is dict and len(rest) < 2
             ):
                 default = self.value(rest[0], bindings) if rest else NONE
                 asked = self._present(key, self.value(key, bindings))

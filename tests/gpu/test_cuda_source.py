@@ -69,12 +69,15 @@ def test_convolution_reads_like_a_hand_written_kernel() -> None:
         body
         == """\
   float out = 0.0f;
-  for (int k = 0; k < 3; ++k) {
-    // hole 'row': 0 if lane >= k else 1
+  // hole 'row': 0 if lane >= k else 1
+  const float sent2 = inp[0];
+  // hole 'from': (lane + k) % 32
+  const float got2 = sent2;
+  // hole 'tap': k
+  out += w[0] * got2;
+  for (int k = 1; k < 3; ++k) {
     const float sent = lane >= k ? inp[0] : inp[1];
-    // hole 'from': (lane + k) % 32
     const float got = __shfl_sync(0xffffffff, sent, lane + k);
-    // hole 'tap': k
     out += w[k] * got;
   }
   if (gid < n) {

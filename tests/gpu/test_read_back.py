@@ -57,7 +57,7 @@ def test_dropped_copy() -> None:
 
 
 def test_lost_loop() -> None:
-    assert "READ_BACK_VALUE" in planted("for (int k = 0; k < 3; ++k) {", "{ int k = 0;")
+    assert "READ_BACK_VALUE" in planted("for (int k = 1; k < 3; ++k) {", "{ int k = 1;")
     assert "READ_BACK_VALUE" in planted("k < 3", "k < 2")
 
 

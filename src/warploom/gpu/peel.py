@@ -38,7 +38,11 @@ def _block(
             continue
         start = cast("IndexConst", stmt.start).value + first
         new = {name: fresh(name) for name in sorted({*names, *(s.var for s in statements((stmt,)) if isinstance(s, For))})}
-        result += (_renamed(replace(stmt, stop=IndexConst(start)), new), replace(stmt, start=IndexConst(start)))
+        if first == 1:
+            result += _renamed(stmt.body, new | {stmt.var: cast("IndexConst", stmt.start)})
+        else:
+            result.append(_renamed(replace(stmt, stop=IndexConst(start)), new))
+        result.append(replace(stmt, start=IndexConst(start)))
     return tuple(result)
 
 
@@ -74,7 +78,10 @@ def _uses(body: tuple[Stmt, ...]) -> dict[str, int]:
     return found
 
 
-def _renamed(node: Any, names: Mapping[str, str]) -> Any:
+def _renamed(node: Any, names: Mapping[str, str | IndexConst]) -> Any:
+    """The node with other names, and with numbers for index variables."""
+    if isinstance(node, IndexVar) and isinstance(number := names.get(node.name), IndexConst):
+        return number
     if isinstance(node, tuple):
         return tuple(_renamed(item, names) for item in cast("tuple[Any, ...]", node))
     if not is_dataclass(node) or isinstance(node, (DType, Span, type)):

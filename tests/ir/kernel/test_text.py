@@ -186,7 +186,7 @@ def test_spans_point_into_the_text():
         ("block=(128, 1, 1)", "block=(128, 1)", "3:15", "expected three extents of the block and of the grid"),
         ("range(3)", "range(3", "10:21", "expected Python syntax, got "),
         (" | out", " | 3", "4:59", "expected Global[dtype, ...], Constant[dtype, ...] or size"),
-        ("'xform'", "'swizzle'", "1:2", "expected kind cond, part, xform, bits, compose, const or choose"),
+        ("'xform'", "'swizzle'", "1:2", "expected kind cond, part, xform, bits, compose, power, const or choose"),
         ("first = block_id * 128", "first = block_id / 128", "6:13", "expected an index expression, got `block_id / 128`"),
     ],
 )

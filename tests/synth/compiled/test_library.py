@@ -46,7 +46,9 @@ def test_kernels_with_known_completions_are_proved_where_they_were_completed(nam
     units = next((hole.n for hole in sketch.kernel.holes if hole.name == "column"), 1)
     proof = prove_compiled(sketch, completions(name, units), instances=(sketch.complete_at,))
     assert (proof.verdict, proof.reason) == ("proved", "")
-    assert proof.domain == next(d for start, d in DOMAINS.items() if name.startswith(start))
+    domain = next(d for start, d in DOMAINS.items() if name.startswith(start))
+    vectors = ", x and y begin at multiples of 16 bytes" if name in ("conv1d-3", "stencil1d-3") else ""
+    assert proof.domain == domain + vectors
 
 
 @pytest.mark.slow

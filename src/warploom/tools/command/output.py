@@ -79,7 +79,7 @@ class Output:
         self._head(outcome.line)
         if "reason" in outcome.line and not outcome.messages:
             self._out.print(f"  {escape(str(outcome.line['reason']))}")
-        for name in ("tried", "advice"):
+        for name in ("tried", "advice") if "advice" in outcome.line else ():
             for text in cast("list[str]", outcome.line.get(name, [])):
                 self._out.print(f"  {name}: {escape(text)}")
         if "space" in outcome.line and outcome.line["status"] in ("solved", "unknown"):

@@ -8,6 +8,7 @@ from warploom.core import UserError
 from warploom.scan import parse_module, read_loop
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.cases import _question
+from warploom.scan.operators.parts import masked
 from warploom.scan.operators.printing import python
 from warploom.scan.operators.relations import _relation, guessed_facts
 
@@ -224,3 +225,138 @@ def test_each_part_that_a_scan_returns_is_a_list_it_appends_to() -> None:
     text = "def f(xs):\n    s = 0\n    out = []\n    for x in xs:\n        s += x\n        out.append(s)\n    return out, s\n"
     with pytest.raises(UserError, match="expected a scan to return the list it appends to"):
         read_loop(parse_module(text), "f")
+
+
+def _domain_fields(text: str) -> tuple[list[str], list[str]]:
+    loop = read_loop(parse_module(text), "f")
+    return [str(f.value) for f in loop.fields], [python(a) for a in loop.assumed]
+
+
+@pytest.mark.parametrize(
+    ("before", "header", "test", "after"),
+    [
+        ("p = None", "for c in s", "p is not None and p.isalpha()", "n"),
+        ("p = s[0]", "for c in s[1:]", "p.isupper() and c == 'b'", "n"),
+        ("p = None", "for c in s", "c == 'b' and p is not None and p.lower() == 'b'", "n"),
+        ("p = None", "for c in s", "p is not None and p != 'b' and int(p) > 2", "n"),
+        ("p = None", "for c in s", "n < 0", "p is not None and p.isdigit()"),
+        ("p = 0", "for c, d in zip(s, s[1:])", "c.isalpha()", "n"),
+    ],
+)
+def test_characters_that_a_state_keeps_are_of_ascii_where_methods_ask(before: str, header: str, test: str, after: str) -> None:
+    kept = "p = 0" if "zip" in header else "p = c"
+    text = f"def f(s: str):\n    n = 0\n    {before}\n    {header}:\n        n += {test}\n        {kept}\n    return {after}\n"
+    (field,), assumed = _domain_fields(text)
+    assert any(f"{field} < 128" in a for a in assumed)
+
+
+def test_a_character_beyond_ascii_is_kept_in_no_state_that_methods_ask() -> None:
+    text = """
+def f(s: str):
+    n = 0
+    p = None
+    for c in s:
+        n += 300 if p is not None and p.isalpha() else 0
+        p = LITERAL if c == "x" else c
+    return n
+"""
+    assert read_loop(parse_module(text.replace("LITERAL", "'e'")), "f").assumed
+    text = text.replace("LITERAL", "'\u00e9'")
+    with pytest.raises(UserError, match="expected characters of ASCII"):
+        read_loop(parse_module(text), "f")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "best = None\n    for x in xs:\n        if x == 0:\n            return best\n        best = x\n    return 7",
+            "what is not None",
+        ),
+        ("for x in xs:\n        if x > 2:\n            return None if x == 4 else x\n    return 0", "what is not None"),
+        (
+            "t = 0\n    i = 0\n    while i < len(xs) and xs[i] > 0:\n        i += 1\n    else:\n        t = 9\n    return t",
+            "got while",
+        ),
+        (
+            "out = [xs[0]]\n    for x in xs[1:]:\n        if x < 0:\n            continue\n        out.append(x)\n    return out",
+            "one result",
+        ),
+        (
+            "out = [xs[0]]\n    for x in xs[1:]:\n        if x < 0:\n            break\n        out.append(x)\n    return out",
+            "one result",
+        ),
+        (
+            "out = [xs[0]]\n    for x in xs[1:]:\n        out.append(x)\n        if x < 0:\n            break\n    return out",
+            "one result",
+        ),
+    ],
+)
+def test_forms_that_would_mean_something_else_are_refused(body: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        read_loop(parse_module(f"def f(xs: list[int]):\n    {body}\n"), "f")
+
+
+@pytest.mark.parametrize("operation", ["gcd(g, x)", "g & x", "g | x", "g ^ x"])
+def test_folds_of_whole_numbers_begin_with_no_infinity(operation: str) -> None:
+    head = "from math import gcd\ndef f(xs: list[int]):\n    g = xs[0]\n"
+    text = f"{head}    for x in xs[1:]:\n        g = {operation}\n    return g\n"
+    assert read_loop(parse_module(text), "f").needs_element
+
+
+def test_a_frozen_dataclass_that_reads_its_fields_otherwise_is_no_record() -> None:
+    text = """
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class P:
+    x: int
+    def __getattribute__(self, name):
+        return 42
+def f(xs: list[int]):
+    p = P(0)
+    for x in xs:
+        p = P(x)
+    return p.x
+"""
+    with pytest.raises(UserError, match="expected a dataclass with plain fields"):
+        read_loop(parse_module(text), "f")
+
+
+@pytest.mark.parametrize("made", ["Missing({1: 2})", "defaultdict(int, {1: 2})", "Counter({1: 2})"])
+def test_a_table_of_another_class_may_hold_more_than_its_keys(made: str) -> None:
+    text = f"""
+from collections import Counter, defaultdict
+class Missing(dict):
+    def __missing__(self, key):
+        return 7
+TABLE = {made}
+def f(xs: list[int]):
+    n = 0
+    for x in xs:
+        n += TABLE[x]
+    return n
+"""
+    with pytest.raises(UserError, match="got TABLE: a value of type"):
+        read_loop(parse_module(text), "f")
+
+
+def test_no_variable_of_characters_holds_the_empty_text_which_every_text_contains() -> None:
+    text = """
+def f(s: str):
+    n = 0
+    p = None
+    for c in s:
+        n += p is not None and p in "ab"
+        p = "" if c == "x" else c
+    return n
+"""
+    with pytest.raises(UserError, match="expected values of one type on both paths"):
+        read_loop(parse_module(text), "f")
+
+
+def test_a_mask_beside_two_other_operands_is_a_remainder() -> None:
+    loop = read_loop(
+        parse_module("def f(xs: list[int]):\n    g = -1\n    for x in xs:\n        g = g & x & 15\n    return g\n"), "f"
+    )
+    (step,) = [s.step for s in masked(loop).states]
+    assert (step.op, step.value) == ("mod", 16) and len(step.args[0].args) == 2

@@ -312,3 +312,47 @@ def test_arrays_that_nothing_reads() -> None:
     call, X, Y = calls(idle), random(4), np.zeros(4, np.float32)
     for _ in range(2):
         np.testing.assert_array_equal(call(X, X, Y), X + 1)
+
+
+@wl.tensor
+def valid(X: f32["n"], W: f32["m"], Y: wl.out[f32["n - m + 1"]]):
+    Y[i] = sum(X[i + j] * W[j], over=j)
+
+
+def test_an_output_of_less_than_no_elements_is_refused() -> None:
+    call, X = calls(valid), random(3)
+    np.testing.assert_allclose(call(X, random(2)).shape, (2,))
+    assert call(X, random(4)).shape == (0,)
+    with pytest.raises(UserError, match=r"expected sizes that leave room for 'Y', got 'Y' of shape \(-1,\)"):
+        call(X, random(5))
+
+
+class Longer(np.ndarray):
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (1 << 40,)
+
+
+class Broken:
+    def __init__(self, device: object) -> None:
+        self._device = device
+
+    def __dlpack__(self, **_: object) -> object:
+        raise RuntimeError("no memory")
+
+    def __dlpack_device__(self) -> object:
+        if isinstance(self._device, Exception):
+            raise self._device
+        return self._device
+
+
+def test_what_an_array_or_a_tensor_says_of_itself_is_not_believed() -> None:
+    call, X = calls(valid), random(3)
+    W = random(2)
+    np.testing.assert_array_equal(call(X.view(Longer), W), call(X, W))
+    out = np.zeros(2, np.float32).view(Longer)
+    assert call(X, W, out) is out
+    np.testing.assert_array_equal(np.asarray(out), call(X, W))
+    for wrong in (Broken(None), Broken(BufferError("none")), Broken((1, 0)), Broken, np.ndarray):
+        with pytest.raises(UserError, match="expected an array for 'X', got a t"):
+            call(wrong, W)

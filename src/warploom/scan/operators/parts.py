@@ -48,9 +48,10 @@ def masked(loop: Loop) -> Loop:
     memory: dict[Expr, Expr] = {}
     for part in ex.subexpressions(*(s.step for s in loop.states)):
         if part.op == "bitand":
-            for mask, other in (part.args, part.args[::-1]):
+            for mask in part.args:
                 size = mask.value + 1 if mask.op == "const" and type(mask.value) is int else 0
-                if size > 1 and not size & (size - 1) and not other.sort.is_infinite:
+                if size > 1 and not size & (size - 1):
+                    other = _joined("bitand", [a for a in part.args if a is not mask])
                     memory[part] = ex.remainder(ex.substituted(other, memory), size)
     if not memory:
         return loop

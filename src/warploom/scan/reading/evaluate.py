@@ -17,7 +17,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.reading import subset
 from warploom.scan.reading.source import HOLE, MISSING, Function, Module, described
-from warploom.scan.reading.texts import coded
+from warploom.scan.reading.texts import single
 from warploom.scan.reading.values import (
     NONE,
     Character,
@@ -147,7 +147,7 @@ class Evaluator:
                 node, "SHAPE", "expected values of one shape on both paths, got two", "Assign tuples of one length."
             )
         if isinstance(then, Character) or isinstance(other, Character):
-            a, b = coded(then), coded(other)
+            a, b = single(then), single(other)
             if a is None or b is None:
                 self.module.wrong(
                     node, "SORT", "expected values of one type on both paths, got a character and another", "Use one type."
@@ -516,7 +516,7 @@ class Evaluator:
             return record.parts[self._part(node, record, bindings)]
         if isinstance(node.value, ast.Name) and self.is_loop and node.value.id not in bindings:
             table = self.bound(node.value)
-            if isinstance(table, dict):
+            if type(table) is dict:  # another class may have values for keys that it does not hold
                 key = self._present(node.slice, self.value(node.slice, bindings))
                 return self._looked_up(node, cast("Mapping[object, object]", table), key, None)
         whole, index = self._present(node, self.value(node.value, bindings)), self.number(node.slice, bindings)

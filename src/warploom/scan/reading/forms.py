@@ -39,6 +39,8 @@ class Forms:
     counted: set[str] = field(default_factory=set[str])
     """Parameters whose length is asked for."""
     taken: set[str] = field(default_factory=set[str])
+    returned: str | None = None
+    """The variable that keeps what the loop returns; None means that it did not."""
 
     def free(self, name: str) -> str:
         """A name that the function does not have."""
@@ -218,6 +220,8 @@ def _is_list(function: Function, name: str) -> bool:
 def _counted(begin: list[ast.stmt], loop: ast.While, function: Function) -> tuple[list[ast.stmt], ast.stmt]:
     """`while i < n` whose last statement is `i += 1`, as a loop over a range."""
     first, *rest = _conjuncts(loop.test)
+    if rest and loop.orelse:
+        return begin, loop  # its else belongs to every test that ends it, a break would pass it by
     match first, loop.body[-1]:
         case (
             ast.Compare(left=ast.Name(id=index), ops=[ast.Lt()], comparators=[bound]),
@@ -330,7 +334,9 @@ def _name(name: str) -> ast.Name:
 
 
 def _positioned(begin: list[ast.stmt], loop: ast.For, index: str, length: ast.expr) -> list[ast.stmt]:
-    """Appending to a list that begins with one result, by position."""
+    """Appending to a list that begins with one result, by position; only where every iteration appends."""
+    if any(isinstance(s, ast.Break | ast.Return) for s in _own(loop.body)):
+        return list(begin)
     appended = [
         (n, s.value.func.value.id, s.value.args[0])
         for n, s in enumerate(loop.body)
@@ -340,6 +346,7 @@ def _positioned(begin: list[ast.stmt], loop: ast.For, index: str, length: ast.ex
         and s.value.func.attr == "append"
         and isinstance(s.value.func.value, ast.Name)
         and len(s.value.args) == 1
+        and not any(isinstance(before, ast.Continue) for before in _own(loop.body[:n]))
     ]
     made = list(begin)
     for place, name, value in appended:
@@ -413,6 +420,7 @@ def _stopped(forms: Forms, loop: ast.For, after: list[ast.stmt]) -> tuple[list[a
     ended: list[ast.stmt] = []
     running: list[ast.expr] = []
     if leaves.result is not None:
+        forms.returned = leaves.result
         start.append(_set(leaves.result, ast.Constant(False if is_fixed else None), loop))
         is_set = _name(leaves.result) if is_fixed else ast.Compare(_name(leaves.result), [ast.IsNot()], [ast.Constant(None)])
         value = returns[0].value if is_fixed else _name(leaves.result)

@@ -22,6 +22,7 @@ from warploom.scan.reading.lookups import Lookups
 from warploom.scan.reading.records import is_frozen
 from warploom.scan.reading.values import (
     Floating,
+    Maybe,
     Record,
     Value,
     bare,
@@ -34,6 +35,9 @@ MAX_UNROLLED = 64
 @dataclass(slots=True)
 class Interpreter(Lookups):
     """Runs statements of one function and of those that it calls."""
+
+    returned: str | None = None
+    """The variable that keeps what a loop returns; None in it means that the loop goes on."""
 
     def block(self, statements: Sequence[ast.stmt], bindings: Mapping[str, Value]) -> Ended:
         """`continue` ends a block as its last statement does."""
@@ -145,6 +149,9 @@ class Interpreter(Lookups):
                     self.module.unsupported(target, "expected a value that can be set, got another", "Set numbers and tuples.")
                 bindings[name] = Record(record.kind, {**record.parts, part: value})
             case ast.Name(id=name):
+                if name == self.returned and isinstance(self._settled(value), Maybe):
+                    message = "expected the loop to return what is not None, got what may be None"
+                    self.module.unsupported(target, message, "Return another value, or break and test after the loop.")
                 bindings[name] = value
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 if not isinstance(value, tuple) or len(value) != len(parts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from warploom.scan.operators import expression as ex
@@ -25,6 +25,9 @@ from warploom.scan.reading.values import (
 @dataclass(slots=True)
 class Lookups(Evaluator):
     """Reads expressions with dictionaries, dataclass objects and characters."""
+
+    asked: list[Expr] = field(default_factory=list[Expr])
+    """Codes of characters that are asked what only ASCII characters are answered here."""
 
     def _part(self, node: ast.Subscript | ast.Attribute, record: Record, bindings: dict[str, Value]) -> str | int:
         """The key of a part of a record."""
@@ -75,7 +78,7 @@ class Lookups(Evaluator):
                 return tuple(self.value(e, bindings) for e in node.elts)
             if isinstance(node, ast.Name) and node.id not in bindings and node.id not in self.function.locals:
                 found = self.bound(node)
-                table = cast("Collection[object]", found) if isinstance(found, dict | set | frozenset) else None
+                table = cast("Collection[object]", found) if type(found) in (dict, set, frozenset) else None
                 if table is not None and len(table) <= MAX_OPTIONS:
                     keys = [constant_of(k) for k in sorted(table, key=repr)]
                     if None not in keys:
@@ -124,7 +127,7 @@ class Lookups(Evaluator):
         """`c.isdigit()`, `ord(c)`, `int(c)` of characters, and `TABLE.get(key, default)`; None: another call."""
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as owner, attr="get"), args=[key, *rest], keywords=[]) if (
-                name not in bindings and isinstance(table := self.bound(owner), dict) and len(rest) < 2
+                name not in bindings and type(table := self.bound(owner)) is dict and len(rest) < 2
             ):
                 default = self.value(rest[0], bindings) if rest else NONE
                 asked = self._present(key, self.value(key, bindings))
@@ -137,6 +140,7 @@ class Lookups(Evaluator):
                 one = self._present(owner, self.value(owner, bindings))
                 if not isinstance(one, Character):
                     return None
+                self.asked.append(one.expr)
                 self.assumed.append(within(one.expr, ASCII))
                 return test_of(name, one.expr) if name in TESTS else case_of(name, one.expr)
             case ast.Call(func=ast.Name(id=name) as called, args=[one], keywords=[]) if (
@@ -151,6 +155,7 @@ class Lookups(Evaluator):
                     return None
                 if bound is ord:
                     return code.expr
+                self.asked.append(code.expr)
                 digit = within(digit_of(code.expr), 9)
                 self._assume(digit)
                 return digit_of(code.expr)

@@ -35,8 +35,8 @@ from warploom.scan.reading.interpret import Interpreter, Subscript
 from warploom.scan.reading.source import Function, Module
 from warploom.scan.reading.states import ShapeError, built, identifier, layout, unified
 from warploom.scan.reading.states import parts as split
-from warploom.scan.reading.texts import GREATEST, within
-from warploom.scan.reading.values import Floating, Maybe, Value, bare, flat, floating, is_float
+from warploom.scan.reading.texts import ASCII, GREATEST, within
+from warploom.scan.reading.values import Character, Floating, Maybe, Value, bare, flat, floating, is_float
 
 _ROUNDS = 12
 """Steps after which a state with ever new values is taken to have unboundedly many."""
@@ -147,7 +147,7 @@ class _Reader(Elements):
                 sorts.setdefault(part, bare(own if value is None else value).sort)
                 floats |= {part} if is_float(own if value is None else value) else set()
             states = {p: ex.variable(self._called(p, parts.constants), sorts[p]) for p in begun}
-            runner = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True)
+            runner = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True, returned=self._forms.returned)
             if self._characters:
                 runner.assumed += [within(f, GREATEST) for f in header.fields]
             runner.special = self._positions(parts, states, runner)
@@ -189,6 +189,13 @@ class _Reader(Elements):
         else:
             outputs, is_tuple = self._reduction_outputs(parts.after, known, finisher)
         assumed = [a for a in runner.assumed if not {*ex.variables(a)} & {*states.values()}]
+        asked = [*runner.asked, *finisher.asked]
+        if any({*ex.variables(a)} & {*states.values()} for a in asked):
+            # what a state keeps is one of the elements, or a character of the text
+            assumed += [within(f, ASCII) for f in header.fields]
+            characters = {states[p] for n in names for p, is_one in layout(n, shapes[n]) if is_one}
+            kept = (e for s in result if s.variable in characters for e in (s.initial, s.step))
+            self._check_literals([*asked, *kept])
         if not are_met(assumed):
             self._module.wrong(self._node, "ASSERTIONS", "expected assertions that some element meets, got none", "Correct them.")
         runs = (reader, runner, finisher)
@@ -207,6 +214,12 @@ class _Reader(Elements):
                 f"Use: {', '.join(states)}.",
             )
         return needed(loop_read, {states[k] for k in self._keep})
+
+    def _check_literals(self, expressions: Sequence[Expr]) -> None:
+        """Refuses characters beyond ASCII in the text, where a state is asked what only ASCII characters are answered."""
+        if any(e.op == "const" and type(e.value) is int and e.value > ASCII for e in ex.subexpressions(*expressions)):
+            message = "expected characters of ASCII and numbers up to 127 beside methods of characters, got others"
+            self._module.unsupported(self._node, message, "Ask the current character, or compare it with literals.")
 
     def _unified(self, loop: ast.For, name: str, known: Value, other: Value) -> Value:
         try:
@@ -469,6 +482,8 @@ class _Reader(Elements):
 
 def _replaced(value: Value, by: Mapping[Expr, Expr]) -> Value:
     """The value with other variables at its leaves."""
+    if isinstance(value, Character):
+        return Character(by[value.expr])
     return tuple(_replaced(v, by) for v in value) if isinstance(value, tuple) else by[bare(value)]
 
 

@@ -11,8 +11,8 @@ def fields_of(kind: type) -> dict[str, object] | None:
     """The fields with their defaults (MISSING: none); None: objects of this class are more than their fields."""
     if not dataclasses.is_dataclass(kind) or hasattr(kind, "__post_init__"):
         return None
-    changed = ("__setattr__", "__getattribute__", "__getattr__", "__new__")
-    if kind.__bases__ != (object,) or (not is_frozen(kind) and any(name in kind.__dict__ for name in changed)):
+    changed = ("__getattribute__", "__getattr__", "__new__", *(() if is_frozen(kind) else ("__setattr__",)))
+    if kind.__bases__ != (object,) or type(kind) is not type or any(name in kind.__dict__ for name in changed):
         return None
     found: dict[str, object] = {}
     for field in dataclasses.fields(kind):

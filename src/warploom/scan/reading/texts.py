@@ -76,6 +76,12 @@ def coded(value: Value) -> Character | None:
     return None
 
 
+def single(value: Value) -> Character | None:
+    """A character or a literal text of one; not the empty text, which every text holds (`"" in "ab"`)."""
+    found = coded(value)
+    return None if found is not None and found.expr.op == "const" and found.expr.value == EMPTY else found
+
+
 def test_of(name: str, code: Expr) -> Expr:
     return _ranges(code, *TESTS[name])
 

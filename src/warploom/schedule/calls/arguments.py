@@ -86,6 +86,10 @@ class Signature:
         scalars = tuple(self.number(p, values[name]) for name, p in self.scalars.items())
         sizes = solved_sizes(self.name, self.arrays.values(), {n: a.shape for n, a in arrays.items()}, self.sizes)
         shapes = {n: tuple(s.whole_at(sizes) for s in a.shape) for n, a in self.arrays.items()}
+        for name, shape in shapes.items():
+            if any(extent < 0 for extent in shape):
+                message = f"expected sizes that leave room for {name!r}, got {name!r} of shape {shape}"
+                self._refuse("CALL_SHAPE", message, self.arrays[name].span, "Pass arrays whose shapes fit together.")
         is_empty = all(0 in shapes[name] for name in self.outputs)
         if not is_empty:
             self._check_sizes(sizes, shapes)
@@ -223,16 +227,16 @@ def as_array(value: object) -> Array | str:
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array, whose mask no kernel knows"
     if isinstance(value, np.ndarray):
-        return cast(Array, value)
-    if not hasattr(value, "__dlpack__") or isinstance(value, np.generic):
+        return np.asarray(cast(Array, value))  # NumPy's own class, whose shape and strides nothing overrides
+    if not hasattr(value, "__dlpack__") or isinstance(value, np.generic | type):
         return _kind_of(cast(object, value))
-    where = getattr(value, "__dlpack_device__", None)
-    device = where() if where is not None else (_CPU, 0)
-    if int(device[0]) != _CPU:
-        return f"a tensor of {type(value).__module__.partition('.')[0]} that is not in the memory of the CPU"
     if getattr(value, "requires_grad", False):
         return "a tensor that records gradients: pass tensor.detach()"
+    where = getattr(value, "__dlpack_device__", None)
     try:
+        device = where() if where is not None else (_CPU, 0)
+        if int(device[0]) != _CPU:
+            return f"a tensor of {type(value).__module__.partition('.')[0]} that is not in the memory of the CPU"
         array: Array = np.from_dlpack(cast(Any, value))
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         return f"a tensor that NumPy does not take: {error}"

@@ -371,6 +371,8 @@ def bitwise(op: Literal["bitand", "bitor", "bitxor"], left: Expr, right: Expr) -
                 return either(left, right)
             case "bitxor":
                 return negation(equal(left, right))
+    if left.sort.is_infinite or right.sort.is_infinite:
+        raise UndefinedError("bits of an infinity")
     flat = [p for part in (left, right) for p in (part.args if part.op == op else (part,))]
     known = [int(cast(int, p.value)) for p in flat if p.op == "const"]
     others = [p for p in flat if p.op != "const"]

@@ -218,6 +218,8 @@ def quotient(left: Expr, right: Expr, *, is_guarded: bool = False) -> Expr:
 
 def greatest_common_divisor(left: Expr, right: Expr) -> Expr:
     """Greatest common divisor as in `math.gcd`: never negative; gcd(a, 0) is the absolute value of a."""
+    if left.sort.is_infinite or right.sort.is_infinite:
+        raise UndefinedError("a greatest common divisor of an infinity")
     flat: dict[Expr, None] = {}
     for part in (left, right):
         for inner in part.args if part.op == "gcd" else (part,):

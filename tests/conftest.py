@@ -17,6 +17,36 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SIBLINGS = frozenset({
+    *(f"tests/test_pipeline.py::test_completed_proved_printed_and_run[{name}]"
+      for name in ("mult64-reg", "mult64-shared", "stencil1d-3", "conv2d-5", "aos-store-rcr-8")),
+    *(f"tests/test_examples.py::test_output[{name}]" for name in ("six_words", "scan_series", "structures_by_tma")),
+    "tests/kernels/test_examples.py::test_sketch[stencil1d-3]",
+    "tests/ptx/symbolic/test_differential.py::test_lanes_read_the_same_address[kernelgen/jacobi/grid-stride-6-4]",
+    "tests/ptx/symbolic/test_differential.py::test_mutated_programs[cub/radix_sort/90]",
+    "tests/ptx/symbolic/test_differential.py::test_terms_have_the_values_of_a_run[numba/stencil/90/debug]",
+    "tests/scan/emit/test_cuda.py::test_all_kernels[line_of_sight]",
+    "tests/scan/emit/test_forms.py::test_all_kernels_of_a_form[backward segmented (tails)]",
+    "tests/scan/emit/test_forms.py::test_movement_of_a_form_is_proved[backward segmented (tails)]",
+    "tests/scan/emit/test_names.py::test_compilers_with_unlucky_names[try_cub]",
+    "tests/scan/emit/test_peers.py::test_compilers[try_cub-max_segment_sum]",
+    "tests/scan/emit/test_proof.py::test_movement_is_proved_with_an_unknown_operator[average-form2-types2]",
+    "tests/scan/emit/test_proof.py::test_movement_is_proved_with_an_unknown_operator[is_sorted-form3-None]",
+    "tests/scan/emit/test_whole_arrays.py::test_forms_are_proved[average-form1-types1-kernels1]",
+    "tests/scan/tuning/test_candidates.py::test_every_way_computes_the_loop",
+    "tests/schedule/choices/test_implied.py::test_no_implementation_is_lost[cpu]",
+    "tests/tools/bench/test_case.py::test_bench_kernels",
+})  # fmt: skip
+"""Tests of seconds that look at what cheaper ones look at, too: slow ones."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid in SIBLINGS:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files; read the diff before committing it")
 

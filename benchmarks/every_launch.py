@@ -2,7 +2,7 @@
 
 For each kernel of the files (of a template one instance) its verdict and CPU seconds; of a proved one N random launches of its
 domain run in the interpreter, none of which may race. Kernels that may race are run as `warploom lint --every-launch` runs them.
-One JSON line per kernel, then one with the counts. The 40 kernels of `tests/ptx/launches` are the default.
+One JSON line per kernel, then one with the counts. The kernels of `tests/ptx/launches` are the default.
 """
 
 from __future__ import annotations
@@ -50,20 +50,24 @@ def kernels(program: Program) -> Iterator[Routine]:
 
 
 def races_met(
-    program: Program, routine: Routine, domain: tuple[str, ...], launches: int, random: np.random.Generator
+    program: Program, routine: Routine, single: frozenset[str], launches: int, random: np.random.Generator
 ) -> tuple[int, int]:
-    """Random launches of the domain: those that ran, those with a race."""
-    asks = {root: not any(text.startswith(f"one {what} along x") for text in domain)
-            for root, what in (("tid", "thread in a block"), ("ctaid", "block"))}  # fmt: skip
-    two = {root: not any(text.startswith(f"one {what} along") and "y" in text.partition(",")[0] for text in domain)
-           for root, what in (("tid", "thread in a block"), ("ctaid", "block"))}  # fmt: skip
+    """Random launches, with extent 1 where `single` says so: those that ran, those with a race."""
     required = routine.directive("reqntid")
     ran = wrong = 0
     for _ in range(launches):
-        block = (int(random.integers(1, 80)) if asks["tid"] else 1, int(random.integers(1, 5)) if two["tid"] else 1, 1)
+        block = (
+            1 if "ntid.x" in single else int(random.integers(1, 80)),
+            1 if "ntid.y" in single else int(random.integers(1, 5)),
+            1,
+        )
         if required:
             block = (*required, 1, 1)[:3]
-        grid = (int(random.integers(1, 4)) if asks["ctaid"] else 1, int(random.integers(1, 3)) if two["ctaid"] else 1, 1)
+        grid = (
+            1 if "nctaid.x" in single else int(random.integers(1, 4)),
+            1 if "nctaid.y" in single else int(random.integers(1, 3)),
+            1,
+        )
         values: list[Any] = []
         for parameter in routine.parameters:
             if parameter.dimensions or parameter.size_bytes > 8:
@@ -96,7 +100,7 @@ def judged(
         seconds = time.process_time() - begun
         signal.alarm(0)
         if isinstance(found, RaceFree):
-            ran, wrong = races_met(program, routine, found.domain, launches, random)
+            ran, wrong = races_met(program, routine, found.single, launches, random)
             line |= {"verdict": "proved", "questions": found.pairs, "launches": ran, "races": wrong}
         elif isinstance(found, NotDecided):
             line |= {"verdict": "unchecked", "reason": found.reason}

@@ -15,12 +15,13 @@ the bounds of columns this is how `row * width + column` tells rows apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 
 from warploom.core.linear import Linear, collected, variable
-from warploom.ptx.launches.intervals import Rounds, are_in_step
+from warploom.ptx.launches.intervals import Rounds
 from warploom.ptx.symbolic import LaunchLimits, Term, linear, signed
 from warploom.solve import BOOL, INT, Builder, Handle, Unsat
 
@@ -32,7 +33,7 @@ _WHOLE_WORD = (1 << 32) - 1
 """An open number of this extent is taken not to wrap in an address."""
 _WIDEST = 64
 """Bytes of one access are fewer."""
-_AXES = ("x", "y", "z")
+AXES = ("x", "y", "z")
 MOST_THREADS = 1 << 31
 """Threads along one axis of a launch are fewer."""
 
@@ -50,6 +51,10 @@ Number = Linear[Monomial]
 
 def constant(value: int) -> Number:
     return Linear((), value)
+
+
+def _name(monomial: Monomial) -> str:
+    return "*".join(f"{a.name}@{a.who}" for a in monomial)
 
 
 def times(x: Number, y: Number) -> Number | None:
@@ -71,7 +76,6 @@ class Pair:
         self._limits = limits
         self._shared = shared
         self._rounds = (), dict(rounds[0]), dict(rounds[1])
-        self._are_alike = are_in_step(rounds)
         self._ranged: dict[tuple[Term, int, int], Number] = {}
         self._values: dict[tuple[Term, int], Number] = {}
         self._truths: dict[tuple[Term, int], Handle] = {}
@@ -89,12 +93,17 @@ class Pair:
         if len(monomial) > 1 and monomial not in self._products:
             self._products.add(monomial)
             self._limited(monomial)
-        return self.builder.variable("*".join(f"{a.name}@{a.who}" for a in monomial), INT)
+        return self.builder.variable(_name(monomial), INT)
+
+    @staticmethod
+    def found(number: Number, values: Mapping[str, bool | int | Fraction]) -> int:
+        """The number in an answer of z3's; what the answer leaves out counts 0."""
+        return number.at({m: int(values.get(_name(m), 0)) for m, _ in number.terms})
 
     def _limited(self, monomial: Monomial) -> None:
         """The first thread of a block is one of fewer than 2^31 along an axis."""
         first: Number = variable(monomial)
-        for axis in _AXES:
+        for axis in AXES:
             if sorted(a.name for a in monomial) == [f"ctaid.{axis}", f"ntid.{axis}"]:
                 size: Number = variable((Atom(f"ntid.{axis}", 0),))
                 self.require(self.at_least(first, constant(0)))
@@ -135,10 +144,7 @@ class Pair:
         return number.plus(self.atom("wraps of the address", 0), 1 << width)
 
     def _who(self, term: Term, who: int) -> int:
-        return 0 if self._are_alike_in(term) else who
-
-    def _are_alike_in(self, term: Term) -> bool:
-        return self._shared(term) and (self._are_alike or not changes(term))
+        return 0 if self._shared(term) else who
 
     # terms
 
@@ -321,30 +327,13 @@ class Pair:
                 condition, x, y = (self.truth(a, who) for a in term.args)
                 return b.either([b.both([condition, x]), b.both([b.negation(condition), y])])
             case "eq" if term.args[0].width > 1:
-                return self._equal(term.args[0], who)
+                return self.is_zero(self.signed(term.args[0], who))
             case "slt" | "ult" if term.args[0].width > 1:
                 read = self.signed if term.op == "slt" else self.unsigned
                 x, y = (read(a, who) for a in term.args)
                 return b.negation(self.at_least(x, y))
             case _:
                 return b.variable(f"holds{term.serial}@{who}", BOOL)
-
-    def _equal(self, difference: Term, who: int) -> Handle:
-        """Whether a difference is 0 modulo 2^width."""
-        return self.is_zero(self.signed(difference, who))
-
-
-def changes(term: Term) -> bool:
-    """Whether the value may change from round to round of a loop."""
-    stack, seen = [term], set[Term]()
-    while stack:
-        top = stack.pop()
-        if top.op in ("counter", "loop", "other"):
-            return True
-        if top not in seen:
-            seen.add(top)
-            stack.extend(top.args)
-    return False
 
 
 class Products:

@@ -10,7 +10,7 @@ before anything that a race has changed; so what one thread reads may be taken f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -18,8 +18,8 @@ from typing import TypeAlias
 from warploom.core.limits import tick
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.launches.assumptions import Assumed
-from warploom.ptx.launches.integers import MOST_THREADS, Number, Pair, Products, changes, constant
-from warploom.ptx.launches.intervals import Intervals, Rounds, are_in_step, is_barrier, is_of_warp
+from warploom.ptx.launches.integers import AXES, MOST_THREADS, Pair, Products, constant
+from warploom.ptx.launches.intervals import Intervals, Rounds, is_barrier, is_of_warp
 from warploom.ptx.launches.uniform import Uniform
 from warploom.ptx.launches.words import Words, has_bitwise
 from warploom.ptx.routine import Program, Routine
@@ -31,7 +31,6 @@ RLIMIT = 1_000_000
 """z3's resource units for one pair of accesses; well under a second mostly."""
 _QUICK_RLIMIT = 100_000
 """For whether two threads decide alike: they do so for simple reasons, or not at all."""
-_AXES = ("x", "y", "z")
 _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Of a thread or block; without an axis it is a vector of them all."""
 _OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
@@ -81,6 +80,8 @@ class RaceFree:
     """No launch of the domain has a race, and threads of a block reach its barriers together."""
 
     domain: tuple[str, ...]
+    single: frozenset[str]
+    """Extents of blocks and grid that the domain takes to be 1: `ntid.y`, `nctaid.x`, ..."""
     pairs: int
     """Questions that were put to z3."""
 
@@ -105,7 +106,7 @@ _Key: TypeAlias = tuple[int, int, bool, tuple[Rounds, Rounds]]
 
 def extents_read(routine: Routine) -> tuple[str, ...]:
     """Axes along which the kernel asks for the number of a thread in its block."""
-    return tuple(axis for axis in _AXES if f"ntid.{axis}" not in _unread(routine, ()))
+    return tuple(axis for axis in AXES if f"ntid.{axis}" not in _unread(routine, ()))
 
 
 class _UnclearError(Exception):
@@ -215,7 +216,7 @@ class _Races:
                 for place in group:
                     if "nc" in place.access.qualifiers:
                         raise _UnclearError("ld.global.nc reads an array that the kernel writes", place.access.instruction)
-        return RaceFree(tuple(self._domain()), len(self._asked_before))
+        return RaceFree(tuple(self._domain()), self._unread, len(self._asked_before))
 
     def _is_dynamic(self, name: str) -> bool:
         variable = self._program.variables[name]
@@ -296,25 +297,17 @@ class _Races:
     def _are_apart_as_words(self, a: _Place, b: _Place, rounds: tuple[Rounds, Rounds]) -> bool:
         if a.address.width != b.address.width or not has_bitwise((a.address, b.address)):
             return False
-        are_alike = are_in_step(rounds)
-        words = Words(
-            self._emulation.table, self._limits, lambda t: self._uniform.is_uniform(t) and (are_alike or not changes(t))
-        )  # fmt: skip
+        words = Words(self._emulation.table, self._limits, self._uniform.shared(rounds))
         for who, place in ((1, a), (2, b)):
             for part in (*self._emulation.path_condition(place.access.block), place.access.guard):
                 words.require(part, who)
         return words.are_apart(a.address, a.access.size_bytes, b.address, b.access.size_bytes, self._rlimit)
 
     def _pair(self, *, is_same_block: bool, rounds: tuple[Rounds, Rounds], are_different: bool = True) -> Pair:
-        shared: Callable[[Term], bool] = self._uniform.is_uniform if is_same_block else self._uniform.is_same_everywhere
-        pair = Pair(self._limits, shared, rounds)
+        pair = Pair(self._limits, self._uniform.shared(rounds) if is_same_block else self._uniform.is_same_everywhere, rounds)
         b = pair.builder
-        roots = ("tid",) if is_same_block else ("ctaid",)
-        differ = [
-            b.negation(pair.is_zero(pair.register(f"{root}.{axis}", 1).plus(pair.register(f"{root}.{axis}", 2), -1)))
-            for root in roots
-            for axis in _AXES
-        ]
+        registers = [f"{'tid' if is_same_block else 'ctaid'}.{axis}" for axis in AXES]
+        differ = [b.negation(pair.is_zero(pair.register(r, 1).plus(pair.register(r, 2), -1))) for r in registers]
         if are_different:
             pair.require(b.either(differ))
         for one in self._assumed:
@@ -331,12 +324,12 @@ class _Races:
     def _small(self, pair: Pair, least: int, most: int) -> Launch | None:
         """A small launch in which the two may meet, with at least so many threads along x, and extents of so much together."""
         more: list[Handle] = []
-        registers = {f"{root}.{axis}": pair.register(f"{root}.{axis}", 0) for root in ("ntid", "nctaid") for axis in _AXES}
+        registers = {f"{root}.{axis}": pair.register(f"{root}.{axis}", 0) for root in ("ntid", "nctaid") for axis in AXES}
         for name, number in registers.items():
             if name.startswith("nctaid"):
                 more.append(pair.at_least(constant(_SMALL[0]), number))
         threads = constant(0)
-        for axis in _AXES:
+        for axis in AXES:
             threads = threads.plus(registers[f"ntid.{axis}"])
         more.append(pair.at_least(constant(most), threads))
         more.append(pair.at_least(registers["ntid.x"], constant(least)))
@@ -346,17 +339,12 @@ class _Races:
         answer = self._ask(pair, more)
         if not isinstance(answer, Sat):
             return None
-        found: Mapping[str, int] = {n: int(v) for n, v in answer.model.items()}
-
-        def at(number: Number) -> int:
-            return number.at({m: found.get("*".join(f"{a.name}@{a.who}" for a in m), 0) for m, _ in number.terms})
-
-        extents = {name: at(number) for name, number in registers.items()}
+        extents = {name: pair.found(number, answer.model) for name, number in registers.items()}
         if extents["ntid.x"] * extents["ntid.y"] * extents["ntid.z"] > self._limits.threads_max:
             return None
         grid = (extents["nctaid.x"], extents["nctaid.y"], extents["nctaid.z"])
         block = (extents["ntid.x"], extents["ntid.y"], extents["ntid.z"])
-        return Launch(grid, block, tuple((str(t.data[0]), at(number)) for t, number in parameters.items()))
+        return Launch(grid, block, tuple((str(t.data[0]), pair.found(number, answer.model)) for t, number in parameters.items()))
 
     def _numbers(self) -> Iterator[Term]:
         """Parameters that are whole numbers: not pointers."""
@@ -374,7 +362,7 @@ class _Races:
         if any(one.names_parameter for one in self._assumed):
             yield "parameters are read as signed numbers there"
         for root, what in (("ntid", "one thread in a block"), ("nctaid", "one block")):
-            axes = [axis for axis in _AXES if f"{root}.{axis}" in self._unread]
+            axes = [axis for axis in AXES if f"{root}.{axis}" in self._unread]
             if axes:
                 yield f"{what} along {' and '.join(axes)}, since the kernel does not ask for its {root[1:]}.{axes[0]}"
         yield "fewer than 2^31 threads along each axis"
@@ -420,7 +408,7 @@ def _unread(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
             read.add((root, "x"))
     found: set[str] = set()
     for root, name in (("tid", "blockDim"), ("ctaid", "gridDim")):
-        for n, axis in enumerate(_AXES):
+        for n, axis in enumerate(AXES):
             is_read = (root, axis) in read or (root, "") in read
             is_said = any(f"{name}.{axis}" in one.text for one in assumed) or (root == "tid" and required[n : n + 1] > (1,))
             if not is_read and not is_said:
@@ -432,7 +420,7 @@ def _limits(routine: Routine, unread: frozenset[str], assumed: Sequence[Assumed]
     full = LaunchLimits()
     required = (*(routine.directive("reqntid") or ()), 1, 1, 1)
     low, block, grid = list(full.block_min), list(full.block_max), list(full.grid_max)
-    for n, axis in enumerate(_AXES):
+    for n, axis in enumerate(AXES):
         block[n] = 1 if f"ntid.{axis}" in unread else block[n]
         grid[n] = 1 if f"nctaid.{axis}" in unread else grid[n]
         for one in assumed:

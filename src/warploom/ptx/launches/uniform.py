@@ -7,11 +7,14 @@ that they are computed from are. That is found by taking all for uniform and cro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from warploom.ptx.symbolic import Emulation, Term
+from warploom.ptx.launches.intervals import Rounds, are_in_step
+from warploom.ptx.symbolic import Emulation, Term, subterms
 
 _OF_LAUNCH = ("ntid.", "nctaid.", "window.", "nsmid", "gridid", "total_smem_size", "dynamic_smem_size", "envreg")
+_TURNING = frozenset({"counter", "loop", "other"})
+"""Terms whose value may change from round to round of a loop."""
 _OF_BLOCK = (*_OF_LAUNCH, "ctaid.", "clusterid.", "nclusterid.", "cluster_")
 
 
@@ -25,6 +28,12 @@ class Uniform:
         while wrong := [key for key in self._registers if not self._stays(*key)]:
             self._registers.difference_update(wrong)
             self._known.clear()
+
+    def shared(self, rounds: tuple[Rounds, Rounds]) -> Callable[[Term], bool]:
+        """Says of a term whether two threads of one block have the same value for it, in these rounds of the common loops."""
+        if are_in_step(rounds):
+            return self.is_uniform
+        return lambda term: self.is_uniform(term) and not any(part.op in _TURNING for part in subterms(term))
 
     def is_uniform(self, term: Term) -> bool:
         """Threads of one block that are in the same rounds of the common loops have the same value."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from warploom.ptx.launches.integers import AXES
 from warploom.ptx.symbolic import Facts, LaunchLimits, Term, TermTable, Translation, subterms
 from warploom.solve import Builder, Handle, Unsat, word
 
 _BITWISE = frozenset({"and", "or", "xor", "shl", "lshr", "ashr"})
-_AXES = ("x", "y", "z")
 
 
 def has_bitwise(terms: Sequence[Term]) -> bool:
@@ -24,7 +24,6 @@ class Words:
 
     def __init__(self, table: TermTable, limits: LaunchLimits, shared: Callable[[Term], bool]) -> None:
         """shared: says of a term that both threads have the same value for it."""
-        self._table = table
         self.builder = Builder()
         facts = Facts(table, limits)
         self._threads = tuple(
@@ -32,7 +31,7 @@ class Words:
         )
         self._conditions: list[Handle] = []
         differ: list[Handle] = []
-        for axis in _AXES:
+        for axis in AXES:
             tid, ntid = table.special(f"tid.{axis}"), table.special(f"ntid.{axis}")
             if limits.bounds(f"ntid.{axis}") != (1, 1):
                 differ.append(self.builder.negation(self.builder.equal(*(self._word(tid, who) for who in (1, 2)))))

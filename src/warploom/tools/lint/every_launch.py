@@ -63,10 +63,8 @@ def _told(
     """A launch that shows the race, or that none was found."""
     assert options.kernel is not None
     routine = source.program.routines[options.kernel]
-    linted = None
-    for fill in _FILLS:
-        for launch in meeting.launches:
-            linted = linted or _replayed(path, options, source, launch, fill, stopwatch)
+    tried = (_replayed(path, options, source, launch, fill, stopwatch) for fill in _FILLS for launch in meeting.launches)
+    linted = next((one for one in tried if one is not None), None)
     if linted is None:
         places = " and ".join(dict.fromkeys(_at(source, routine, n) for n in (meeting.first, meeting.second)))
         reason = f"two threads may meet at {places}, but no launch was found that shows it; {_hint(meeting.launches, offer)}"
@@ -106,7 +104,7 @@ def _replayed(path: str, options: LintOptions, source: Source, found: Launch, fi
         _SHARED_BYTES if any(v.space == "shared" and not v.size_bytes for v in source.program.variables.values()) else 0
     )
     launched = replace(options, launch=shape, arguments=tuple(texts), shared_bytes=shared_bytes, limit=_LIMIT)
-    linted = lint(path, launched, stopwatch)
+    linted = lint(path, launched, stopwatch, source)
     if not any(f.rule is BY_NAME["data-race"] for f in (*linted.found, *linted.silenced)):
         return None
     command = ["warploom", "lint", path, "--kernel", plain_name(options.kernel), "--launch", *shape]

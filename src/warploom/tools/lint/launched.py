@@ -54,10 +54,11 @@ class Linted:
     outcome: Outcome
 
 
-def lint(path: str, options: LintOptions, stopwatch: Stopwatch) -> Linted:
-    """UserError for a file that is no kernel, and for a launch that does not fit it."""
+def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source | None = None) -> Linted:
+    """`source`: a file of CUDA or PTX that has been read before. UserError for a file that is no kernel, and for a launch that
+    does not fit it."""
     known = Counter[str]() if options.baseline is None else read_baseline(options.baseline)
-    launched = _launched(path, options)
+    launched = _launched(path, options, source)
     source, name = launched.source, launched.name
     routine = source.program.routines[name]
     case = path if is_python_kernel(path) else f"{path}:{demangled(name)}"
@@ -100,7 +101,7 @@ class _Launched:
     shared_bytes: int = 0
 
 
-def _launched(path: str, options: LintOptions) -> _Launched:
+def _launched(path: str, options: LintOptions, source: Source | None) -> _Launched:
     shape = None
     if options.launch is not None:
         shape = extents(options.launch[0], "launch's grid"), extents(options.launch[1], "launch's block")
@@ -108,7 +109,7 @@ def _launched(path: str, options: LintOptions) -> _Launched:
         return _of_triton(path, shape, options)
     if options.constants:
         raise UserError(Diagnostic("CONSTANT", "expected --const for a Triton kernel, FILE.py:NAME; a macro of CUDA is -D"))
-    source = Source(path, options.compilation)
+    source = source or Source(path, options.compilation)
     name = kernel_named(source, options.kernel)
     if shape is None:
         return _Launched(source, name)

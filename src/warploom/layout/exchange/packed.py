@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from warploom.layout.distributed.held import Ints
+from warploom.layout.distributed.held import Ints, numbered
 from warploom.layout.exchange.demand import Move, coloured
 from warploom.layout.exchange.pieces import Value, gathered
 from warploom.layout.exchange.program import Program
@@ -53,7 +53,7 @@ def _home(held: Ints) -> Ints | None:
     if len(np.unique(held[held >= 0])) < int((held >= 0).sum()):
         return None
     home = np.full(int(held.max()) + 1, -1, dtype=np.int64)
-    owners = np.broadcast_to(np.arange(threads)[:, None, None], held.shape)
+    owners = np.broadcast_to(numbered(threads, 1, 1), held.shape)
     home[held[held >= 0]] = owners[held >= 0]
     return home
 

@@ -12,6 +12,7 @@ from warploom.layout import TARGETS, Room, Target
 from warploom.layout.exchange import TARGETS as EXCHANGE_TARGETS
 from warploom.layout.exchange import VIAS, Via
 from warploom.layout.exchange import Target as ExchangeTarget
+from warploom.machines import OTHERS
 from warploom.tools.command.files import OUTPUT_FILE
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited
@@ -21,7 +22,8 @@ from warploom.tools.layout.exchanges import exchanged
 
 _ACCESS_HELP = (
     "What a warp takes at once: rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans, stmatrix, each with "
-    ":64bit or :128bit for the width of a lane and @any for any origin; or FILE.py:function. Repeat it for each access."
+    ":64bit or :128bit for the width of a lane, :store (on gfx942 loads go otherwise) and @any for any origin; or "
+    "FILE.py:function. Repeat it for each access."
 )
 
 
@@ -34,8 +36,8 @@ def _room(ctx: click.Context, param: click.Parameter, value: str) -> Room:
 
 
 _ARCH = click.option(
-    "--arch", metavar="sm_NN", default="sm_90", show_default=True,
-    help="Architecture; all that are known have 32 banks of 4 bytes.",
+    "--arch", metavar="NAME", default="sm_90", show_default=True,
+    help=f"Architecture, whose banks and lanes count: sm_NN, {', '.join(OTHERS)}.",
 )  # fmt: skip
 
 

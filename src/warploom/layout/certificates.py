@@ -9,6 +9,7 @@ from warploom.layout.accesses import Access
 from warploom.layout.banks import Price
 from warploom.layout.maps import Map
 from warploom.layout.search import NoLinear, extra_words, is_least
+from warploom.layout.tables import NoMap
 from warploom.layout.tiles import Tile
 from warploom.machines import NVIDIA
 
@@ -16,7 +17,12 @@ Certificate = dict[str, Any]
 
 
 def certificate(
-    tile: Tile, accesses: Sequence[Access], found: Map, prices: Sequence[Price], no_linear: NoLinear | None = None
+    tile: Tile,
+    accesses: Sequence[Access],
+    found: Map,
+    prices: Sequence[Price],
+    no_linear: NoLinear | None = None,
+    no_map: NoMap | None = None,
 ) -> Certificate:
     """What `recheck.faults` confirms of the map."""
     entries: list[dict[str, Any]] = []
@@ -39,4 +45,7 @@ def certificate(
     }
     if no_linear is not None:
         document["no_linear"] = {"chunk": no_linear.chunk, "space": list(no_linear.space)}
+    if no_map is not None:
+        lemmas = [[list(lemma.clause), list(lemma.hints)] for lemma in no_map.lemmas]
+        document["no_map"] = {"chunk": no_map.chunk, "apart": list(no_map.apart), "lemmas": lemmas}
     return document

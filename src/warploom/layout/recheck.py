@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from warploom.layout.recheck_classes import no_linear, no_map
+
 OPERATORS: dict[str, Callable[[int, int], int]] = {
     "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__, "Mod": int.__mod__,
     "BitAnd": int.__and__, "BitOr": int.__or__, "BitXor": int.__xor__, "LShift": lambda x, y: x << (y if y < 32 else -1),
@@ -45,8 +47,9 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
     if certificate["optimal"] is not (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
         found.append("the map is optimal" if is_least else "optimal is said of a map that does not reach the least")
     every = [group for *_, phases in parts for group in phases]
-    claim = certificate.get("no_linear")
-    return found + (no_linear(claim, every, rows, columns, bits, banks) if claim else [])
+    for name, follow in (("no_linear", no_linear), ("no_map", no_map)):
+        found += follow(certificate[name], every, rows, columns, bits, banks) if certificate.get(name) else []
+    return found
 
 
 def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
@@ -166,35 +169,3 @@ def bound(group: Request, bits: int, chunk: int, banks: int) -> int:
         inside = [part for _, part in {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}]
         least = max(least, max(-(inside.count(p) * words // -banks) for p in set(inside)))
     return least
-
-
-def no_linear(claim: dict[str, Any], phases: list[Request], rows: int, columns: int, bits: int, banks: int) -> list[str]:
-    """Tries every complement of the subspace that some access takes at once, which any kernel without conflict must be."""
-    chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
-    per_word, group = max(1, 32 // bits), (32 * banks // bits).bit_length() - 1 - chunk
-    widest = max(per_word, *(len(lane) for lanes in phases for lane in lanes))
-    if size & (size - 1) or columns & (columns - 1) or banks & (banks - 1) or group < 0 or 1 << chunk < widest:
-        return ["no_linear is said of no tile of powers of two with its chunks"]
-    clashes: set[int] = set()
-    for lanes in phases:
-        parts: dict[int, set[int]] = {}
-        for e in {e for lane in lanes for e in lane}:
-            parts.setdefault(e % (1 << chunk) // per_word, set()).add(e >> chunk)
-        if all(len(chunks) <= 1 << group for chunks in parts.values()):
-            clashes |= {x ^ y for chunks in parts.values() for x in chunks for y in chunks if x != y}
-    spans = [0]
-    for vector in space[: group + 1]:
-        spans += [vector ^ s for s in spans]
-    if len(set(spans)) != 1 << group or len(space) != group or not set(spans) - {0} <= clashes:
-        return ["no_linear names a subspace that need not be without conflict"]
-    others, reached = list[int](), set(spans)
-    for unit in (1 << j for j in range((size >> chunk).bit_length() - 1)):
-        if unit not in reached:
-            others.append(unit)
-            reached |= {unit ^ s for s in reached}
-
-    def fits(kernel: list[int], *left: int) -> bool:
-        vectors = [left[0] ^ s for s in spans if not any(left[0] ^ s ^ k in clashes for k in kernel)] if left else []
-        return not left or any(fits(kernel + [v ^ k for k in kernel], *left[1:]) for v in vectors)
-
-    return ["there is a linear map without conflict"] if fits([0], *others) else []

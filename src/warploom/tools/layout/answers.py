@@ -59,12 +59,14 @@ def answered(
     arch: str,
     stopwatch: Stopwatch,
     html: Path | None = None,
+    *,
+    table: bool = False,
 ) -> Outcome:
-    """The cheapest map, its counts and its certificate."""
+    """The cheapest map, its counts and its certificate; `table`: any map at all where no class has one without conflict."""
     given = tile(tile_text, shared_memory(arch))
     accesses = read_accesses(names, given)
-    found = layout(given, accesses, room)
-    document = certificate(given, found.accesses, found.map, found.prices, found.no_linear)
+    found = layout(given, accesses, room, table=table)
+    document = certificate(given, found.accesses, found.map, found.prices, found.no_linear, found.no_map)
     wrong = faults(document)
     if wrong:
         return _contradicted(tile_text, wrong, stopwatch)
@@ -74,7 +76,15 @@ def answered(
     )
     line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
     details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
-    if found.no_linear:
+    if found.no_map:
+        each = 1 << found.no_map.chunk
+        kept = f" that keeps {each} elements side by side" if each > 1 else ""
+        count = len(found.no_map.lemmas)
+        steps = "one lemma" if count == 1 else f"{count} lemmas"
+        details += (f"no map{kept} is without conflict, with any room: proved in {steps}",)
+    elif table and not found.optimal:
+        details += ("any other map: none was found or ruled out within the limits of the SAT solver",)
+    elif found.no_linear:
         details += ("no F2-linear map is without conflict: all were tried",)
     return Outcome(line, SOLVED, details=details + ((code,) if code else ()), written=_page(html, line))
 
@@ -178,6 +188,7 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
         return Outcome(line, SOLVED)
     claims = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
     claims["no_linear"] = bool(document.get("no_linear"))
+    claims |= {"no_map": True} if document.get("no_map") else {}
     return Outcome(
         plain_line(
             str(path),
@@ -199,6 +210,7 @@ def _claims(document: Certificate) -> Line:
         "extra_words": document["extra_words"],
         "optimal": document["optimal"] or None,
         "no_linear": bool(document.get("no_linear")),
+        "no_map": bool(document.get("no_map")),
         "tile": [document["tile"]["rows"], document["tile"]["columns"]],
     }
 
@@ -277,6 +289,7 @@ def _answer(found: Answer) -> Line:
         "index_instructions": found.map.instructions,
         "optimal": found.optimal or None,
         "no_linear": found.no_linear is not None,
+        **({"no_map": True} if found.no_map is not None else {}),
     }
     if found.map.swizzle is not None:
         fields["cute"] = emit(found.map, found.tile, "cute")

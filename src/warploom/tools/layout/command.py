@@ -48,6 +48,11 @@ _HTML = click.option("--html", type=OUTPUT_FILE, help="Write a page with the tab
 @click.argument("tile", metavar="ROWSxCOLUMNS:TYPE")
 @click.option("--access", "accesses", metavar="ACCESS", multiple=True, required=True, help=_ACCESS_HELP)
 @click.option("--room", default="0", show_default=True, metavar="WORDS|any", callback=_room, help="Words that may stay unused.")
+@click.option(
+    "--table",
+    is_flag=True,
+    help="Where no class has a map without conflict: any map, by a table, or the proof that there is none (needs python-sat).",
+)
 @_ARCH
 @click.option("--emit", "target", type=click.Choice(TARGETS), help="Print the map in this language, too.")
 @_HTML
@@ -58,6 +63,7 @@ def layout_command(
     tile: str,
     accesses: tuple[str, ...],
     room: Room,
+    table: bool,
     arch: str,
     target: str | None,
     html: Path | None,
@@ -70,7 +76,7 @@ def layout_command(
     """
     report(
         tile,
-        lambda stopwatch, _: answered(tile, accesses, room, cast("Target | None", target), arch, stopwatch, html),
+        lambda stopwatch, _: answered(tile, accesses, room, cast("Target | None", target), arch, stopwatch, html, table=table),
         as_json=as_json,
         debug=debug,
     )

@@ -88,9 +88,7 @@ def paper_command(
     by_label = {row.label: row for row in rows}
     seen: list[Line] = []
     cases = [case_of(row) for row in rows]
-    code = run_bench(
-        cases, output, columns, lambda line: judged(by_label[str(line["case"])], line), journal, seen, is_told=True
-    )
+    code = run_bench(cases, output, columns, lambda line: judged(by_label[str(line["case"])], line), journal, seen, is_told=True)
     if html is not None:
         try:
             write_text(html, page(seen))

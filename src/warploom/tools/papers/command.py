@@ -75,7 +75,8 @@ def paper_command(
 ) -> None:
     """List the tables and figures of the five papers, or run one and print its rows beside ours.
 
-    PAPER alone runs all of its items. Rows are printed as they are ready; stderr says which one runs. Where the paper's text has no number or the row needs what is not here, the row says so.
+    PAPER alone runs all of its items. Rows are printed as they are ready; stderr says which one runs. Where the paper's text
+    has no number or the row needs what is not here, the row says so.
     """
     output, stopwatch = Output(as_json), Stopwatch()
     try:

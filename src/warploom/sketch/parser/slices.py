@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from warploom.ir import For, HoleUse, If, IndexConst, IndexExpr, IndexVar, Kernel, Stmt, Store, map_index
-from warploom.ir.kernel.vectors import vector_problem
+from warploom.ir import For, HoleUse, If, IndexConst, IndexExpr, IndexVar, Kernel, Stmt, Store, map_index, vector_problem
 from warploom.sketch import fold
 
 LANES = (2, 4)

@@ -5,6 +5,7 @@ With T the family's functions of the states, p, q, r slots of lists, I what is k
 - base: T(s; lift(e)) = step(s, e)
 - composition: T(T(s; p); q) = T(s; op(p, q)), so T(s; slots of a list) is the loop on that list, for any bracketing
 - kept: I(lift(e)); I(p) and I(q) imply I(op(p, q))
+- widths: slots and states of a known number of bits have no more
 - associativity: op(op(p, q), r) = op(p, op(q, r)); identity: op(i, p) = p = op(p, i), op(i, i) = i
 
 Associativity and identity make h(x ++ y) = op(h(x), h(y)) an induction on the length; base and composition make the results of h
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.scan.operators import expression as ex
+from warploom.scan.operators.bits import equal_bits, fits, has_bits
 from warploom.scan.operators.cases import equal_by_cases
 from warploom.scan.operators.closure import right
 from warploom.scan.operators.expression import Expr
@@ -67,6 +69,15 @@ def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> 
         for v, e in family.transformers.items()
     ]
     return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit)
+
+
+def widths(family: Family) -> Verdict:
+    """Whether states and slots are of the bits that their sorts say."""
+    loop = family.loop
+    claimed = [(v, e) for s in loop.states for v, e in ((s.variable, s.initial), (s.variable, s.step))]
+    claimed += [(s, e) for s in family.slots for e in (family.lift[s], family.operator[s])]
+    failed = [v for v, e in claimed if v.sort.bits is not None and not fits(e, v.sort.bits)]
+    return Open(f"the bits of {failed[0].value}") if failed else Holds()
 
 
 def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr]) -> Verdict:
@@ -184,6 +195,10 @@ def decided(
                 return Holds()
         except ex.UndefinedError:
             sides, settled = [], set()
+    if sides and has_bits(*(e for pair in sides for e in pair)):
+        settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_bits(a, b)}
+        if len(settled) == len(sides):
+            return Holds()
     if sides and has_products(*(e for pair in sides for e in pair)):
         settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_over_products(a, b, assumed)}
         if len(settled) == len(sides):
@@ -214,4 +229,4 @@ def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequ
     return Holds()
 
 
-__all__ = ["Fails", "Holds", "Law", "Open", "associativity", "base", "composition", "identity", "kept", "met_by_elements"]
+__all__ = ["Fails", "Holds", "Law", "Open", "associativity", "base", "composition", "identity", "kept", "met_by_elements", "widths"]

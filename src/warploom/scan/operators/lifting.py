@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, cast
 from warploom.core import UserError
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Style
+from warploom.scan.operators.bit_maps import narrowed
 from warploom.scan.operators.closure import Closure, Start, anything, closure, right
 from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
@@ -17,7 +18,7 @@ from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.forms import FormError
 from warploom.scan.operators.invariants import invariants
-from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third
+from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.naming import names
 from warploom.scan.operators.neutral import find_identity
 from warploom.scan.operators.operator import Operator
@@ -86,7 +87,7 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
     """Families that contain one step of the loop, the likeliest first."""
     yield _families(loop, "step", styles)
-    yield _families(masked(loop), "step", styles[:1], in_parts)[0], []
+    yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
     other = simpler(loop)
     if other is not None:
         yield _families(other, "step", styles)
@@ -124,6 +125,8 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
     if not isinstance(associative, Holds) and known:
         associative = associativity(family.slots, family.operator, known, rlimit=rlimit)
     laws.append(Law("associativity", associative))
+    if any(v.sort.bits is not None for v in (*family.slots, *family.transformers)):
+        laws.append(Law("widths", widths(family)))
     neutral = find_identity(family, known, projection)
     operator = _operator(family, projection, known, neutral)
     if neutral is None:

@@ -218,6 +218,9 @@ class Translator:
             self.known.append(a.negation(a.both([below, above])))
         if sort.values is not None:
             self.known.append(a.either([a.equal(term, a.constant(v, self.whole)) for v in sort.values]))
+        if sort.bits is not None and self._width is None:
+            most = a.constant((1 << sort.bits) - 1, self.whole)
+            self.known += [a.at_least(term, a.constant(0, self.whole)), a.at_least(most, term)]
         found = self._variables[expr] = Number(term, below, above)
         return found
 

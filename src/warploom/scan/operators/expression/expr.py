@@ -40,6 +40,8 @@ class Sort:
     """May be infinity."""
     values: tuple[int, ...] | None = None
     """The only values, ascending, where they are few and known."""
+    bits: int | None = None
+    """A whole number from 0 to 2**bits - 1, where that is known of a variable."""
 
     @property
     def is_numeric(self) -> bool:

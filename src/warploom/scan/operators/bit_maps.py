@@ -21,7 +21,8 @@ MOST_BITS = 64
 
 
 def narrowed(loop: Loop) -> Loop:
-    """The loop with states that are known to be whole numbers of so many bits."""
+    """The loop with elements and states that are known to be whole numbers of so many bits."""
+    loop = _narrow_elements(loop)
     while True:
         for number, state in enumerate(loop.states):
             found = _narrow(loop, state)
@@ -34,6 +35,24 @@ def narrowed(loop: Loop) -> Loop:
                 break
         else:
             return loop
+
+
+def _narrow_elements(loop: Loop) -> Loop:
+    """Elements of which assertions say so."""
+    renamed: dict[Expr, Expr] = {}
+    for field in (f for f in loop.fields if f.sort == ex.INT and ex.at_least(f, ex.ZERO) in loop.assumed):
+        below = [n for n in range(1, MOST_BITS + 1) if ex.at_least(ex.constant((1 << n) - 1), field) in loop.assumed]
+        if below:
+            renamed[field] = ex.variable(str(field.value), Sort("int", bits=below[0]))
+    if not renamed:
+        return loop
+    return replace(
+        loop,
+        fields=tuple(renamed.get(f, f) for f in loop.fields),
+        states=tuple(replace(s, step=ex.substituted(s.step, renamed)) for s in loop.states),
+        assumed=tuple(ex.substituted(a, renamed) for a in loop.assumed),
+        unannotated=tuple(renamed.get(f, f) for f in loop.unannotated),
+    )
 
 
 def _narrow(loop: Loop, state: State) -> Expr | None:

@@ -138,7 +138,7 @@ class Reader(Generic[T]):
         """Expressions that are variables of their own; without `atoms`, those are found that are not known by bits."""
 
     def number(self, expr: Expr) -> Number[T]:
-        """Raises NoBitsError where a variable of known width has a part in what is not known by bits."""
+        """What is not known by bits becomes a variable of its own."""
         for part in ex.subexpressions(expr):
             if part in self._numbers or part in self._failed:
                 continue
@@ -148,7 +148,7 @@ class Reader(Generic[T]):
             try:
                 self._numbers[part] = self._trimmed(self._read(part))
             except NoBitsError as error:
-                if not self._is_open or has_bits(part):
+                if not self._is_open:
                     self._failed[part] = error  # nothing may need it, as a sum that is compared
                     continue
                 self.atoms.add(part)
@@ -419,8 +419,11 @@ def columns_of(expr: Expr, variable: Expr) -> list[int] | None:
     """By bit of the variable: the bits of the number that it changes; None where it is not linear in the variable's bits, or
     where another variable says what they change."""
     try:
-        number = Reader(Sums()).number(expr)
+        reader = Reader(Sums())
+        number = reader.number(expr)
     except NoBitsError:
+        return None
+    if any(variable in ex.variables(v) for total in number.low for term in total for v, _ in term if v is not variable):
         return None
     columns = [0] * (variable.sort.bits or 0)
     for place, total in enumerate(number.low):

@@ -88,7 +88,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     """Families that contain one step of the loop, the likeliest first."""
     yield _families(loop, "step", styles)
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
-    other = simpler(loop)
+    other = simpler(narrowed(loop))
     if other is not None:
         yield _families(other, "step", styles)
         yield _families(other, "endless", styles)

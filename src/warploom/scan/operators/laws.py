@@ -16,17 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.bits import equal_bits, fits, has_bits
 from warploom.scan.operators.cases import equal_by_cases
 from warploom.scan.operators.closure import right
-from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.expression import Expr, Sort
 from warploom.scan.operators.family import Family
 from warploom.scan.operators.products import equal_over_products, has_products
 from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
 
 Equation = tuple[Expr, Expr]
+MOST_ENDLESS = 2
+"""Variables that may be infinite, where each is told by cases."""
 
 
 def third(slot: Expr) -> Expr:
@@ -203,6 +206,8 @@ def decided(
         settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_over_products(a, b, assumed)}
         if len(settled) == len(sides):
             return Holds()
+    if width is None and not finite and exact and _equal_with_powers(exact, variables, assumed):
+        return Holds()
     t = Translator(width)
     try:
         pairs = claims(t)
@@ -218,6 +223,28 @@ def decided(
         if not isinstance(verdict, Holds):
             return verdict
     return Holds()
+
+
+def _equal_with_powers(exact: Exact, variables: Sequence[Expr], given: Sequence[Expr]) -> bool:
+    """Whether sides with powers of e are equal where the variables are finite and where they are minus infinity."""
+    endless = [v for v in variables if v.sort.is_infinite]
+    if len(endless) > MOST_ENDLESS or any(v.sort.above for v in endless):
+        return False
+    try:
+        sides = [(a(), b() if callable(b) else b) for a, b in exact]
+        if not any(e.op == "exp" for e in ex.subexpressions(*(e for pair in sides for e in pair))):
+            return False
+        for chosen in product((False, True), repeat=len(endless)):
+            values = {
+                v: ex.MINUS_INFINITY if below else ex.variable(str(v.value), Sort(v.sort.base))
+                for v, below in zip(endless, chosen, strict=True)
+            }
+            known = [ex.substituted(g, values) for g in given]
+            if not all(equal_by_cases(ex.substituted(a, values), ex.substituted(b, values), known) for a, b in sides):
+                return False
+    except ex.UndefinedError:
+        return False
+    return True
 
 
 def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequence[Expr], reason: str) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
@@ -19,12 +19,14 @@ from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.forms import FormError
 from warploom.scan.operators.invariants import invariants
 from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third, widths
+from warploom.scan.operators.means import summed
 from warploom.scan.operators.naming import names
 from warploom.scan.operators.neutral import find_identity
 from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.parts import in_parts, masked
 from warploom.scan.operators.printing import compiled, literal
 from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
+from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.samples import Element, constant_values, random_lists
 from warploom.scan.operators.steps import simpler
 from warploom.scan.operators.transition import Loop, exact_loop
@@ -86,7 +88,12 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 
 def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
     """Families that contain one step of the loop, the likeliest first."""
+    totals = summed(loop)
+    if totals is not None:
+        yield _families(totals, "step", styles[:1], in_parts)
+        yield _families(totals, "step", styles)
     yield _families(loop, "step", styles)
+    yield _families(loop, "step", styles[:1], rescaled)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
     other = simpler(narrowed(loop))
     if other is not None:
@@ -162,20 +169,27 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
 
 def domain_of(family: Family) -> str:
     """The domain for which the laws were proved."""
-    return _domain([*family.slots, *family.transformers], family.loop)
+    return _domain([*family.slots, *family.transformers], family.loop, _has_powers(family.operator.values()))
 
 
 def operator_domain(operator: Operator) -> str:
     """The same of an operator that was lifted."""
-    return _domain([*operator.fields, *(s.variable for s in operator.loop.states)], operator.loop)
+    variables = [*operator.fields, *(s.variable for s in operator.loop.states)]
+    return _domain(variables, operator.loop, _has_powers(operator.combine))
 
 
-def _domain(variables: Sequence[Expr], loop: Loop) -> str:
+def _has_powers(exprs: Iterable[Expr]) -> bool:
+    return any(e.op == "exp" for e in ex.subexpressions(*exprs))
+
+
+def _domain(variables: Sequence[Expr], loop: Loop, with_powers: bool) -> str:
     sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
     vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
     words = told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
     if loop.characters and ex.substituted(ex.both(*loop.assumed), {loop.fields[0]: ex.constant(128)}) is ex.FALSE:
         words += ", ASCII characters"
+    if with_powers:
+        words += ", exp(a + b) = exp(a) * exp(b)"
     return f"{words}, lists of at least one element" if loop.needs_element else words
 
 
@@ -264,6 +278,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     loop = operator.loop
     choose = random.Random(seed)
     rounds = can_round(loop) or loop.rounds
+    powers = _has_powers(e for s in loop.states for e in (s.step, s.initial))
     read, run = exact_loop(loop), exactly(serial) if rounds else serial
     cases = 0
     differing: list[str] = []
@@ -287,10 +302,10 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
             return Trial(cases, fault=f"on {shown(elements)} the operator raises {type(error).__name__}: {error}")
         cases += 1
         wanted = _by_prefix(expected, loop) if loop.is_scan else [expected]
-        if agree(wanted, got):
+        if agree(wanted, got, is_rounded=powers):
             continue
         text = f"on {shown(elements)} the function returns {expected!r}, the operator {got[-1] if not loop.is_scan else got!r}"
-        if not rounds or not agree([read(p, fixed) for p in parts], got):
+        if not rounds or not agree([read(p, fixed) for p in parts], got, is_rounded=powers):
             return Trial(cases, text)
         differing.append(text)
     return Trial(cases, differing[0] if len(differing) * ROUNDED_SHARE > cases else "")

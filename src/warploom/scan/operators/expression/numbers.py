@@ -142,6 +142,8 @@ def _product(first: Monomial, second: Monomial) -> tuple[Monomial, int]:
 
 def exponential(argument: Expr) -> Expr:
     """e to the power; `exp(a) * exp(b)` is kept as `exp(a + b)`."""
+    if argument is MINUS_INFINITY:
+        return ZERO
     return ONE if argument is ZERO else make("exp", (argument,), sort=REAL)
 
 

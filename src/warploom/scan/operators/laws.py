@@ -25,7 +25,19 @@ from warploom.scan.operators.closure import right
 from warploom.scan.operators.expression import Expr, Sort
 from warploom.scan.operators.family import Family
 from warploom.scan.operators.products import equal_over_products, has_products
-from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
+from warploom.scan.operators.prover import (
+    RLIMIT,
+    Bindings,
+    Fails,
+    Holds,
+    Number,
+    Open,
+    Translator,
+    UntranslatableError,
+    Verdict,
+    decide,
+)
+from warploom.solve import Handle
 
 Equation = tuple[Expr, Expr]
 MOST_ENDLESS = 2
@@ -58,7 +70,48 @@ def _step(family: Family, state: Expr) -> Expr:
     return next(s.step for s in family.loop.states if s.variable is state)
 
 
-def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> Verdict:
+Order = tuple[Expr, Expr]
+"""The first is at least the second, of infinite values, too."""
+
+
+def ordered(t: Translator, order: Order, bindings: Bindings | None = None) -> Handle:
+    """The order as a maximum, which infinities have, too."""
+    greater, lesser = order
+    return t.equal(t.number(ex.maximum(greater, lesser), bindings), t.number(greater, bindings))
+
+
+def renamed(orders: Sequence[Order], names: Mapping[Expr, Expr]) -> list[Order]:
+    return [(names.get(a, a), names.get(b, b)) for a, b in orders]
+
+
+def kept_orders(family: Family, orders: Sequence[Order]) -> list[Order]:
+    """Those of the orders of slots that hold of every list."""
+    others = {s: right(s) for s in family.slots}
+    found = [*orders]
+    while found:
+        t = Translator()
+        try:
+            lifted, joined = t.bound(family.lift), t.bound(family.operator)
+            assumed = [t.condition(a) for a in family.loop.assumed]
+            given = [ordered(t, o) for o in (*found, *renamed(found, others))]
+            held = [
+                o
+                for o in found
+                if isinstance(decide(t, assumed, [ordered(t, o, lifted)], []), Holds)
+                and isinstance(decide(t, given, [ordered(t, o, joined)], []), Holds)
+            ]
+        except UntranslatableError:
+            return []
+        if len(held) == len(found):
+            return found
+        found = held
+    return []
+
+
+def composition(
+    family: Family, known: Sequence[Expr], rlimit: int = RLIMIT, orders: Sequence[Order] = (), states: Sequence[Order] = ()
+) -> Verdict:
+    """`orders` hold of the slots, `states` of the states."""
     others = {s: right(s) for s in family.slots}
     second = {v: ex.substituted(e, others) for v, e in family.transformers.items()}
 
@@ -71,7 +124,8 @@ def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> 
         (lambda v=v: ex.substituted(second[v], family.transformers), lambda e=e: ex.substituted(e, family.operator))
         for v, e in family.transformers.items()
     ]
-    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit)
+    every = [*orders, *renamed(orders, others), *states]
+    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit, every)
 
 
 def widths(family: Family) -> Verdict:
@@ -109,7 +163,12 @@ def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
 
 
 def associativity(
-    slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None, rlimit: int = RLIMIT
+    slots: Sequence[Expr],
+    operator: Mapping[Expr, Expr],
+    known: Sequence[Expr],
+    width: int | None = None,
+    rlimit: int = RLIMIT,
+    orders: Sequence[Order] = (),
 ) -> Verdict:
     """The law of associativity over the slots of three lists; with `width`, in words of so many bits."""
     to_right = {s: right(s) for s in slots}
@@ -137,7 +196,8 @@ def associativity(
         *(ex.substituted(k, {s: third(s) for s in slots}) for k in known),
     ]
     asked = [v for s in slots for v in (s, right(s), third(s))]
-    return decided(slots, exact, claims, given, asked, width, rlimit)
+    every = [*orders, *renamed(orders, to_right), *renamed(orders, {s: third(s) for s in slots})]
+    return decided(slots, exact, claims, given, asked, width, rlimit, every)
 
 
 def identity(slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], value: Mapping[Expr, Expr]) -> Verdict:
@@ -170,9 +230,10 @@ def _decided(
     given: Iterable[Expr],
     asked: Sequence[Expr],
     rlimit: int = RLIMIT,
+    orders: Sequence[Order] = (),
 ) -> Verdict:
     states = [*family.transformers]
-    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None, rlimit)
+    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None, rlimit, orders)
 
 
 def decided(
@@ -183,6 +244,7 @@ def decided(
     asked: Sequence[Expr],
     width: int | None,
     rlimit: int = RLIMIT,
+    orders: Sequence[Order] = (),
 ) -> Verdict:
     """Decides the laws by canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical
     forms."""
@@ -211,7 +273,7 @@ def decided(
     t = Translator(width)
     try:
         pairs = claims(t)
-        conditions = [t.condition(g) for g in assumed]
+        conditions = [*(t.condition(g) for g in assumed), *(ordered(t, o) for o in orders)]
     except UntranslatableError as error:
         return _by_cases(sides, settled, assumed, str(error))
     for number, (a, b) in enumerate(pairs):

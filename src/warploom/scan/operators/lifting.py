@@ -17,7 +17,7 @@ from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.forms import FormError
-from warploom.scan.operators.invariants import invariants
+from warploom.scan.operators.invariants import invariants, orders
 from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
 from warploom.scan.operators.naming import names
@@ -28,7 +28,8 @@ from warploom.scan.operators.printing import compiled, literal
 from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
 from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.samples import Element, constant_values, random_lists
-from warploom.scan.operators.steps import simpler
+from warploom.scan.operators.selections import what_is_kept
+from warploom.scan.operators.steps import simpler, throughout
 from warploom.scan.operators.transition import Loop, exact_loop
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
@@ -94,6 +95,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
         yield _families(totals, "step", styles)
     yield _families(loop, "step", styles)
     yield _families(loop, "step", styles[:1], rescaled)[0], []
+    yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
     other = simpler(narrowed(loop))
     if other is not None:
@@ -125,12 +127,18 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
     known = invariants(family)
     if not isinstance(laws[1].verdict, Holds) and known:
         laws[1] = Law("composition", composition(family, known, rlimit))
+    sorted_slots = [] if isinstance(laws[1].verdict, Holds) else orders(family)
+    if sorted_slots:
+        laws[1] = Law("composition", composition(family, known, rlimit, sorted_slots, throughout(loop)))
     projection = [_simpler(family, known, p) for p in family.projection()]
     family = family.restricted(family.needed([*projection, *family.finals(loop.kept)]))
     known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]
     associative = associativity(family.slots, family.operator, [], rlimit=rlimit)
     if not isinstance(associative, Holds) and known:
         associative = associativity(family.slots, family.operator, known, rlimit=rlimit)
+    sorted_slots = [o for o in sorted_slots if {*o} <= {*family.slots}]
+    if not isinstance(associative, Holds) and sorted_slots:
+        associative = associativity(family.slots, family.operator, known, rlimit=rlimit, orders=sorted_slots)
     laws.append(Law("associativity", associative))
     if any(v.sort.bits is not None for v in (*family.slots, *family.transformers)):
         laws.append(Law("widths", widths(family)))

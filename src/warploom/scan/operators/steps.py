@@ -69,6 +69,12 @@ Order: TypeAlias = tuple[Expr, Expr]
 """The first is at least the second."""
 
 
+def throughout(loop: Loop) -> list[Order]:
+    """Orders of states and bounds that hold of all states that the loop reaches."""
+    seen = _observed(loop)
+    return _throughout(loop, seen) if seen else []
+
+
 def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
     """Orders of states and bounds that hold of all states that the loop reaches."""
     numeric = [s for s in loop.states if s.variable.sort.is_numeric and s.variable.sort.values is None]
@@ -196,4 +202,4 @@ def _is_equal(loop: Loop, left: Expr, right: Expr, known: Sequence[Order]) -> bo
     return isinstance(decide(t, given, [claim], [], _RLIMIT), Holds)
 
 
-__all__ = ["simpler"]
+__all__ = ["simpler", "throughout"]

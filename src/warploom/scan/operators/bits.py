@@ -93,7 +93,7 @@ class _Degrees:
         return frozenset(a | b for a in left for b in right)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Places:
     """Values at many places, one in each bit of an integer."""
 
@@ -237,9 +237,7 @@ class Reader(Generic[T]):
             for one, other in ((left, right), (right, left)):
                 if one.high == zero:
                     short = [n for n in range(len(one.low))]
-                    return Number(
-                        tuple(zero if one.low[n] == zero else operation(one.low[n], other.bit(n)) for n in short), zero
-                    )
+                    return Number(tuple(zero if one.low[n] == zero else operation(one.low[n], other.bit(n)) for n in short), zero)
         if left.high is None or right.high is None:
             count = min(len(x.low) if x.high is None else LONGEST for x in (left, right))
             return Number(tuple(operation(left.bit(n), right.bit(n)) for n in range(count)), None)
@@ -313,7 +311,7 @@ class Reader(Generic[T]):
             if None in decided:
                 raise NoBitsError("a comparison of many bits")
             return self._chosen([first[1]], [bool(d) for d in decided])
-        outcomes = []
+        outcomes: list[bool] = []
         for bits in product((0, 1), repeat=len(weights)):
             value = rest + sum(w * b for (w, _), b in zip(weights, bits, strict=True))
             outcomes.append(value > 0 or (value == 0 and not strict))
@@ -437,5 +435,4 @@ def columns_of(expr: Expr, variable: Expr) -> list[int] | None:
     return columns
 
 
-__all__ = ["NoBitsError", "Number", "Reader", "Sums", "equal_bits", "fits", "has_bits", "columns_of"]
-
+__all__ = ["NoBitsError", "Number", "Reader", "Sums", "columns_of", "equal_bits", "fits", "has_bits"]

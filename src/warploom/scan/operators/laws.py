@@ -318,4 +318,16 @@ def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequ
     return Holds()
 
 
-__all__ = ["Fails", "Holds", "Law", "Open", "associativity", "base", "composition", "identity", "kept", "met_by_elements", "widths"]
+__all__ = [
+    "Fails",
+    "Holds",
+    "Law",
+    "Open",
+    "associativity",
+    "base",
+    "composition",
+    "identity",
+    "kept",
+    "met_by_elements",
+    "widths",
+]

@@ -15,6 +15,7 @@ from warploom.scan.operators.closure import Closure, Start, anything, closure, r
 from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
+from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.forms import FormError
 from warploom.scan.operators.invariants import invariants, orders
@@ -95,6 +96,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
         yield _families(totals, "step", styles)
     yield _families(loop, "step", styles)
     yield _families(loop, "step", styles[:1], rescaled)[0], []
+    yield _families(loop, "step", styles[:1], beside_extremes)[0], []
     yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
     other = simpler(narrowed(loop))
@@ -190,12 +192,18 @@ def _has_powers(exprs: Iterable[Expr]) -> bool:
     return any(e.op == "exp" for e in ex.subexpressions(*exprs))
 
 
+def _has_roots(loop: Loop) -> bool:
+    return any(e.op in ("log", "sqrt") for e in ex.subexpressions(*loop.outputs, *(s.step for s in loop.states)))
+
+
 def _domain(variables: Sequence[Expr], loop: Loop, with_powers: bool) -> str:
     sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
     vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
     words = told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
     if loop.characters and ex.substituted(ex.both(*loop.assumed), {loop.fields[0]: ex.constant(128)}) is ex.FALSE:
         words += ", ASCII characters"
+    if _has_roots(loop):
+        words += ", where logarithms and roots exist"
     if with_powers:
         words += ", exp(a + b) = exp(a) * exp(b)"
     return f"{words}, lists of at least one element" if loop.needs_element else words
@@ -286,7 +294,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     loop = operator.loop
     choose = random.Random(seed)
     rounds = can_round(loop) or loop.rounds
-    powers = _has_powers(e for s in loop.states for e in (s.step, s.initial))
+    powers = _has_powers(e for s in loop.states for e in (s.step, s.initial)) or _has_roots(loop)
     read, run = exact_loop(loop), exactly(serial) if rounds else serial
     cases = 0
     differing: list[str] = []
@@ -301,6 +309,8 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
         except (MemoryError, UserError):
             raise
         except Exception as error:
+            if isinstance(error, ValueError) and _has_roots(loop):
+                continue
             return Trial(cases, fault=f"on {shown(elements)} the function itself raises {type(error).__name__}: {error}")
         prefixes = range(1, len(elements) + 1) if loop.is_scan else [len(elements)]
         parts = [cast("list[list[Value]]", given[:n]) for n in prefixes]

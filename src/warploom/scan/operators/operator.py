@@ -117,6 +117,7 @@ class Operator:
             [self.lift_source(), self.operator_source(), f"identity = {self.identity_source()}", self.projection_source()]
         )
         imports = [f"from math import {n}" for n in ("exp", "gcd", "inf") if _mentions(body, n)]
+        imports = ["import math", *imports] if any(f"math.{n}(" in body for n in ("log", "sqrt")) else imports
         imports += ["from fractions import Fraction"] if _mentions(body, "Fraction") else []
         return "\n".join([*imports, "", "", body]) if imports else body
 

@@ -1,8 +1,8 @@
 """Loops that keep some of their elements: the greatest two or three, with their places, or with what stands beside them.
 
-What such a loop has kept of a list says all that it needs to know of the list: instead of the list, the loop may read the elements that
-were kept. So a list's value is the loop's state after it, from a start that keeps anything, and two lists combine by feeding what the
-second kept to the first. In which order, and which states belong to one element, is tried on short lists; the laws decide.
+What such a loop has kept of a list says all that it needs to know of it: instead of the list, the loop may read the elements that
+were kept. So a list's value is the loop's state after it, from a start that keeps anything, and two lists combine by feeding what
+the second kept to the first. The order, and which states belong to one element, are tried on short lists; the laws decide.
 """
 
 from __future__ import annotations

@@ -145,9 +145,7 @@ def _few_bits(loop: Loop) -> dict[Expr, Expr]:
     for variable in (s.variable for s in loop.states):
         if variable.sort.bits is not None and 1 << variable.sort.bits <= MOST:
             found[variable] = ex.variable(str(variable.value), Sort("int", values=tuple(range(1 << variable.sort.bits))))
-        elif variable.sort.values is not None and any(
-            _combines(s.step, variable) for s in loop.states
-        ):
+        elif variable.sort.values is not None and any(_combines(s.step, variable) for s in loop.states):
             found[variable] = variable
     return found
 

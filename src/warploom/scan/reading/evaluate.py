@@ -17,8 +17,8 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.reading import subset
 from warploom.scan.reading.source import HOLE, MISSING, Function, Module, described
-from warploom.scan.reading.texts import single
 from warploom.scan.reading.tables import linear_table, places_of
+from warploom.scan.reading.texts import single
 from warploom.scan.reading.values import (
     NONE,
     Character,

@@ -1,4 +1,4 @@
-"""Places of tables, and tables of whole numbers whose entries are sums, bit by bit, of those at powers of two (as those of CRCs)."""
+"""Places of tables, and tables of whole numbers whose entries are sums, bit by bit, of others (as those of CRCs)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ LEAST = 16
 
 def linear_table(table: Sequence[object], place: Expr) -> Expr | None:
     """The entry at a place that is in the table, bit by bit of the place; None where the table is not of that kind."""
-    numbers = [v.value for v in table if isinstance(v, Expr) and v.op == "const" and type(v.value) is int and v.value >= 0]
-    values = [n for n in numbers if isinstance(n, int)]
+    values = [v.value for v in table if isinstance(v, Expr) and v.op == "const" and type(v.value) is int and v.value >= 0]
     size = len(table)
     if len(values) < size or size < LEAST or size & (size - 1) or not _is_below(place, size):
         return None
@@ -47,7 +46,7 @@ def _is_below(place: Expr, size: int) -> bool:
     if place.op == "mod":
         return isinstance(place.value, int) and place.value <= size
     values = place.sort.values
-    return values is not None and 0 <= values[0] and values[-1] < size
+    return values is not None and values[0] >= 0 and values[-1] < size
 
 
 __all__ = ["linear_table", "places_of"]

@@ -69,7 +69,7 @@ def item_of(hint: object) -> tuple[bool, object]:
     """Whether it is the type of a list, and the type of its items (None: not said); text is a list of characters."""
     if hint is str:
         return True, str
-    if hint in (bytes, bytearray):
+    if hint is bytes or hint is bytearray:
         return True, BYTE
     arguments = typing.get_args(hint)
     origin = typing.get_origin(hint)

@@ -147,6 +147,18 @@ def exponential(argument: Expr) -> Expr:
     return ONE if argument is ZERO else make("exp", (argument,), sort=REAL)
 
 
+def of_real(op: Literal["log", "sqrt"], argument: Expr) -> Expr:
+    """A logarithm or a root, which no law here speaks of."""
+    if op == "log" and argument is ONE:
+        return ZERO
+    if op == "sqrt" and argument.op == "const" and not is_infinite(argument) and cast(int, argument.value) >= 0:
+        number = Fraction(cast(int, argument.value))
+        root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
+        if root * root == number:
+            return constant(root)
+    return make(op, (argument,), sort=REAL)
+
+
 def maximum(*parts: Expr) -> Expr:
     return extremum("max", parts)
 

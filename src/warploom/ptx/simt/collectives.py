@@ -52,7 +52,9 @@ def gate_of(site: Site, segment: Segment) -> Gate:
         own = members >> (group.threads & 31).astype(np.uint32) & np.uint32(1)
         left_out = own == 0
         if predicate >= 0:
-            flags = value_of(group.registers, predicate)
+            flags = group.registers[predicate]
+            if flags is None:
+                return
             left_out = left_out & (np.logical_not(flags) if negated else flags)
         if left_out.any():
             thread = int(np.flatnonzero(left_out)[0])

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 import click
+import numpy as np
 
 from warploom.core import UserError
-from warploom.ptx.launches import Assumed, Meeting, NotDecided, RaceFree, assumptions, races
+from warploom.ptx.launches import Assumed, Bounds, Meeting, NotDecided, RaceFree, assumptions, bounds, races
 from warploom.tools.bench.lint.equivalent import JUDGED
 from warploom.tools.bench.lint.judging import Judged, bugs_of, judged, judgement, ran, share
 from warploom.tools.bench.lint.languages import LANGUAGES, Built, Language
-from warploom.tools.bench.lint.planting import Launched
 from warploom.tools.command.guard import report
 from warploom.tools.command.lines import GAVE_UP, SOLVED, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION
@@ -86,12 +86,19 @@ def _corpus(language: Language, progress: Progress) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _as_launched(one: Launched) -> Sequence[Assumed]:
+def _as_launched(built: Built, *, with_lengths: bool) -> Sequence[Assumed]:
+    """The first launch of a kernel as an assumption about launches."""
+    one, values, _ = built.launches[0]
     said = [
         f"{what}.{axis} == {size}"
         for what, text in (("gridDim", one.grid), ("blockDim", one.block))
         for axis, size in zip("xyz", extents(text, what), strict=False)
     ]
+    for n, value in enumerate(values):
+        if isinstance(value, np.ndarray):
+            said += [f"bytes(arg{n}) == {value.nbytes}"] if with_lengths else []
+        elif not isinstance(value, bytes) and np.asarray(value).dtype.kind in "iu":
+            said.append(f"arg{n} == {int(value)}")
     return assumptions(" && ".join(said))
 
 
@@ -106,21 +113,24 @@ def _of_every_launch(language: Language, progress: Progress) -> dict[str, Any]:
         match races(built.source.program, built.name, assumed):
             case RaceFree():
                 counts["proved"] += 1
+                found = bounds(built.source.program, built.name, assumed)
+                is_inside = isinstance(found, Bounds) and not found.outside and len(found.needed) == len(found.unknown)
+                counts["bounds"] += is_inside
             case NotDecided(reason=reason):
                 counts["open"] += 1
                 reasons[reason] += 1
             case Meeting():
                 counts["open"] += 1
                 reasons["two threads may meet"] += 1
-    count = counts.total()
+    count = counts["proved"] + counts["open"]
     return {
-        "cases": count, "kernels": count, "proved": counts["proved"], "open": counts["open"],
+        "cases": count, "kernels": count, "proved": counts["proved"], "proved_bounds": counts["bounds"], "open": counts["open"],
         "reasons": dict(reasons.most_common()),
     }  # fmt: skip
 
 
 def _seeded_of_every_launch(progress: Progress) -> dict[str, Any]:
-    """Kernels that race in their launch: none may be proved for launches like it."""
+    """Kernels that race or leave their arrays in their launch: none may be proved for launches like it."""
     language = LANGUAGES["cuda"]
     asked, wrong = 0, list[str]()
     for kernel in language.kernels():
@@ -130,11 +140,21 @@ def _seeded_of_every_launch(progress: Progress) -> dict[str, Any]:
         twin = ran(_present(next(built)))
         for bug, one in zip(bugs, built, strict=True):
             made = _present(one)
-            if "data-race" in judgement(bug, ran(made), twin).rules:
+            rules = judgement(bug, ran(Built(made.source, made.name, made.launches[:1])), twin).rules
+            if {"data-race", "out-of-bounds"} & {*rules}:
                 asked += 1
-                if isinstance(races(made.source.program, made.name, _as_launched(kernel.launches[0])), RaceFree):
+                if _is_proved(made, rules):
                     wrong.append(bug.key)
     return {"cases": asked, "bugs": asked, "wrongly_proved": len(wrong), "wrong": wrong[:_SHOWN]}
+
+
+def _is_proved(built: Built, rules: Sequence[str]) -> bool:
+    """Whether launches like the first one are said to have no such mistake: of races where all accesses stay in their arrays."""
+    found = bounds(built.source.program, built.name, _as_launched(built, with_lengths=True))
+    is_inside = isinstance(found, Bounds) and not found.outside and not found.unknown
+    if "out-of-bounds" in rules:
+        return is_inside
+    return is_inside and isinstance(races(built.source.program, built.name, _as_launched(built, with_lengths=False)), RaceFree)
 
 
 def _present(built: Built | None) -> Built:

@@ -43,7 +43,8 @@ EQUIVALENT = {
     "odd_even_sort_ptx:35 | setp.gt.s32 %p2, %r1, 29; | setp.ge.s32 %p2, %r1, 29;": "the register is even",
     "total:3 | x = tl.load(a + offsets, mask=offsets < n, other=0.0) | x = tl.load(a + offsets, mask=offsets < n)": _ZEROS,
     "product:7 | left = tl.load(a + rows[:, None] * k + along[None, :], mask=(rows[:, None] < m) & (along[None, :] < k), "
-    "other=0.0) | left = tl.load(a + rows[:, None] * k + along[None, :], mask=(rows[:, None] < m) & (along[None, :] < k))": _ZEROS,
+    "other=0.0) | left = tl.load(a + rows[:, None] * k + along[None, :], mask=(rows[:, None] < m) & "
+    "(along[None, :] < k))": _ZEROS,
     "product:8 | right = tl.load(b + along[:, None] * SIDE + columns[None, :], mask=along[:, None] < k, other=0.0) | right = "
     "tl.load(b + along[:, None] * SIDE + columns[None, :], mask=along[:, None] < k)": _ZEROS,
 }  # fmt: skip

@@ -35,7 +35,7 @@ class Ran:
 
     def is_as(self, other: Ran) -> bool:
         """The same arrays, all bits."""
-        return all(a.tobytes() == b.tobytes() for a, b in zip(self.arrays, other.arrays, strict=True))
+        return all(a.tobytes() == b.tobytes() for a, b in zip(self.arrays, other.arrays, strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """`--update-golden` rewrites files that tests compare with, instead of comparing."""
 
+import gc
 import os
 import signal
 import sys
@@ -8,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from warploom.core.starting import COLLECT
+
 # Where the environment says to keep no bytecode, each process that a test starts would compile all of Warploom anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+gc.set_threshold(*COLLECT)  # as in a command
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts the tests in the background has it ignored, also by every process that a test starts and interrupts.
@@ -20,7 +25,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 SIBLINGS = frozenset({
     *(f"tests/test_pipeline.py::test_completed_proved_printed_and_run[{name}]"
       for name in ("mult64-reg", "mult64-shared", "stencil1d-3", "conv2d-5", "aos-store-rcr-8")),
-    *(f"tests/test_examples.py::test_output[{name}]" for name in ("six_words", "scan_series", "structures_by_tma")),
+    *(f"tests/test_examples.py::test_output[{name}]"
+      for name in ("six_words", "scan_series", "structures_by_tma", "cub_functor", "triton_module", "dask_pieces")),
     "tests/kernels/test_examples.py::test_sketch[stencil1d-3]",
     "tests/ptx/symbolic/test_differential.py::test_lanes_read_the_same_address[kernelgen/jacobi/grid-stride-6-4]",
     "tests/ptx/symbolic/test_differential.py::test_mutated_programs[cub/radix_sort/90]",
@@ -45,6 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in SIBLINGS:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """The collector of garbage leaves alone what was imported and collected."""
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -117,6 +117,17 @@ def test_the_condition_at_the_end_of_a_loop_holds_for_later_rounds(end: str, is_
     assert isinstance(answer, Bounds) and (answer.inside == {"s"}) == is_inside
 
 
+def test_of_a_loop_with_two_ways_back_neither_condition_is_known() -> None:
+    way = "setp.lt.u32 %p1, %r2, 5; @%p1 bra M; setp.lt.s32 %p2, %r4, 32; @%p2 bra L; bra E;"
+    answer = own(f"{LOOP.replace('STEP', '1')}\n{way}\nM: setp.lt.s32 %p3, %r4, 1000; @%p3 bra L;\nE:")
+    assert isinstance(answer, Bounds) and [one.array for one in answer.outside] == ["s"]
+
+
+def test_reads_of_arrays_that_are_not_known_are_said() -> None:
+    answer = own("st.shared.u32 [%r3], 0; ld.global.u64 %d2, [%d1]; ld.global.nc.u32 %r4, [%d2]; st.global.u32 [%d1], %r4;")
+    assert isinstance(answer, NotDecided) and "an array that is not known" in answer.reason
+
+
 def test_what_a_round_loads_may_be_another_thing_in_the_next_one() -> None:
     """The index is read anew in each round, and the condition was about the old one."""
     body = "L: shl.b32 %r5, %r7, 2; ld.global.u32 %r4, [%d1];\nshl.b32 %r5, %r4, 2; add.s32 %r6, %r3, %r5;\n"

@@ -159,18 +159,16 @@ class _Bounds(Questions):
         return pair
 
     def _back(self, header: int) -> tuple[int, bool | None] | None:
-        """The only block that goes back to a loop's beginning, and whether it does so where its last guard is true; always
-        where it has none."""
+        """The only block that goes back to a loop's beginning, and whether it does so where its last guard is true; None: its
+        own condition says all."""
         graph = self._emulation.graph
         latches = graph.loops[header].latches
         if len(latches) != 1 or latches[0] not in self._emulation.blocks:
             return None
         at = graph.blocks[latches[0]]
         last = self._routine.instructions[at.end - 1]
-        if last.guard is None or len(set(at.successors)) == 1:
+        if last.guard is None or last.opcode != "bra" or len(set(at.successors)) == 1:
             return latches[0], None
-        if last.opcode != "bra":
-            return None
         falls_through = at.end < len(self._routine.instructions) and graph.block_of(at.end) == header
         return latches[0], last.guard.negated == falls_through
 

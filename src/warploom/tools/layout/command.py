@@ -139,7 +139,7 @@ _REGISTERS_HELP = (
 @click.option("--free", multiple=True, metavar="AXIS", help="An axis that may be renamed, such as the k of a product. Repeat it.")
 @click.option("--arch", metavar="sm_NN", default="sm_90", show_default=True, help="Architecture whose rates decide.")
 @click.option("--emit", "target", type=click.Choice(EXCHANGE_TARGETS), help="Language of the code; default: cuda.")
-@click.option("--out", type=OUTPUT_FILE, help="Write the code to this file.")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the code to this file.")
 @_HTML
 @JSON_OPTION
 @DEBUG_OPTION

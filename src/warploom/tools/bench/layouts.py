@@ -30,7 +30,7 @@ class Row:
     name: str
     arguments: tuple[str, ...]
     bar: Mapping[str, object]
-    """`optimal`, `equal`, `total` (wavefronts of all accesses), `cute` and `no_map` exactly; `answered` at least; others at most."""
+    """`optimal`, `equal`, `total` (wavefronts of all accesses), `cute` and `no_map` exact; `answered` at least; else at most."""
     seconds: float
     tile: str = ""
     accesses: tuple[str, ...] = field(default=())

@@ -22,6 +22,5 @@ if __name__ == "__main__":
     exec(made.source, module)
     bits = [bool(byte >> k & 1) for byte in b"123456789" for k in reversed(range(8))]
     left, right = (module["update"](module["zero"](), part) for part in (bits[:29], bits[29:]))
-    print(
-        f"{made.verdict}; of two pieces of '123456789': {module['finish'](module['merge'](left, right)):#04x}, as everybody has it: 0xf4"
-    )
+    found_crc = module["finish"](module["merge"](left, right))
+    print(f"{made.verdict}; of two pieces of '123456789': {found_crc:#04x}, as everybody has it: 0xf4")

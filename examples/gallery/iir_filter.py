@@ -1,4 +1,4 @@
-"""A second-order IIR filter: each value depends on the two before it, and runs in parallel all the same, as products of matrices."""
+"""A second-order IIR filter: each value depends on the two before it, and runs in parallel, as products of matrices."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Online softmax: the largest score and the sum of exponentials below it, merged piece by piece. The operator's laws are proved."""
+"""Online softmax: the largest score and the sum of exponentials below it, merged piece by piece. Its laws are proved."""
 
 import math
 

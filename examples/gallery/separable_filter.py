@@ -1,4 +1,4 @@
-"""The row pass of a separable filter: a binomial of five taps. Each lane keeps two inputs and takes the rest from its neighbours."""
+"""The row pass of a separable filter: a binomial of five taps. Each lane keeps two inputs and asks its neighbours."""
 
 import numpy as np
 from shown import show

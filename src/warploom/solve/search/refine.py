@@ -152,8 +152,11 @@ class _Refine(Generic[S, A]):
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
         temperature = temperatures[self._dives % len(temperatures)]
-        self._dives += 1
+        begin = self._incumbent.hints.begin
+        if begin is not None and self._dives % 2 == 0:
+            root = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
         found = Dive(self._incumbent, root, self._random, temperature, self._guess).following()
+        self._dives += 1
         if found is not None:
             self._keep(found)
 

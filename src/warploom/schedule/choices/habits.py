@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
+from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Access, Backbone, Operator
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation
 
+_RESULTS = 8
 Habit: TypeAlias = tuple[str, tuple[int, ...], str]
 """(choice, objects, value)."""
 
@@ -57,6 +59,7 @@ class _Tiles:
         for temporary in self.staged:
             yield from self._laid_out(temporary)
         yield from self._apart()
+        yield from self._sizes()
         if self.store is not None:
             last = self._vector(self.backbone.instructions[self.store.instruction].access, self.store.loops)
             if last is not None:
@@ -82,7 +85,7 @@ class _Tiles:
         for extent, statement in loads.items():
             if extent not in outside:
                 yield "order", (statement, self.own[extent]), "BEFORE"
-        vector = self._vector(self.backbone.instructions[producer.instruction].access, producer.loops)
+        vector = self._vector_of(temporary)
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store, pair.load):
@@ -99,7 +102,7 @@ class _Tiles:
             yield "thread_mapping", (statement, level), "MAPPED"
         for extent, statement in loads.items():
             if extent not in outside and statement != vector:
-                yield "dim_kind", (statement,), "LOOP"
+                yield "dim_kind", (statement,), "UNROLL"
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
@@ -118,6 +121,18 @@ class _Tiles:
                         yield "order", (one.load, pair.load), "BEFORE|AFTER"
                     for statement in self.operation[other.producer].loops:
                         yield "order", (one.producer, statement), "BEFORE|AFTER"
+
+    def _sizes(self) -> Iterator[Habit]:
+        """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out."""
+        lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
+        vectors = {self.loop[v].extent for t in self.staged if (v := self._vector_of(t)) is not None}
+        for extent in sorted(vectors):
+            yield "size", (extent,), str(lanes)
+        for statement, kind in self.kinds.items():
+            loop = self.loop[statement]
+            if kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
+                has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
+                yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else _RESULTS)
 
     def _laid_out(self, temporary: Temporary) -> Iterator[Habit]:
         """The tile lies as its array does, threads next to each other where they are in the sum."""
@@ -159,6 +174,10 @@ class _Tiles:
             (term, factor * stride) for index, stride in zip(access.indices, strides, strict=True) for term, factor in index.terms
         )
         return sum(step for term, step in terms if term == axis)
+
+    def _vector_of(self, temporary: Temporary) -> int | None:
+        producer = self.operation[temporary.producer]
+        return self._vector(self.backbone.instructions[producer.instruction].access, producer.loops)
 
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""

@@ -199,13 +199,13 @@ class KernelSpace:
             assert following is not None, "a candidate cannot contradict one that it came from"
             current = following
 
-    def usually(self, candidate: Candidate, leave_out: Callable[[], bool]) -> Candidate:
-        """The candidate with what fast kernels mostly have, as far as that is possible and `leave_out` does not say no."""
+    def usually(self, candidate: Candidate, leave_out: Callable[[str], bool]) -> Candidate:
+        """The candidate with what fast kernels mostly have, as far as that is possible; `leave_out` is asked for each choice."""
         for choice, arguments, value in self._habits:
-            if choice not in self.instance.space.choices or leave_out():
+            if choice not in self.instance.space.choices or leave_out(choice):
                 continue
             universe = [str(v) for v in self.instance.universe(choice, *arguments)]
-            mask = sum(1 << universe.index(v) for v in value.split("|"))
+            mask = sum(1 << universe.index(v) for v in value.split("|") if v in universe)
             domain = candidate.domain(choice, *arguments)
             if domain & mask and domain & ~mask:
                 candidate = candidate.restrict(choice, arguments, mask) or candidate

@@ -18,7 +18,9 @@ from warploom.solve.space import Candidate
 
 PS_PER_MS = 10**9
 _UNUSUAL = 0.05
-"""Share of the habits of fast kernels that one descent leaves out."""
+"""Share of the habits of fast kernels that every other descent leaves out."""
+_OTHER_SIZES = 0.5
+"""The same of sizes."""
 _KEPT = 20
 """Contradictions that are remembered."""
 
@@ -146,6 +148,8 @@ class KernelModel(Generic[C]):
         self._last: tuple[Step[C], OpenDecision | None] | None = None
         self._known: dict[tuple[int, int], str] = {}
         """By choice and mask, the value of each alternative seen."""
+        self._begun = 0
+        """Descents that began with habits."""
         self.contradictions: list[str] = []
         """Reasons why decided candidates could not be lowered: constraints that the space lacks."""
 
@@ -219,13 +223,16 @@ class KernelModel(Generic[C]):
         return None if candidate is None else Step(candidate, trail)
 
     def begin(self, step: Step[C], chance: random.Random) -> tuple[tuple[int, Hashable], ...]:
-        """What fast kernels mostly have, each habit left out now and then. Decisions are numbered as in `open_choices`, in the
-        order of a descent."""
+        """What fast kernels mostly have; every other time some habits are left out. Decisions are numbered as in `open_choices`,
+        in the order of a descent."""
         space = self.space
         if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
             return ()
-        share = _UNUSUAL if chance.random() < 0.5 else 0.0
-        wanted = space.usually(step.candidate, lambda: chance.random() < share)
+        is_usual = self._begun % 2 == 0
+        self._begun += 1
+        wanted = space.usually(
+            step.candidate, lambda choice: not is_usual and chance.random() < (_OTHER_SIZES if choice == "size" else _UNUSUAL)
+        )
         found: list[tuple[int, Hashable]] = []
         for choice, arguments, mask in space.steps(step.candidate, wanted, self._order):
             if choice == "size" and mask & (mask - 1):

@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m warploom
 ARGS ?=
-CODE := $(wildcard src tests benchmarks examples)
+CODE := $(wildcard src tests benchmarks examples docs/generate)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels fuzz mutants refusals clean
+.PHONY: help demo test test-slow test-gpu check docs lint golden bench bench-kernels fuzz mutants refusals clean
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -38,11 +38,15 @@ test-slow: $(VENV)/.dev-installed ## the tests that take minutes
 test-gpu: $(VENV)/.dev-installed ## the tests that need a CUDA device
 	$(BIN)/python -m pytest -m gpu -rs $(ARGS)
 
-check: $(VENV)/.dev-installed ## format, lint, types and import contracts; changes nothing
+check: $(VENV)/.dev-installed ## format, lint, types, import contracts and the documentation's links; changes nothing
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory docs
+
+docs: $(VENV)/.dev-installed ## build the documentation into build/site, strictly: a link that leads nowhere ends it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(VENV)/.dev-installed ## format the code and repair what ruff can
 	$(BIN)/ruff format $(CODE)

@@ -1,5 +1,6 @@
 """`--update-golden` rewrites files that tests compare with, instead of comparing."""
 
+import gc
 import os
 import signal
 import sys
@@ -8,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from warploom.core.starting import COLLECT
+
 # Where the environment says to keep no bytecode, each process that a test starts would compile all of Warploom anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+gc.set_threshold(*COLLECT)  # as in a command
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts the tests in the background has it ignored, also by every process that a test starts and interrupts.
@@ -45,6 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in SIBLINGS:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """The collector of garbage leaves alone what was imported and collected."""
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -94,11 +94,11 @@ def test_counts(name: str) -> None:
     expect_no_more_traffic(examples()[name])
 
 
-@pytest.mark.parametrize("name", ["conv1d-5", "stencil1d-2", "conv2d-3-runs"])
+@pytest.mark.parametrize("name", ["conv1d-5", "stencil1d-2", "conv2d-3-runs", "stencil2d-3-runs"])
 def test_neighbouring_outputs(name: str) -> None:
     """Whole tiles, tiles cut by an edge, and nothing but edges."""
     example = find(name)
-    wide = {"h": 32, "w": 130} if name.startswith("conv2d") else {"n": 1031}
+    wide = {"h": 32, "w": 130} if "2d" in name else {"n": 1031}
     expect(replace(example, sizes=(wide, example.sizes[1])), solved(example))
 
 

@@ -1,6 +1,12 @@
 // stencil1d_3 of line.py, completed by Warploom.
 // 32-bit indices and the grid suffice for every n from 0 to 2147480591.
 
+static __device__ __forceinline__ float divided_by_3(float a) {
+  const float q = __fmul_rn(a, 0.33333334f);
+  const float excess = fmaxf(__fmaf_rn(q, 3.0f, -a), -3.4028235e+38f);
+  return __fmaf_rn(-excess, 0.33333334f, q);
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 stencil1d_3(const float *__restrict__ x, float *__restrict__ y, int n) {
   const int thread = threadIdx.x;
@@ -40,7 +46,7 @@ stencil1d_3(const float *__restrict__ x, float *__restrict__ y, int n) {
         out[j - k] += got;
       }
     }
-    *reinterpret_cast<float4 *>(&y[first + lane * 4]) = make_float4(out[0] / 3.0f, out[1] / 3.0f, out[2] / 3.0f, out[3] / 3.0f);
+    *reinterpret_cast<float4 *>(&y[first + lane * 4]) = make_float4(divided_by_3(out[0]), divided_by_3(out[1]), divided_by_3(out[2]), divided_by_3(out[3]));
   } else {
     const int at = block * 128 + thread + whole * 384;
     if (at < n) {
@@ -49,7 +55,7 @@ stencil1d_3(const float *__restrict__ x, float *__restrict__ y, int n) {
       for (int k = 0; k < 3; ++k) {
         mean += x[at + k];
       }
-      y[at] = mean / 3.0f;
+      y[at] = divided_by_3(mean);
     }
   }
 }

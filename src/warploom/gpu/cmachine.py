@@ -390,6 +390,10 @@ class CMachine:
             return Value(kind, np.stack([convert(v, component).data for v in values], axis=1))
         if name in ("min", "max", "fminf", "fmaxf", "fmin", "fmax", "__hmin", "__hmax"):
             return cvalues.extremum(name, values[0], values[1])
+        if name == "__fmul_rn":
+            return cvalues.binary("*", values[0], values[1], active, self._trouble)
+        if name == "__fmaf_rn":
+            return cvalues.fused(values[0], values[1], values[2])
         simple: dict[str, Callable[[Value], Value]] = {
             "__float2half": lambda v: convert(v, "f16"),
             "__float2bfloat16": lambda v: convert(v, "bf16"),

@@ -162,6 +162,20 @@ def extremum(name: str, a: Value, b: Value) -> Value:
     return Value(kind, choose(convert(a, kind).data, convert(b, kind).data))
 
 
+def fused(a: Value, b: Value, c: Value) -> Value:
+    """fmaf: the float nearest to a * b + c."""
+    product, addend = (np.asarray(x, np.float64) for x in (a.data.astype(np.float64) * b.data, c.data))
+    with np.errstate(invalid="ignore"):
+        total = product + addend
+        back = total - product  # what the double sum leaves out is the rest of both
+        rest = (product - (total - back)) + (addend - back)
+        inexact = np.isfinite(total) & (rest != 0) & (total.view(np.int64) & 1 == 0)
+    # to odd: rounded once more, the sum is what it would be at once
+    odd = total.view(np.int64) + np.where((rest > 0) == (total > 0), 1, -1)
+    with np.errstate(over="ignore"):
+        return Value("f32", np.where(inexact, odd.view(np.float64), total).astype(np.float32))
+
+
 def constant(kind: str, text: str, threads: int) -> Value:
     """A literal as pycparser gives it."""
     if kind in ("float", "double", "long double"):

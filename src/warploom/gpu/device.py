@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,17 +32,51 @@ class Timing:
     runs: int
 
 
-def device_available() -> bool:
-    """Whether a CUDA driver and at least one device are there; never raises."""
+@dataclass(frozen=True, slots=True)
+class NoDevice:
+    """Why no kernel can be run here."""
+
+    lacks: Literal["package", "driver", "newer driver", "device"]
+    text: str
+
+
+def why_no_device() -> NoDevice | None:
+    """None where a CUDA driver and at least one device are there; never raises."""
     try:
         driver = importlib.import_module("cuda.bindings.driver")
+    except Exception as error:  # a damaged package fails in many ways
+        return NoDevice("package", f"the package cuda-bindings is not usable: {error}")
+    try:
         (code,) = driver.cuInit(0)
-        if int(code) != 0:
-            return False
-        code, count = driver.cuDeviceGetCount()
-        return int(code) == 0 and int(count) > 0
-    except Exception:  # a missing package, library or driver fails in many ways, and all mean no
-        return False
+        count = 0
+        if int(code) == 0:
+            code, count = driver.cuDeviceGetCount()
+    except Exception as error:  # a missing library or driver fails in many ways
+        return NoDevice("driver", f"the NVIDIA driver is not usable: {error}")
+    match int(code):
+        case 0 if int(count) > 0:
+            return None
+        case 0 | 100:
+            return NoDevice("device", "the NVIDIA driver sees no GPU")
+        case 35 | 803 as number:
+            return NoDevice("newer driver", f"the NVIDIA driver is older than CUDA 13 (its error {number})")
+        case number:
+            return NoDevice("driver", f"the NVIDIA driver does not start (its error {number})")
+
+
+def device_available() -> bool:
+    """Whether a CUDA driver and at least one device are there; never raises."""
+    return why_no_device() is None
+
+
+def device_names() -> tuple[str, ...]:
+    """Names of all devices, by number, each with its architecture; UserError (NO_DEVICE)."""
+    driver = _driver()
+    names: list[str] = []
+    for number in range(int(_checked(driver.cuDeviceGetCount()))):
+        name = _checked(driver.cuDeviceGetName(128, _checked(driver.cuDeviceGet(number))))
+        names.append(f"{name.decode(errors='replace').rstrip(chr(0))} ({device_arch(number)})")
+    return tuple(names)
 
 
 @cache

@@ -25,7 +25,7 @@ from warploom.ctext import (
     unary,
 )
 from warploom.gpu.facts import Facts
-from warploom.gpu.helpers import Helpers
+from warploom.gpu.helpers import Helpers, is_divisor
 from warploom.gpu.index_code import IndexCode
 from warploom.ir import (
     Accumulated,
@@ -77,6 +77,8 @@ class ValueCode:
                 return Text(self.element(array, index))
             case ValueVar(name):
                 return state[name] if state is not None and name in state else Text(self.names(name))
+            case Arith("/", (dividend, ValueConst(number, dtype))) if is_divisor(dtype, number):
+                return call(self.helpers.divided(int(number)), inner(dividend))
             case Arith(op, operands):
                 dtype = self.facts.dtype(operands[0], state_type)
                 texts = [inner(e) for e in operands]

@@ -79,6 +79,57 @@ def stencil2d(
     return kernel
 
 
+def stencil2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) -> wl.Sketch:
+    """Box mean with holes; a lane has neighbouring outputs (in x at least K - 1), the `warps` of a block lie stacked.
+
+    A row of inputs takes K - 1 shuffles. Whole tiles check no element; blocks at the edges compute their outputs one by one.
+    """
+    K, WARPS = k_size, warps
+    OY, OX = outputs
+    HEIGHT, WIDTH = OY * WARPS, 32 * OX
+    h, w = wl.size("h"), wl.size("w")
+
+    @wl.sketch(
+        spec=stencil2d_spec(K),
+        block=32 * WARPS,
+        grid=(wl.ceil_div(w, WIDTH), wl.ceil_div(h, HEIGHT)),
+        complete_at={"h": HEIGHT, "w": WIDTH},
+        name=f"stencil2d_{K}",
+    )
+    def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], y: wl.Global[f32, h, w]):
+        lane = wl.lane_id()
+        above, left = HEIGHT * wl.block_id("y"), WIDTH * wl.block_id()
+        if left + WIDTH <= w and above + HEIGHT <= h:
+            top, first = above + OY * wl.warp_id(), left + OX * lane
+            out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K), shape=(OY, OX))
+            for r in range(OY + K - 1):
+                inp = wl.register(f32, OX + K - 1)
+                for j in range(OX):
+                    inp[j] = x[top + r, first + j]
+                for j in range(K - 1):
+                    inp[OX + j] = x[top + r, left + WIDTH + j]
+                for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+                    sent = inp[j % OX + OX * wl.part(2, lane, j // OX, name="row")]
+                    got = wl.shfl(sent, wl.xform(lane, 32, j // OX, name="lane"))
+                    for a in range(max(0, r - OY + 1), min(K, r + 1)):
+                        for b in range(max(0, j - OX + 1), min(K, j + 1)):
+                            out[r - a, j - b].add(got)
+            for r in range(OY):
+                for o in range(OX):
+                    y[top + r, first + o] = out[r, o].value()
+        else:
+            for p in range(OY * OX):
+                row, col = above + wl.warp_id() + WARPS * (p // OX), left + lane + 32 * (p % OX)
+                if row < h and col < w:
+                    mean = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K))
+                    for a in range(K):
+                        for b in range(K):
+                            mean.add(x[row + a, col + b])
+                    y[row, col] = mean.value()
+
+    return kernel
+
+
 def stencil2d_shared(k_size: int) -> wl.Sketch:
     """Box mean through a tile in shared memory, 8 x 16 outputs per block, one per thread."""
     K = k_size

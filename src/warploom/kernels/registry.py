@@ -30,8 +30,8 @@ IMAGE_NOTES = (
 
 RUNS_NOTES = (
     "4 x 4 neighbouring outputs per lane, whole tiles without conditions: half the instructions and a sixth of the shuffles of "
-    "conv2d-3. Neighbouring lanes load every fourth element, so that each sector is asked for four times; the first-level cache "
-    "answers three of them."
+    "stencil2d-3 and conv2d-3. Neighbouring lanes load every fourth element, so that each sector is asked for four times; the "
+    "first-level cache answers three of them."
 )
 
 FFM_NOTES = (
@@ -105,6 +105,10 @@ def conv2d(name: str, k_size: int) -> Example:
 
 def conv2d_runs(name: str, k_size: int) -> Example:
     return replace(conv2d(name, k_size), sketch=image.conv2d_runs(k_size), notes=RUNS_NOTES)
+
+
+def stencil2d_runs(name: str, k_size: int) -> Example:
+    return replace(stencil2d(name, k_size), sketch=image.stencil2d_runs(k_size), notes=RUNS_NOTES)
 
 
 def mult(name: str, coefficients: int, memory: str) -> Example:
@@ -205,6 +209,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"conv1d-(\d+)", "conv1d-K", range(2, 65), conv1d),
     Family(r"stencil2d-(\d+)", "stencil2d-K", range(2, 18), stencil2d),
     Family(r"conv2d-(\d+)", "conv2d-K", range(2, 18), conv2d),
+    Family(r"stencil2d-(\d+)-runs", "stencil2d-K-runs", range(2, 6), stencil2d_runs),
     Family(r"conv2d-(\d+)-runs", "conv2d-K-runs", range(2, 6), conv2d_runs),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
     Family(r"wall/mult(128|256)-(reg|shared)", "wall/mult128|256-reg|shared", range(128, 257), wide_mult),

@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
@@ -18,6 +18,9 @@ class Missing:
 
 MISSING = Missing()
 Resolver = Callable[[str], object]
+
+
+_Function = ast.FunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,15 @@ class Written:
     """A function together with its text."""
 
     source: Source
-    node: ast.FunctionDef | ast.Lambda
+    node: _Function
     resolve: Resolver
     """Value of a name that the function does not bind itself: closure, module, built-in."""
     known: tuple[str, ...]
     """Names of the closure and the module, for suggestions."""
 
 
-_trees: dict[str, tuple[tuple[str, ...], ast.Module]] = {}
+_parsed: dict[str, tuple[tuple[str, ...], list[_Function]]] = {}
+"""Of each file: its lines, its functions."""
 
 
 def written(function: Callable[..., object]) -> Written:
@@ -87,12 +91,12 @@ def written(function: Callable[..., object]) -> Written:
     code = plain.__code__
     try:
         lines = tuple(inspect.findsource(plain)[0])
-        if _trees.get(code.co_filename, ((), None))[0] != lines:
-            _trees[code.co_filename] = (lines, ast.parse("".join(lines)))
-        tree = _trees[code.co_filename][1]
+        if code.co_filename not in _parsed or _parsed[code.co_filename][0] != lines:
+            _parsed[code.co_filename] = (lines, [n for n in ast.walk(ast.parse("".join(lines))) if isinstance(n, _Function)])
+        functions = _parsed[code.co_filename][1]
     except (OSError, SyntaxError):
-        tree, lines = ast.Module([], []), ()
-    found = [node for node in _functions(tree, plain.__name__) if _first_line(node) == code.co_firstlineno]
+        functions, lines = [], ()
+    found = [node for node in functions if _name(node) == plain.__name__ and _first_line(node) == code.co_firstlineno]
     if len(found) > 1:
         found = [node for node in found if _holds(node, code)]
     if not found:
@@ -120,21 +124,17 @@ def written(function: Callable[..., object]) -> Written:
     return Written(Source(code.co_filename, lines), found[0], resolve, (*closure, *plain.__globals__))
 
 
-def _functions(tree: ast.Module, name: str) -> Iterator[ast.FunctionDef | ast.Lambda]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and name == "<lambda>":
-            yield node
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            yield node
+def _name(node: _Function) -> str:
+    return node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
 
 
-def _first_line(node: ast.FunctionDef | ast.Lambda) -> int:
+def _first_line(node: _Function) -> int:
     if isinstance(node, ast.FunctionDef) and node.decorator_list:
         return node.decorator_list[0].lineno
     return node.lineno
 
 
-def _holds(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
+def _holds(node: _Function, code: types.CodeType) -> bool:
     """Whether the instructions of `code` come from the body of `node`: tells lambdas on one line apart."""
     if isinstance(node, ast.FunctionDef):
         return True

@@ -137,6 +137,10 @@ _COMMANDS = {
     "demo": Later(
         "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
     ),
+    "doctor": Later(
+        "warploom.tools.doctor.command:doctor_command",
+        "Say what of this installation works, what for, and the command that mends what does not.",
+    ),
     "exchange": Later(
         "warploom.tools.layout.command:exchange_command",
         "Write the device function that brings registers from one layout to another, proved, with the least that is possible.",
@@ -161,6 +165,10 @@ _COMMANDS = {
         "warploom.tools.listing.command:list_examples",
         "List the library's cases: the names that `synth`, `solve` and `bench` take.",
     ),
+    "new": Later(
+        "warploom.tools.new.command:new_command",
+        "Write a commented file that runs as it stands, for you to change: a sketch, a tensor function, a loop, a program.",
+    ),
     "paper": Later(
         "warploom.tools.papers.command:paper_command",
         "List the tables and figures of the five papers, or run one and print its rows beside ours.",
@@ -182,6 +190,8 @@ _COMMANDS = {
         "warploom.tools.layout.command:verify_command",
         "Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search.",
     ),
+    # One part of `doctor`, in a process of its own.
+    "doctor-probe": Later("warploom.tools.doctor.command:probe_command"),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),

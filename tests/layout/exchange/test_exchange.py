@@ -178,6 +178,15 @@ def test_accumulator_to_operand(kind: str, deep: int, fixed: tuple[int, ...], fr
     assert sorted(found.renamings[0].to) == list(range(deep))
 
 
+def test_operand_of_4_bits_in_the_least_shuffles() -> None:
+    """Each lane has one word for each of three others."""
+    answer = exchange(named("mma:m16n8k64:C:e2m1"), named("mma:m16n8k64:A:e2m1"))
+    packed = min(answer.pareto, key=lambda c: c.shuffles if c.via == "shuffle" else 99)
+    assert answer.least is not None and packed.shuffles == answer.least.shuffles == 3
+    assert packed.parts == {"exchange": 3, "alu": packed.arithmetic / 2, "issue": (3 + packed.arithmetic) / 4}
+    assert packed.cycles == max(packed.parts.values())
+
+
 def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
     found = exchange(*pair(5))
     assert faults(certificate(found)) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -12,22 +12,20 @@ from warploom.core import Diagnostic, UserError
 from warploom.core.limits import LimitReachedError, why
 from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints, numbered
-from warploom.layout.exchange import matrices, shared, shuffles, slots
+from warploom.layout.exchange import matrices, packed, shared, shuffles, slots
 from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
 from warploom.layout.exchange.memory import by_tma, from_memory
 from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, Transpose, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
-from warploom.machines import BANKS, WARP_LANES, Architecture, architecture
+from warploom.machines import BANKS, WARP_LANES, Architecture, Requests, Unit, Work, architecture, usual
 
 Via: TypeAlias = Literal["auto", "shuffle", "shared", "matrix", "load", "tma"]
 VIAS: tuple[Via, ...] = get_args(Via)
-SELECT_LANES = 64
-"""Lanes of SEL, PRMT and LOP3 per cycle and multiprocessor, on every architecture of the table. Source: CUDA C++ Programming
-Guide, throughput of native arithmetic instructions (compare, minimum, shift)."""
 _MATRIX_SHUFFLES = 2
 """What a movmatrix counts as in `cycles`: each word has halves of two lanes. No rate of it is published."""
 _BYTES = 4
+_PARTS: Mapping[str, Unit] = {"exchange": "load path", "alu": "integer units", "issue": "issue"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +42,15 @@ class Candidate:
     sectors: int
     """Of loads from global memory, if that is where values come from."""
     loads: int
-    cycles: float
-    """The larger of what the crossbar and what the arithmetic pipe take."""
+    parts: Mapping[str, float]
+    """Cycles of a multiprocessor: `exchange` (shuffles, wavefronts, loads), `alu` (selects, permutes, logic) and `issue`."""
     memory: Ints | None = None
     """What shared memory holds at the end [words, 4], by number of byte."""
+
+    @property
+    def cycles(self) -> float:
+        """The longest part."""
+        return max(self.parts.values())
 
     @property
     def cost(self) -> tuple[float, int, int]:
@@ -230,6 +233,8 @@ def _programs(
         yield from of_words(*words, lanes)
     else:
         yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
+        if not crosses:
+            yield from packed.programs(held, wanted, lanes)
         if machine.number >= matrices.FIRST:
             yield from matrices.programs(held, wanted, lanes)
 
@@ -252,15 +257,21 @@ def _proved(
     wavefronts = run.store_wavefronts + run.load_wavefronts
     counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
     transposes = program.count(Transpose)
-    crossing = counts[0] + _MATRIX_SHUFFLES * transposes
-    crossbar = warps * crossing * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
-    arithmetic = warps * (counts[1] + counts[2] + program.logic) * WARP_LANES / SELECT_LANES
     via: Via = "shared" if program.shared_words else "matrix" if transposes else "shuffle"
     if not program.inputs:
         via = "load" if run.sectors else "tma"
-        crossbar += run.sectors / machine.timing.l1_sectors.value
+    arithmetic = counts[1] + counts[2] + program.logic
+    work = Work(
+        issued=warps * (counts[0] + transposes + arithmetic + run.loads + run.stores),
+        integers=warps * arithmetic,
+        wavefronts=wavefronts,
+        shuffles=warps * (counts[0] + _MATRIX_SHUFFLES * transposes),
+        requests=(Requests(warps * run.loads, run.sectors / (warps * run.loads)),) if run.sectors else (),
+    )
+    cycles = usual(machine).cycles(work)
+    parts = {name: round(cycles[unit], 2) for name, unit in _PARTS.items()}
     return Candidate(
-        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic),
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, parts,
         run.memory if program.shared_words else None,
     )  # fmt: skip
 
@@ -284,7 +295,7 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
         if candidate.via not in ways or candidate.cost < ways[candidate.via].cost:
             ways[candidate.via] = candidate
     told = [f"{way} {c.cycles:g} cycles" for way, c in sorted(ways.items(), key=lambda item: item[1].cost)]
-    return "; ".join(told) + (" (crossbar or arithmetic, whatever is longer)" if len(told) > 1 else "")
+    return "; ".join(told) + (" (crossbar, arithmetic or issue, whatever is longest)" if len(told) > 1 else "")
 
 
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:

@@ -6,6 +6,7 @@ each worker has a pipe and a thread of its own: the task that dies with it gets 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -23,6 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from warploom.core import Diagnostic, UserError, safe_path
 from warploom.core.limits import children
+from warploom.core.starting import COLLECT
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
@@ -223,6 +225,7 @@ def _death(exit_code: int | None) -> str:
 def _work(pipe: Connection) -> None:
     """A worker's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*COLLECT)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:

@@ -142,9 +142,6 @@ def _holds(constraint: Constraint) -> bool:
     return value <= 0 if constraint.op == "<=" else value == 0
 
 
-_Sums: TypeAlias = "dict[tuple[tuple[str, int], ...], Handle]"
-
-
 class SmtSession:
     """Queries under common assumptions; z3 starts at the first one."""
 
@@ -152,14 +149,16 @@ class SmtSession:
         self._assumptions = tuple(assumptions)
         self._rlimit = rlimit
         self._started: tuple[Builder, Solver] | None = None
-        self._sums: _Sums = {}
+        self._sums: dict[tuple[tuple[str, int], ...], Handle] = {}
+        """Those made before: most formulas of a session differ in their constants only."""
+        self._made: dict[Formula, Handle] = {}
 
     def check(self, formula: Formula, rlimit: int | None = None) -> Answer:
         """Whether assumptions and `formula` hold for some integers."""
         builder, solver = self._start()
         solver.solver.push()
         try:
-            solver.solver.add(_translated(builder, formula, self._sums).term)
+            solver.solver.add(self._translated(builder, formula).term)
             return solver.ask(rlimit or self._rlimit, lambda model: _integers(builder, model))
         finally:
             solver.solver.pop()
@@ -169,28 +168,34 @@ class SmtSession:
             builder = Builder()
             self._started = builder, builder.solver("QF_LIA")
             for assumption in self._assumptions:
-                self._started[1].solver.add(_translated(builder, assumption, self._sums).term)
+                self._started[1].solver.add(self._translated(builder, assumption).term)
         return self._started
+
+    def _translated(self, builder: Builder, formula: Formula) -> Handle:
+        """Made once for each formula."""
+        found = self._made.get(formula)
+        if found is None:
+            found = self._made[formula] = self._new(builder, formula)
+        return found
+
+    def _new(self, builder: Builder, formula: Formula) -> Handle:
+        match formula:
+            case Constraint(linear, op):
+                total = self._sums.get(linear.terms)
+                if total is None:
+                    parts = [(c, builder.variable(n, INT)) for n, c in sorted(linear.terms)]
+                    total = self._sums[linear.terms] = builder.sum(parts)
+                bound = builder.constant(-linear.constant, INT)
+                return builder.at_least(bound, total) if op == "<=" else builder.equal(total, bound)
+            case All(parts):
+                return builder.both([self._translated(builder, p) for p in parts])
+            case Some(parts):
+                return builder.either([self._translated(builder, p) for p in parts])
+            case Not(part):
+                return builder.negation(self._translated(builder, part))
+            case _:
+                assert_never(formula)
 
 
 def _integers(builder: Builder, model: Any) -> dict[str, int]:
     return {name: int(value) for name, value in builder.values(model).items()}
-
-
-def _translated(builder: Builder, formula: Formula, sums: _Sums) -> Handle:
-    """`sums`: those made before, as most formulas of a session differ in their constants only."""
-    match formula:
-        case Constraint(linear, op):
-            total = sums.get(linear.terms)
-            if total is None:
-                total = sums[linear.terms] = builder.sum([(c, builder.variable(n, INT)) for n, c in sorted(linear.terms)])
-            bound = builder.constant(-linear.constant, INT)
-            return builder.at_least(bound, total) if op == "<=" else builder.equal(total, bound)
-        case All(parts):
-            return builder.both([_translated(builder, p, sums) for p in parts])
-        case Some(parts):
-            return builder.either([_translated(builder, p, sums) for p in parts])
-        case Not(part):
-            return builder.negation(_translated(builder, part, sums))
-        case _:
-            assert_never(formula)

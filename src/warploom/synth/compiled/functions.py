@@ -11,6 +11,7 @@ from warploom.ptx.syntax import Instruction, Integer
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.data import Value
+from warploom.synth.compiled.exact_quotients import ExactQuotients
 from warploom.synth.compiled.quotients import quotient
 from warploom.synth.compiled.threads import Launch
 
@@ -28,6 +29,7 @@ class Functions:
         self.launch = launch
         self.arithmetic = arithmetic
         self.bit_fields = BitFields(launch.data, arithmetic)
+        self.quotients = ExactQuotients(arithmetic)
 
     def of(self, instruction: Instruction, type_name: str) -> tuple[Callable[..., Value], tuple[str, ...]]:
         """The function that an instruction of that type computes, and the types of its sources. NotFollowedError when it is
@@ -118,7 +120,7 @@ class Functions:
             case _:
                 raise NotFollowedError(instruction.name)
         if "sat" not in modifiers:
-            return function
+            return self.quotients.watched(opcode, kind, function)
         low, high = real("max", kind), real("min", kind)
         one = self.launch.data.encoded(1.0, kind)
 

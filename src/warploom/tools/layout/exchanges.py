@@ -119,7 +119,7 @@ def _counts(found: Candidate) -> Line:
         "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "logic": found.program.logic,
         "transposes": found.program.count(Transpose),
         "wavefronts": found.wavefronts, "registers": found.program.registers,
-        "cycles": found.cycles, **({"sectors": found.sectors} if found.via == "load" else {}),
+        "cycles": found.cycles, "cycle_parts": dict(found.parts), **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
 
 
@@ -131,8 +131,12 @@ def told(line: Mapping[str, Any]) -> Iterator[str]:
     for axis, to in cast("dict[str, list[int]]", line["renaming"] or {}).items():
         yield f"  {axis} renamed: where the destination had i, it has {to}; the other side {line['other_side'][axis]}"
     for other in line["pareto"]:
-        yield f"    {other['via']} ({other['program']}): {_sum(other)}; {other['cycles']:g} cycles"
+        yield f"    {other['via']} ({other['program']}): {_sum(other)}; {other['cycles']:g} cycles ({_parts(other)})"
     yield f"  chosen: {line['why']}"
+
+
+def _parts(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in counts["cycle_parts"].items())
 
 
 def _sum(counts: Mapping[str, Any]) -> str:

@@ -1,0 +1,100 @@
+// stencil2d_3 of image.py, completed by Warploom.
+// 32-bit indices and the grid suffice for every h from 0 to 1048560 and w from 0 to 2147483009 with h*w + 2*h + 22*w + 651 < 2^31.
+
+static __device__ __forceinline__ float divided_by_9(float a) {
+  const float q = __fmul_rn(a, 0.11111111f);
+  const float excess = fmaxf(__fmaf_rn(q, 9.0f, -a), -3.4028235e+38f);
+  return __fmaf_rn(-excess, 0.11111111f, q);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+stencil2d_3(const float *__restrict__ x, float *__restrict__ y, int h, int w) {
+  const int thread_x = threadIdx.x;
+  const int block_x = blockIdx.x;
+  const int block_y = blockIdx.y;
+  const int lane = thread_x & 31;
+  const int above = block_y * 16;
+  const int left = block_x * 128;
+  if (left + 128 <= w && above + 16 <= h) {
+    const int top = above + (thread_x >> 5) * 4;
+    const int first = left + lane * 4;
+    float out[4][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+    #pragma unroll
+    for (int r = 0; r < 6; ++r) {
+      float inp[6];
+      #pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        inp[j] = x[(top + r) * (w + 2) + first + j];
+      }
+      #pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        inp[j + 4] = x[(top + r) * (w + 2) + left + j + 128];
+      }
+      #pragma unroll
+      for (int j2 = 0; j2 < 4; ++j2) {
+        // hole 'row': 0 if lane >= j // OX else 1
+        const float sent2 = inp[j2];
+        // hole 'lane': (lane + j // OX) % 32
+        const float got2 = sent2;
+        #pragma unroll
+        for (int a2 = max(0, r - 3); a2 < min(3, r + 1); ++a2) {
+          #pragma unroll
+          for (int b2 = 0; b2 < min(3, j2 + 1); ++b2) {
+            out[r - a2][j2 - b2] += got2;
+          }
+        }
+      }
+      #pragma unroll
+      for (int j = 4; j < 6; ++j) {
+        const float sent = lane >= j >> 2 ? inp[j & 3] : inp[(j & 3) + 4];
+        const float got = __shfl_sync(0xffffffff, sent, lane + (j >> 2));
+        #pragma unroll
+        for (int a = max(0, r - 3); a < min(3, r + 1); ++a) {
+          #pragma unroll
+          for (int b = max(0, j - 3); b < min(3, j + 1); ++b) {
+            out[r - a][j - b] += got;
+          }
+        }
+      }
+    }
+    #pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      #pragma unroll
+      for (int o = 0; o < 4; ++o) {
+        y[(top + r) * w + first + o] = divided_by_9(out[r][o]);
+      }
+    }
+  } else {
+    #pragma unroll 1
+    for (int p = 0; p < 16; ++p) {
+      const int row = above + (thread_x >> 5) + (p >> 2) * 4;
+      const int col = left + lane + (p & 3) * 32;
+      if (row < h && col < w) {
+        float mean = 0.0f;
+        #pragma unroll
+        for (int a = 0; a < 3; ++a) {
+          #pragma unroll
+          for (int b = 0; b < 3; ++b) {
+            mean += x[(row + a) * (w + 2) + col + b];
+          }
+        }
+        y[row * w + col] = divided_by_9(mean);
+      }
+    }
+  }
+}
+
+#ifndef __CUDACC_RTC__
+#include <cuda_runtime.h>
+
+inline cudaError_t launch_stencil2d_3(
+    const float *__restrict__ x, float *__restrict__ y, int h, int w, cudaStream_t stream = nullptr) {
+  const dim3 block_size(128, 1, 1);
+  const dim3 grid_size((w + 127) / 128, (h + 15) / 16, 1);
+  if (grid_size.x == 0 || grid_size.y == 0) {
+    return cudaSuccess;  // nothing to do
+  }
+  stencil2d_3<<<grid_size, block_size, 0, stream>>>(x, y, h, w);
+  return cudaGetLastError();
+}
+#endif

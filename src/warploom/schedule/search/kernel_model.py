@@ -17,10 +17,8 @@ from warploom.solve import Alternative, Cost
 from warploom.solve.space import Candidate
 
 PS_PER_MS = 10**9
-_UNUSUAL = 0.05
-"""Share of the habits of fast kernels that every other descent leaves out."""
-_OTHER_SIZES = 0.5
-"""The same of sizes."""
+_LEFT_OUT = ((0.0, 0.0), (0.0, 1.0), (0.05, 0.5))
+"""Shares of the habits of fast kernels that descents leave out in turn: of all but sizes, of sizes."""
 _KEPT = 20
 """Contradictions that are remembered."""
 
@@ -223,16 +221,14 @@ class KernelModel(Generic[C]):
         return None if candidate is None else Step(candidate, trail)
 
     def begin(self, step: Step[C], chance: random.Random) -> tuple[tuple[int, Hashable], ...]:
-        """What fast kernels mostly have; every other time some habits are left out. Decisions are numbered as in `open_choices`,
-        in the order of a descent."""
+        """What fast kernels mostly have, two times in three without some of it. Decisions are numbered as in `open_choices`, in
+        the order of a descent."""
         space = self.space
         if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
             return ()
-        is_usual = self._begun % 2 == 0
+        shares = _LEFT_OUT[self._begun % len(_LEFT_OUT)]
         self._begun += 1
-        wanted = space.usually(
-            step.candidate, lambda choice: not is_usual and chance.random() < (_OTHER_SIZES if choice == "size" else _UNUSUAL)
-        )
+        wanted = space.usually(step.candidate, lambda choice: chance.random() < shares[choice == "size"])
         found: list[tuple[int, Hashable]] = []
         for choice, arguments, mask in space.steps(step.candidate, wanted, self._order):
             if choice == "size" and mask & (mask - 1):

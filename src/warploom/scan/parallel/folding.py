@@ -265,8 +265,8 @@ def _over(end: str, taken: str, pack: str, checks: Sequence[str], first: Sequenc
 
 
 def _serial_source(operator: Operator) -> str:
-    """The loop itself: `run(elements, value, *constants)` gives its states after all elements, `result(value, *constants)` what it
-    returns."""
+    """The loop itself: `run(elements, value, *constants)` gives its states after all elements, `result(value, *constants)` its
+    result."""
     loop = operator.loop
     names = {v: f"{kind}_{n}" for kind, group in (("x", loop.fields), ("c", loop.constants)) for n, v in enumerate(group)}
     states = {s.variable: f"v_{n}" for n, s in enumerate(loop.states)}
@@ -280,9 +280,8 @@ def _serial_source(operator: Operator) -> str:
         every = every | {part: f"t_{len(lines) - 1}"}
     changed = [s for s in loop.states if s.step is not s.variable]
     if changed:
-        lines.append(
-            f"        {', '.join(states[s.variable] for s in changed)} = {', '.join(python(s.step, every, without_calls=True) for s in changed)}"
-        )
+        steps = ", ".join(python(s.step, every, without_calls=True) for s in changed)
+        lines.append(f"        {', '.join(states[s.variable] for s in changed)} = {steps}")
     start = [f"        {states[s.variable]} = {python(s.initial, names)}" for s in loop.states]
     outputs = ", ".join(python(o, names | states) for o in loop.outputs)
     empty = ", ".join(python(s.initial, names) for s in loop.states)

@@ -46,8 +46,9 @@ def map_reduce(
     `text_lines`. Whole numbers are exact: arrays are folded with NumPy in int64 where the operator's growth shows that none can
     leave it, all else in Python. Elements that the proof does not speak of are refused (UserError, ELEMENT): of another type than
     the annotation's, NaN, infinities that would be computed with, and what breaks an assertion of the loop. executor: any of
-    `concurrent.futures`, `process_executor()`, `cluster_executor(address)`; none: processes, one per CPU; with one CPU, or
-    little data, the loop itself in this process. chunks: pieces; more pieces than workers even out their loads. constants: the function's other parameters, by name.
+    `concurrent.futures`, `process_executor()`, `cluster_executor(address)`; none: processes, one per CPU; with one CPU, or little
+    data, the loop itself in this process. chunks: pieces; more pieces than workers even out their loads. constants: the
+    function's other parameters, by name.
     Floats round: their results may differ in the last bits from the loop's, by where the data is cut.
     Raises UserError for an operator that was not found, missing constants, and chunks that fail (a parser's exception).
     """

@@ -16,10 +16,15 @@ from warploom.layout.exchange.pieces import Value, gathered
 from warploom.layout.exchange.program import Program
 from warploom.layout.exchange.shuffles import Writer, inputs
 
+_MOST_WORDS = 8
+"""Of a lane: more make more PRMT than shuffles that they save."""
+
 
 def programs(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
     """The program for pieces that each have one place and one receiver, if it takes no more shuffles than words are wanted."""
     threads, words, pieces = held.shape
+    if max(words, wanted.shape[1]) > _MOST_WORDS:
+        return
     home = _home(held)
     if home is None or len(np.unique(wanted[wanted >= 0])) < int((wanted >= 0).sum()):
         return

@@ -21,6 +21,8 @@ from warploom.layout.distributed import (
 from warploom.layout.exchange import (
     Candidate,
     Exchange,
+    LoadMatrix,
+    StoreMatrix,
     Target,
     Transpose,
     Via,
@@ -118,6 +120,7 @@ def _counts(found: Candidate) -> Line:
     return {
         "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "logic": found.program.logic,
         "transposes": found.program.count(Transpose),
+        "matrix_accesses": found.program.count(StoreMatrix) + found.program.count(LoadMatrix),
         "wavefronts": found.wavefronts, "registers": found.program.registers,
         "cycles": found.cycles, "cycle_parts": dict(found.parts), **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
@@ -144,7 +147,7 @@ def _sum(counts: Mapping[str, Any]) -> str:
         "shuffles",
         "selects",
         "permutes",
-        *(name for name in ("logic", "transposes") if counts[name]),
+        *(name for name in ("logic", "transposes", "matrix_accesses") if counts[name]),
         "wavefronts",
         "registers",
         *(["sectors"] if "sectors" in counts else []),

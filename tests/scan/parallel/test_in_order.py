@@ -14,9 +14,26 @@ from warploom.scan.operators.printing import python
 from warploom.scan.parallel import chunks, map_reduce, text_lines
 
 LOOPS = {
-    "argmax": "def f(xs: list[int]):\n    best, at = xs[0], 0\n    for i in range(1, len(xs)):\n        if xs[i] > best:\n            best, at = xs[i], i\n    return at\n",
-    "mean": "def f(xs: list[float]):\n    n = t = 0\n    for x in xs:\n        n += 1\n        t += x\n    return t / n if n else 0\n",
-    "total": "def f(xs: list[int]):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n",
+    "argmax": """def f(xs: list[int]):
+    best, at = xs[0], 0
+    for i in range(1, len(xs)):
+        if xs[i] > best:
+            best, at = xs[i], i
+    return at
+""",
+    "mean": """def f(xs: list[float]):
+    n = t = 0
+    for x in xs:
+        n += 1
+        t += x
+    return t / n if n else 0
+""",
+    "total": """def f(xs: list[int]):
+    t = 0
+    for x in xs:
+        t += x
+    return t
+""",
 }
 
 

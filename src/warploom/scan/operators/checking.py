@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from warploom.core import Diagnostic, UserError
 from warploom.scan.operators import expression as ex
@@ -226,7 +226,8 @@ def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value
     if any(f.sort.base == "real" for f in binary.fields):
         numbers = [binary.packed([exact(v) for v in part]) for part in triple]
         own = getattr(function, "__wrapped__", None)
-        if _bracketed(exactly(function) if own is None else binary.applied(exactly(own)), numbers) is None:
+        exact_one = exactly(function) if own is None else binary.applied(exactly(own))
+        if _bracketed(exact_one, numbers) is None:
             return None
     return _bracketed(function, [binary.packed([_plain(v) for v in part]) for part in triple], binary.name)
 
@@ -268,16 +269,21 @@ def _plain(value: Value) -> object:
     return value
 
 
+def _parts(value: Any) -> Mapping[object, object] | None:
+    """Of a dictionary or an object of a dataclass."""
+    if type(value) is dict:
+        return cast("Mapping[object, object]", value)
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else None
+
+
 def same(left: object, right_: object) -> bool:
     """Equal but for rounding."""
     if isinstance(left, tuple) and isinstance(right_, tuple):
         ours, theirs = cast("tuple[object, ...]", left), cast("tuple[object, ...]", right_)
         return len(ours) == len(theirs) and all(same(x, y) for x, y in zip(ours, theirs, strict=True))
-    if type(left) is type(right_) and isinstance(left, dict) and isinstance(right_, dict):
-        known, found = cast("dict[object, object]", left), cast("dict[object, object]", right_)
-        return known.keys() == found.keys() and all(same(v, found[k]) for k, v in known.items())
-    if type(left) is type(right_) and dataclasses.is_dataclass(left):
-        return all(same(getattr(left, f.name), getattr(right_, f.name)) for f in dataclasses.fields(left))
+    if type(left) is type(right_) and (parts := _parts(cast(Any, left))) is not None:
+        others = _parts(right_) or {}
+        return parts.keys() == others.keys() and all(same(v, others[k]) for k, v in parts.items())
     if isinstance(left, float) or isinstance(right_, float):
         try:
             x, y = float(cast(float, left)), float(cast(float, right_))

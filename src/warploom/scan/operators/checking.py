@@ -278,12 +278,12 @@ def _parts(value: Any) -> Mapping[object, object] | None:
 
 def same(left: object, right_: object) -> bool:
     """Equal but for rounding."""
+    if type(left) is type(right_) and (parts := _parts(left)) is not None:
+        others = _parts(right_) or {}
+        return parts.keys() == others.keys() and all(same(v, others[k]) for k, v in parts.items())
     if isinstance(left, tuple) and isinstance(right_, tuple):
         ours, theirs = cast("tuple[object, ...]", left), cast("tuple[object, ...]", right_)
         return len(ours) == len(theirs) and all(same(x, y) for x, y in zip(ours, theirs, strict=True))
-    if type(left) is type(right_) and (parts := _parts(cast(Any, left))) is not None:
-        others = _parts(right_) or {}
-        return parts.keys() == others.keys() and all(same(v, others[k]) for k, v in parts.items())
     if isinstance(left, float) or isinstance(right_, float):
         try:
             x, y = float(cast(float, left)), float(cast(float, right_))

@@ -17,12 +17,12 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# The stamps are as old as the last install: pip runs again only when the dependencies may have changed.
-$(VENV)/.run-installed: $(VENV)/.created pyproject.toml
+# The stamps are as old as the last install: pip runs again only when the dependencies or the version may have changed.
+$(VENV)/.run-installed: $(VENV)/.created pyproject.toml src/warploom/__init__.py
 	$(BIN)/python -m pip install --quiet --editable '.[cuda]'
 	@touch $@
 
-$(VENV)/.dev-installed: $(VENV)/.created pyproject.toml
+$(VENV)/.dev-installed: $(VENV)/.created pyproject.toml src/warploom/__init__.py
 	$(BIN)/python -m pip install --quiet --editable '.[cuda,dev]'
 	@touch $@ $(VENV)/.run-installed
 

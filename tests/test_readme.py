@@ -22,6 +22,7 @@ from warploom.tools.pages.picture import picture
 from warploom.tools.pages.trace import trace
 from warploom.tools.synth.report import hole_texts
 
+ROOT = Path(__file__).parents[1]
 README = Path("README.md").read_text(encoding="utf-8")
 
 
@@ -134,3 +135,26 @@ def test_the_blur_is_proved_as_printed() -> None:
     done = CliRunner().invoke(cli, shlex.split(command.replace("\\\n", " ")))
     assert done.exit_code == 0
     assert done.stdout.partition("  (")[0] in README
+
+
+@pytest.mark.slow
+def test_every_command_prints_what_stands_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines below a command are lines of what it prints, in order; searches get less time here."""
+    (kernel,) = (block for block in blocks("python") if "@wl.tensor" in block)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "my_kernel.py").write_text(kernel)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    ran = 0
+    for block in blocks("console"):
+        for told, expected in re.findall(r"^\$ \.venv/bin/warploom ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+            words = shlex.split(told.replace("\\\n", " "), comments=True)
+            if words[:2] in (["explore", "my_kernel.py"], ["explore", "matmul"]):  # else they search for a minute
+                words = [*(word for word in words if word not in ("--budget", "60s")), "--budget", "4s"]
+            done = CliRunner().invoke(cli, words)
+            assert done.exit_code == 0, (told, done.output)
+            printed = iter(done.output.splitlines())
+            for line in filter(None, expected.splitlines()):
+                assert any(found.partition("  (")[0] == line or found.startswith(line) for found in printed), (told, line)
+            ran += 1
+    assert ran >= 8

@@ -5,6 +5,7 @@ from tests.kernels.solved import completions
 
 from warploom.gpu import compile_cuda, cuda_source, machine_counts, toolchain_available
 from warploom.kernels import find
+from warploom.tools.bench.layout_peers import trove
 
 BARS = {
     "conv1d-3": (58, 2, 0, 32),
@@ -25,3 +26,14 @@ def test_the_machine_code_is_as_short_as_a_hand_kernels(name: str) -> None:
     counts = machine_counts(compiled.cubin)[source.name]
     found = (counts.instructions, counts.shuffles, counts.selects, compiled.registers)
     assert all(got <= most for got, most in zip(found, BARS[name], strict=True)), found
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs NVRTC and ptxas")
+@pytest.mark.parametrize("words", [5, 8, 10, 16])
+def test_structures_take_no_more_than_trove(words: int) -> None:
+    name = f"aos-store-crc-{words}{'' if words % 2 else '-units'}"
+    kernel = find(name).sketch.kernel
+    source = cuda_source(kernel, completions(name, next(h.n for h in kernel.holes if h.name == "column")))
+    counts = machine_counts(compile_cuda(source.text, arch="sm_90").cubin)[source.name]
+    most = trove(words)
+    assert counts.shuffles <= most["shuffles"] and counts.selects <= most["selects"], counts

@@ -70,7 +70,7 @@ def test_unknown_names_are_refused() -> None:
     "families/balanced", "families/smallest_or_none", "families/first_repeat", "families/differences", "families/lower_case",
     "families/roman", "families/extent", "unbounded/squared_state", "families/welford", "families/online_softmax",
     "families/crc8",
-    "families/gray_decode", "families/second_greatest", "families/crc_bytes", "families/online_cov", "families/count_max",
+    "families/parity_count", "families/second_greatest", "families/crc_bytes", "families/online_cov", "families/count_max",
     "unbounded/fnv1a",
 ])  # fmt: skip
 def test_tasks_end_as_they_should(name: str) -> None:

@@ -378,6 +378,7 @@ def test_the_list_of_commands_says_what_they_say(name: str) -> None:
         (["-m", "warploom", "--version"], ("numpy", "z3")),
         (["-m", "warploom", "list"], ("numpy", "z3")),
         (["-m", "warploom.tools.ptxas", "--version"], ("numpy", "z3")),
+        (["-m", "warploom", "lint", "--help"], ("z3", "warploom.synth", "warploom.ptx.symbolic")),
         (["-c", "import warploom; warploom.sketch"], ("z3", "numba")),
     ],
 )

@@ -246,6 +246,12 @@ NAMES: tuple[str, ...] = (
 )
 """The examples that `examples()` builds; `find` builds others of the same patterns."""
 
+RUN_NAMES: tuple[str, ...] = (
+    *("stencil2d-3-runs", "conv2d-3-runs", "mult64-reg-runs", "ffm-128-runs"),
+    *(f"aos-store-crc-{s}{'' if s % 2 else '-units'}" for s in range(9, 17)),
+)
+"""Other shapes of the same, and structures up to 16 words: what `bench kernels` counts beside `NAMES`."""
+
 WALL_NAMES: tuple[str, ...] = (
     *(f"wall/mult64-shared-w{lanes}" for lanes in (4, 32)),
     *(f"wall/mult{n}-{memory}" for n in (128, 256) for memory in ("reg", "shared")),

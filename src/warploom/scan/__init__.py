@@ -33,6 +33,7 @@ number of auxiliary values determines (sets, sorted lists).
 from warploom.scan.operators.alignment import Style
 from warploom.scan.operators.checking import Checked, MachineLaw, Witness, check
 from warploom.scan.operators.checking import text as written
+from warploom.scan.operators.claims import Apart, Commutes, apart, commutes
 from warploom.scan.operators.expression import (
     BOOL,
     INT,
@@ -64,8 +65,10 @@ __all__ = [
     "REAL",
     "STYLES",
     "TEXT",
+    "Apart",
     "Binary",
     "Checked",
+    "Commutes",
     "Completed",
     "Differing",
     "Expr",
@@ -81,8 +84,10 @@ __all__ = [
     "Style",
     "Value",
     "Witness",
+    "apart",
     "call",
     "check",
+    "commutes",
     "complete_assertion",
     "complete_template",
     "in_floats",

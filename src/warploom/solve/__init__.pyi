@@ -9,7 +9,7 @@ from .runs.journal import Journal
 from .runs.jsonlines import Json
 from .runs.keys import problem_key, source_digest
 from .runs.measure import Spent
-from .runs.processes import ProcessExecutor, WorkerDiedError, process_executor, starting_workers
+from .runs.processes import ProcessExecutor, WorkerDiedError, available_cpus, process_executor, starting_workers
 from .search.best_first import BestFirst, best_first
 from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
@@ -113,6 +113,7 @@ __all__ = [
     "WordOp",
     "WordVar",
     "WorkerDiedError",
+    "available_cpus",
     "best_first",
     "chen",
     "cluster_executor",

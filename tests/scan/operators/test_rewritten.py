@@ -8,8 +8,10 @@ from warploom import scan
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.forms import FormError
+from warploom.scan.operators.laws import decided
 from warploom.scan.operators.lifting import lift
 from warploom.scan.operators.means import summed
+from warploom.scan.operators.prover import Holds, Number, Open, Translator, UntranslatableError
 from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.selections import what_is_kept
 
@@ -122,3 +124,33 @@ def test_beside_extremes(body: str, is_beside: bool) -> None:
         return
     with pytest.raises(FormError):
         beside_extremes(found, "greatest", "step")
+
+
+V, W = ex.variable("v", ex.Sort("real", below=True)), ex.variable("w", ex.Sort("real", above=True))
+Z = ex.variable("z", ex.REAL)
+POWER = ex.exponential(ex.subtract(V, ex.maximum(V, Z)))
+
+
+def untranslatable(t: Translator) -> list[tuple[Number, Number]]:
+    raise UntranslatableError("exp")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_held"),
+    [
+        (POWER, ex.select(ex.at_least(V, Z), ex.ONE, ex.exponential(ex.subtract(V, Z))), True),
+        (POWER, ex.add(POWER, ex.ONE), False),
+        (POWER, ex.select(ex.equal(V, ex.MINUS_INFINITY), ex.ONE, POWER), False),  # where it is minus infinity
+        (ex.exponential(Z), ex.select(ex.equal(W, ex.INFINITY), ex.ONE, ex.exponential(Z)), False),  # infinity is no case
+    ],
+)
+def test_powers_of_what_may_be_infinite(left: ex.Expr, right: ex.Expr, is_held: bool) -> None:
+    verdict = decided([V, W] if W in ex.variables(right) else [V], [(lambda: left, right)], untranslatable, [], [], None)
+    assert isinstance(verdict, Holds) is is_held
+
+
+def test_powers_without_a_value() -> None:
+    def none() -> ex.Expr:
+        return ex.multiply(POWER, ex.add(ex.INFINITY, ex.MINUS_INFINITY))
+
+    assert isinstance(decided([V], [(none, ex.ONE)], untranslatable, [], [], None), Open)

@@ -198,10 +198,21 @@ def test_values_must_fit_the_arguments(values: dict[str, list[int]], expected: s
         tunable(**values)(lambda outputs: line.conv1d(3, outputs, 1))
 
 
+def test_outputs_side_by_side_are_a_choice_where_they_can_be() -> None:
+    family = tunable_sketch("conv2d-3")
+    assert len(family.build(outputs=(4, 4), warp_shape=(1, 32), warps=4, placed="runs").kernel.holes) == 2
+    for setting in ({"outputs": (8, 1), "warp_shape": (1, 32)}, {"outputs": (4, 4), "warp_shape": (4, 8)}):
+        with pytest.raises(UserError, match="TUNABLE"):
+            family.build(**setting, warps=4, placed="runs")
+    with pytest.raises(UserError, match="TUNABLE"):
+        tunable_sketch("conv1d-3").build(outputs=8, warps=4, placed="runs")
+    assert "placed" not in tunable_sketch("conv1d-9").parameters
+
+
 def test_library_families() -> None:
     assert is_tunable("conv2d-3") and is_tunable("mult64") and is_tunable("ffm-32") and is_tunable("aos-sum-3")
     assert not is_tunable("conv2d") and not is_tunable("mult64-reg")
-    assert set(tunable_sketch("conv2d-3").parameters) == {"outputs", "warp_shape", "warps"}
+    assert set(tunable_sketch("conv2d-3").parameters) == {"outputs", "warp_shape", "warps", "placed"}
     with pytest.raises(UserError, match=r"conv2d-K \(2 to 64\).*got 'conv2d-99'"):
         tunable_sketch("conv2d-99")
     parameters = {name: dict(tunable_sketch(name).parameters) for name in ("mult32", "ffm-64", "aos-store-6", "aos-sum-4")}

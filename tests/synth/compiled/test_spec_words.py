@@ -12,7 +12,7 @@ from tests.synth.compiled.programs import body, proved
 
 from warploom.core import DType, UserError, f32, i8, i32, u8, u32
 from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, run_plain_spec
-from warploom.tools.ptx.prove import load_spec
+from warploom.tools.ptx.specs import load_spec
 
 FLOATS: tuple[Argument, ...] = (ArrayArgument("out", f32, (4,)), ArrayArgument("a", f32, (4,)))
 WORDS: tuple[Argument, ...] = (ArrayArgument("out", i32, (4,)), ArrayArgument("a", i32, (4,)))

@@ -202,6 +202,7 @@ def test_choices_of_several_stages_and_of_sketches() -> None:
     assert sketch["choices"] == {
         "outputs": ["1x1", "2x1", "4x1", "4x2", "4x4", "8x1"],
         "warp_shape": ["1x32", "2x16", "4x8", "8x4"],
+        "placed": ["runs", "apart"],
     }
 
 
@@ -218,11 +219,12 @@ def test_holes_of_a_sketch_are_choices() -> None:
     _, more = explored("conv1d-3", "--set", "outputs=1", "--set", "lane=(k + lane) % 32", "--choices")
     assert more["choices"] == {"warps": ["1", "2", "4", "8"]}
     _, less = explored("conv1d-3", "--set", "outputs=1", "--choices")
-    assert less["holes_at"] == {"outputs": 1, "warps": 2}
+    assert less["holes_at"] == {"outputs": 1, "warps": 2, "placed": "apart"}
     result, found = explored(*SMALL, "--set", "weight=2 - k", "--order", "lane")
     assert (result.exit_code, found["verdict"], found["complete"]) == (0, "proved", True)
     assert found["decisions"] == {
-        "outputs": 1, "warps": 1, "row": "0 if lane + k > 1 else 1", "lane": "(lane - k + 2) % 32", "weight": "2 - k",
+        "outputs": 1, "warps": 1, "placed": "apart",
+        "row": "0 if lane + k > 1 else 1", "lane": "(lane - k + 2) % 32", "weight": "2 - k",
     }  # fmt: skip
 
 

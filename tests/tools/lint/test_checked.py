@@ -72,7 +72,7 @@ def test_bad_sources() -> None:
 @pytest.mark.skipif(not toolchain_available(), reason="needs the extra cuda")
 def test_the_example_project() -> None:
     # Without the plugins of the machine; among these is this one, where the package is installed.
-    plugin = ("-p", "warploom.tools.lint.pytest_plugin", "-p", "no:cacheprovider")
+    plugin = ("-p", "warploom.tools.lint.pytest_plugin", "-p", "no:cacheprovider", "-o", "addopts=")
     command = [sys.executable, "-P", "-m", "pytest", *plugin, str(EXAMPLE)]
     alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=alone)

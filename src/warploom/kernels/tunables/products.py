@@ -1,4 +1,4 @@
-"""Products of polynomials and in fields: operands in registers or in shared memory, warps per block."""
+"""Products of polynomials and in fields: operands in registers, in shared memory, or one read by all alike; warps per block."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from dataclasses import replace
 from functools import cache
 
 from warploom.ir import fill
-from warploom.kernels import field, polynomial
+from warploom.kernels import broadcast, field, polynomial
 from warploom.kernels.tiled import check_holes
 from warploom.kernels.tunables.records import one_warp
+from warploom.schedule.sketches import Tuning
 from warploom.sketch import Sketch
 from warploom.synth import complete
 
 PAIR_SIZES = {"pairs": 1 << 14}
+MEMORIES = ("registers", "shared", "broadcast")
+_LARGEST_BROADCAST = 384
+
+
+def memories_of_a_field(degree: int) -> dict[str, tuple[Tuning, ...]]:
+    return {"memory": MEMORIES if degree <= _LARGEST_BROADCAST else MEMORIES[:2]}
 
 
 def mult(coefficients: int, memory: str, warps: int) -> Sketch:
     """Polynomials over GF(2) of 32 or 64 coefficients; a warp multiplies a pair."""
+    if memory == "broadcast":
+        return broadcast.mult_runs(coefficients // 32, warps)
     if memory == "registers":
         return (polynomial.mult32_reg if coefficients == 32 else polynomial.mult64_reg)(warps=warps)
     one_warp(memory, warps)
@@ -24,12 +33,15 @@ def mult(coefficients: int, memory: str, warps: int) -> Sketch:
 
 
 def ffm(degree: int, memory: str) -> Sketch:
-    """Elements of GF(2^degree); in registers filled as the product of 64 coefficients is, and proved as a whole."""
-    return _filled(degree) if memory == "registers" else field.ffm_shared(degree)
+    """Elements of GF(2^degree); in registers filled as the product of fewer coefficients is, and proved as a whole."""
+    return field.ffm_shared(degree) if memory == "shared" else _filled(degree, memory)
 
 
 @cache
-def _filled(degree: int) -> Sketch:
-    sketch, tile = field.ffm_reg(degree), polynomial.mult64_reg()
+def _filled(degree: int, memory: str) -> Sketch:
+    if memory == "broadcast":
+        sketch, tile = broadcast.ffm_runs(degree), broadcast.mult_runs(1)
+    else:
+        sketch, tile = field.ffm_reg(degree), polynomial.mult64_reg()
     check_holes(sketch, tile)
     return replace(sketch, kernel=fill(sketch.kernel, complete(tile).completions[0].holes))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core.limits import tick
-from warploom.machines.banks import LINE_BYTES, SECTOR_BYTES, least_each, lines_each, wavefronts_each
+from warploom.machines import LINE_BYTES, SECTOR_BYTES, least_each, lines_each, wavefronts_each
 from warploom.ptx.launches.assumptions import Assumed
 from warploom.ptx.launches.integers import AXES
 from warploom.ptx.launches.questions import RLIMIT, NotDecided, Place, Questions, UnclearError

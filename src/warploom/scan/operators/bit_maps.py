@@ -2,9 +2,9 @@
 
     s = M s ^ b(e)
 
-The maps of lists are `s -> q(N) s ^ b`: a polynomial q in one map N of which M is a power or a multiple, as the bits of one word, and
-a word b. N is multiplication by x modulo a polynomial (CRCs, in either order of bits), else M itself, and q is taken modulo the least
-polynomial that is zero at N. So an operator needs two words, whatever the loop's table is.
+The maps of lists are `s -> q(N) s ^ b`: a polynomial q in one map N, of which M is a polynomial, as the bits of one word, and a
+word b. N is multiplication by x modulo a polynomial (CRCs, in either order of bits), else M itself, and q is taken modulo the
+least polynomial that is zero at N. So an operator needs two words, whatever the loop's table is.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     x ^ y, x & y, x | y, x << n, x >> n, x % 2**n, n * (one bit), y if (a few bits) else z
 
-`equal_bits` compares such sums. Where they would be long, it asks first which variables the products may join. If no product has two
-bits of one variable, the bits are linear in each variable; then two numbers are equal if they are equal wherever each variable is 0
-or has one bit, and all those places are tried at once, each in a bit of one long integer.
+`equal_bits` compares such sums. Where they would be long, it asks first which variables the products may join. If no product has
+two bits of one variable, the bits are linear in each variable; then two numbers are equal if they are equal wherever each
+variable is 0 or has one bit, and all those places are tried at once, each in a bit of one long integer.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class Reader(Generic[T]):
         if operation == self._algebra.multiply:
             for one, other in ((left, right), (right, left)):
                 if one.high == zero:
-                    short = [n for n in range(len(one.low))]
+                    short = range(len(one.low))
                     return Number(tuple(zero if one.low[n] == zero else operation(one.low[n], other.bit(n)) for n in short), zero)
         if left.high is None or right.high is None:
             count = min(len(x.low) if x.high is None else LONGEST for x in (left, right))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import random
@@ -10,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from warploom.core import Diagnostic, UserError
 from warploom.scan.operators import expression as ex
@@ -26,7 +27,8 @@ from warploom.scan.reading.binary import Binary
 
 TRIES = 3000
 WORD_RLIMIT_TRIES = 400
-Function: TypeAlias = Callable[[object, object], object]
+Function: TypeAlias = Callable[..., object]
+"""Of two operands, or of their parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Checked:
 
 def check(binary: Binary, function: Function) -> Checked:
     """`function` is the user's, called only to replay and to search for counterexamples."""
+    function = binary.applied(function)
     words = _is_bitwise(binary)
     numbers = numbers_of({f.sort.base for f in binary.fields})
     domain = told(numbers, binary.rounds, binary.may_divide_by_zero)
@@ -161,10 +164,10 @@ def _choices(binary: Binary, constants: Sequence[int]) -> list[list[Value]]:
 def _searched(binary: Binary, function: Function) -> Witness | None:
     """Three small values that differ, by trying."""
     tries = TRIES // 5 if len(binary.fields) > 6 else TRIES
-    return next((w for t in _meant_triples(binary, tries) if (w := _differs(binary, function, t)) is not None), None)
+    return next((w for t in meant_triples(binary, tries) if (w := _differs(binary, function, t)) is not None), None)
 
 
-def _meant_triples(binary: Binary, tries: int) -> Iterator[list[tuple[Value, ...]]]:
+def meant_triples(binary: Binary, tries: int) -> Iterator[list[tuple[Value, ...]]]:
     """Triples of small values for which the assertions hold; the same ones every time."""
     choose = random.Random(11)
     constants = [
@@ -204,7 +207,7 @@ def _reading_differs(binary: Binary, triple: Sequence[Sequence[Value]]) -> bool:
         left, behind = run(*a, *b), run(*b, *c)
         if not all(_is_listed(binary, v) and all(meant(*v)) for v in (a, b, c, left, behind)):
             return False
-        return not _same(run(*left, *c), run(*a, *behind))
+        return not same(run(*left, *c), run(*a, *behind))
     except (ArithmeticError, ValueError, TypeError):
         return False
 
@@ -222,7 +225,9 @@ def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value
     """
     if any(f.sort.base == "real" for f in binary.fields):
         numbers = [binary.packed([exact(v) for v in part]) for part in triple]
-        if _bracketed(exactly(function), numbers) is None:
+        own = getattr(function, "__wrapped__", None)
+        exact_one = exactly(function) if own is None else binary.applied(exactly(own))
+        if _bracketed(exact_one, numbers) is None:
             return None
     return _bracketed(function, [binary.packed([_plain(v) for v in part]) for part in triple], binary.name)
 
@@ -243,7 +248,7 @@ def _bracketed(function: Callable[..., object], operands: Sequence[object], name
         message = f"running {name} on {a!r}, {b!r} and {c!r} raised {type(error).__name__}: {error}"
         fix = "Let the function run on values of the types that it is annotated with."
         raise UserError(Diagnostic("RUN_FAILED", message, fix=fix)) from error
-    return None if _same(first, second) else Witness((a, b, c), first, second)
+    return None if same(first, second) else Witness((a, b, c), first, second)
 
 
 def _runs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]]) -> bool:
@@ -264,10 +269,21 @@ def _plain(value: Value) -> object:
     return value
 
 
-def _same(left: object, right_: object) -> bool:
+def _parts(value: Any) -> Mapping[object, object] | None:
+    """Of a dictionary or an object of a dataclass."""
+    if type(value) is dict:
+        return cast("Mapping[object, object]", value)
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else None
+
+
+def same(left: object, right_: object) -> bool:
+    """Equal but for rounding."""
+    if type(left) is type(right_) and (parts := _parts(left)) is not None:
+        others = _parts(right_) or {}
+        return parts.keys() == others.keys() and all(same(v, others[k]) for k, v in parts.items())
     if isinstance(left, tuple) and isinstance(right_, tuple):
         ours, theirs = cast("tuple[object, ...]", left), cast("tuple[object, ...]", right_)
-        return len(ours) == len(theirs) and all(_same(x, y) for x, y in zip(ours, theirs, strict=True))
+        return len(ours) == len(theirs) and all(same(x, y) for x, y in zip(ours, theirs, strict=True))
     if isinstance(left, float) or isinstance(right_, float):
         try:
             x, y = float(cast(float, left)), float(cast(float, right_))
@@ -332,7 +348,7 @@ def _is_listed(binary: Binary, values: Sequence[object]) -> bool:
 
 
 def _left_by_sample(binary: Binary, function: Function) -> str | None:
-    for a, b, _ in islice(_meant_triples(binary, TRIES // 5), TRIES // 5):
+    for a, b, _ in islice(meant_triples(binary, TRIES // 5), TRIES // 5):
         found = _left_by(binary, function, a, b)
         if found is not None:
             return found
@@ -392,7 +408,7 @@ def _identity(binary: Binary) -> tuple[bool, object]:
     for options in itertools.product(*likely):
         values = tuple(o.value for o in options)
         try:
-            if not all(allowed(*values)) or not all(_same(run(*values, *s), s) and _same(run(*s, *values), s) for s in samples):
+            if not all(allowed(*values)) or not all(same(run(*values, *s), s) and same(run(*s, *values), s) for s in samples):
                 continue
         except (ArithmeticError, ValueError, TypeError):
             continue
@@ -435,6 +451,6 @@ def _rounding(binary: Binary, function: Function) -> Witness | None:
             first, second = function(function(a, b), c), function(a, function(b, c))
         except (ArithmeticError, ValueError, AssertionError):
             continue
-        if first != second and _same(first, second):
+        if first != second and same(first, second):
             return Witness((a, b, c), first, second)
     return None

@@ -14,7 +14,7 @@ the loop's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -294,19 +294,22 @@ def _equal_with_powers(exact: Exact, variables: Sequence[Expr], given: Sequence[
         return False
     try:
         sides = [(a(), b() if callable(b) else b) for a, b in exact]
-        if not any(e.op == "exp" for e in ex.subexpressions(*(e for pair in sides for e in pair))):
-            return False
-        for chosen in product((False, True), repeat=len(endless)):
-            values = {
-                v: ex.MINUS_INFINITY if below else ex.variable(str(v.value), Sort(v.sort.base))
-                for v, below in zip(endless, chosen, strict=True)
-            }
-            known = [ex.substituted(g, values) for g in given]
-            if not all(equal_by_cases(ex.substituted(a, values), ex.substituted(b, values), known) for a, b in sides):
-                return False
+        return any(e.op == "exp" for e in ex.subexpressions(*(e for pair in sides for e in pair))) and all(
+            equal_by_cases(ex.substituted(a, values), ex.substituted(b, values), [ex.substituted(g, values) for g in given])
+            for values in _finite_or_not(endless)
+            for a, b in sides
+        )
     except ex.UndefinedError:
         return False
-    return True
+
+
+def _finite_or_not(endless: Sequence[Expr]) -> Iterator[dict[Expr, Expr]]:
+    """Each variable as minus infinity, and as a finite one."""
+    for chosen in product((False, True), repeat=len(endless)):
+        yield {
+            v: ex.MINUS_INFINITY if below else ex.variable(str(v.value), Sort(v.sort.base))
+            for v, below in zip(endless, chosen, strict=True)
+        }
 
 
 def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequence[Expr], reason: str) -> Verdict:

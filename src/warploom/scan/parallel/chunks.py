@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -122,16 +122,19 @@ def elements_of(chunk: Chunk) -> Iterable[object]:
             lists = [column.tolist() for column in columns]
             return lists[0] if len(lists) == 1 else zip(*lists, strict=True)
         case LineRange():
-            return _lines(chunk)
+            return chain.from_iterable(_lines(chunk))
 
 
-def _lines(chunk: LineRange) -> Iterator[object]:
+def _lines(chunk: LineRange) -> Iterator[list[object]]:
+    """Elements of some lines at a time."""
     with chunk.path.open("rb") as file:
         if chunk.start:
             file.seek(chunk.start - 1)
             file.readline()  # the rest of a line that began before
-        while file.tell() < chunk.stop:
-            line = file.readline()
-            element = chunk.parse(line.decode(chunk.encoding).rstrip("\r\n"))
-            if element is not None:
-                yield element
+        while (left := chunk.stop - file.tell()) > 0:
+            block = file.read(min(left, _BLOCK))
+            text = (block if block.endswith(b"\n") else block + file.readline()).decode(chunk.encoding)
+            lines = text.removesuffix("\n").split("\n")
+            if "\r" in text:
+                lines = [line.rstrip("\r\n") for line in lines]
+            yield [element for element in map(chunk.parse, lines) if element is not None]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -15,7 +16,7 @@ import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.scan.emit import source_of, whole_bound
-from warploom.scan.operators.expression import Base, Expr, UndefinedError, Value, substituted, variables
+from warploom.scan.operators.expression import TRUE, Base, Expr, UndefinedError, Value, subexpressions, substituted, variables
 from warploom.scan.operators.machine_numbers import computes_no_reals
 from warploom.scan.operators.operator import Operator, combined
 from warploom.scan.operators.printing import evaluated, python
@@ -210,17 +211,18 @@ def _fold_source(operator: Operator) -> str:
     clashing = set(operator.fields) & {v for e in operator.lift for v in variables(e)}
     first = ", ".join(python(e, fresh) for e in operator.lift)
     step: str
+    later = {operator.fields[0]: TRUE, operator.right[0]: TRUE} if operator.inner else {}
     try:
         if clashing:
             raise UndefinedError
-        by_side = dict(zip(operator.right, operator.lift, strict=True))
-        step = ", ".join(python(substituted(e, by_side), names | fresh) for e in operator.combine)
-        lines = [f"            {', '.join(fields)} = {step}"]
+        by_side = dict(zip(operator.right, operator.lift, strict=True)) | later
+        step = ", ".join(python(substituted(e, by_side), names | fresh, without_calls=True) for e in operator.combine)
+        lines = [f"        {', '.join(fields)} = {step}"]
     except UndefinedError:
         sides = [f"w_{n}" for n in range(len(fields))]
         both = names | dict(zip(operator.right, sides, strict=True)) | dict(zip(operator.loop.constants, constants, strict=True))
-        step = ", ".join(python(e, both) for e in operator.combine)
-        lines = [f"            {', '.join(sides)} = {first}", f"            {', '.join(fields)} = {step}"]
+        step = ", ".join(python(substituted(e, later), both) for e in operator.combine)
+        lines = [f"        {', '.join(sides)} = {first}", f"        {', '.join(fields)} = {step}"]
     known = names | dict(zip(operator.loop.constants, constants, strict=True))
     result = ", ".join(python(e, known) for e in operator.projection)
     result = f"({result},)" if operator.loop.is_tuple else result
@@ -228,33 +230,100 @@ def _fold_source(operator: Operator) -> str:
     taken = elements[0] if len(elements) == 1 else ", ".join(elements)
     pack = f"({', '.join(fields)},)"
     checks = [f"        {line}" for line in _checks(operator, fresh)]
-    start = [
-        "    if value is None:",
-        "        is_first = True",
-        "    else:",
-        "        is_first = False",
-        f"        {pack} = value",
-        f"    for {taken} in elements:",
-        *checks,
-        "        if is_first:",
-        "            is_first = False",
-        f"            {', '.join(fields)} = {first}",
-        "        else:",
-        *lines,
-    ]
+    kept = f"        results.append({result})"
+    each_first = [f"        {', '.join(fields)} = {first}"]
     return "\n".join(
         [
             f"def fold(elements, value{parameters}):",
-            *start,
-            f"    return None if is_first else {pack}",
+            *_over("None", taken, pack, checks, each_first, lines),
+            f"    return {pack}",
             "",
             f"def scan(elements, value{parameters}):",
             "    results = []",
-            *start,
-            f"        results.append({result})",
+            *_over("results", taken, pack, checks, [*each_first, kept], [*lines, kept]),
             "    return results",
         ]
     )
+
+
+def _over(end: str, taken: str, pack: str, checks: Sequence[str], first: Sequence[str], later: Sequence[str]) -> list[str]:
+    """A loop over `elements`, whose first one is taken by itself where there is no value before it; `end`: if there is none."""
+    return [
+        "    rest = iter(elements)",
+        "    if value is None:",
+        f"        for {taken} in rest:",
+        *(f"    {line}" for line in [*checks, *first]),
+        "            break",
+        "        else:",
+        f"            return {end}",
+        "    else:",
+        f"        {pack} = value",
+        f"    for {taken} in rest:",
+        *checks,
+        *later,
+    ]
+
+
+def _serial_source(operator: Operator) -> str:
+    """The loop itself: `run(elements, value, *constants)` gives its states after all elements, `result(value, *constants)` its
+    result."""
+    loop = operator.loop
+    names = {v: f"{kind}_{n}" for kind, group in (("x", loop.fields), ("c", loop.constants)) for n, v in enumerate(group)}
+    states = {s.variable: f"v_{n}" for n, s in enumerate(loop.states)}
+    every = names | states
+    pack, taken = f"({', '.join(states.values())},)", ", ".join(names[f] for f in loop.fields)
+    constants = "".join(f", {names[c]}" for c in loop.constants)
+    checks = [f"        {line}" for line in _checks(operator, names)]
+    lines: list[str] = []
+    for part in _repeated([s.step for s in loop.states]):
+        lines.append(f"        t_{len(lines)} = {python(part, every, without_calls=True)}")
+        every = every | {part: f"t_{len(lines) - 1}"}
+    changed = [s for s in loop.states if s.step is not s.variable]
+    if changed:
+        steps = ", ".join(python(s.step, every, without_calls=True) for s in changed)
+        lines.append(f"        {', '.join(states[s.variable] for s in changed)} = {steps}")
+    start = [f"        {states[s.variable]} = {python(s.initial, names)}" for s in loop.states]
+    outputs = ", ".join(python(o, names | states) for o in loop.outputs)
+    empty = ", ".join(python(s.initial, names) for s in loop.states)
+    return "\n".join(
+        [
+            f"def run(elements, value{constants}):",
+            *_over("None", taken, pack, checks, [*start, *lines], lines or ["        pass"]),
+            f"    return {pack}",
+            "",
+            f"def result(value{constants}):",
+            f"    {pack} = ({empty},) if value is None else value",
+            f"    return ({outputs},)" if loop.is_tuple else f"    return {outputs}",
+        ]
+    )
+
+
+def _repeated(steps: Sequence[Expr]) -> list[Expr]:
+    """What is computed more than once and never fails, inner expressions first; comparisons are not written as their sums."""
+    uses = Counter(steps)
+    every = subexpressions(*steps)
+    for part in every:
+        if part.op not in ("ge", "gt"):
+            uses.update(part.args)
+    fails = {"div", "mod", "floordiv", "exp", "log", "sqrt"}
+    return [e for e in every if uses[e] > 1 and e.args and not any(p.op in fails for p in subexpressions(e))]
+
+
+@cache
+def _in_order(operator: Operator) -> tuple[Callable[..., Partial | None], Callable[..., object]]:
+    source = _serial_source(operator)
+    return cast("Callable[..., Partial | None]", _function(source, "run")), cast(
+        "Callable[..., object]", _function(source, "result")
+    )
+
+
+def in_order(operator: Operator, chunks: Iterable[Chunk], constants: Sequence[Value]) -> tuple[Partial | None, object]:
+    """The loop's states after all chunks, one after the other in this process (None: there were no elements), and its result."""
+    run, result = _in_order(operator)
+    value: Partial | None = None
+    for chunk in chunks:
+        value = run(elements_of(chunk), value, *constants)
+    return value, result(value, *constants) if value is not None or not operator.loop.needs_element else None
 
 
 def joined(operator: Operator, left: Partial | None, right: Partial | None, constants: Sequence[Value]) -> Partial | None:

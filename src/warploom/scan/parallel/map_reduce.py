@@ -13,8 +13,18 @@ from warploom.scan.operators.expression import Value
 from warploom.scan.operators.lifting import Lifting
 from warploom.scan.operators.operator import Operator
 from warploom.scan.parallel.chunks import Chunk, Columns, Data, Elements, LineRange, pieces_of
-from warploom.scan.parallel.folding import Partial, Work, checked_constant, folded, joined, recipe_of, result_of, scanned
-from warploom.solve import Failed, Task, process_executor, run_tasks
+from warploom.scan.parallel.folding import (
+    Partial,
+    Work,
+    checked_constant,
+    folded,
+    in_order,
+    joined,
+    recipe_of,
+    result_of,
+    scanned,
+)
+from warploom.solve import Failed, Task, available_cpus, process_executor, run_tasks
 
 CHUNKS = 32
 """Pieces of data whose size is known, if the caller does not say."""
@@ -36,20 +46,31 @@ def map_reduce(
     `text_lines`. Whole numbers are exact: arrays are folded with NumPy in int64 where the operator's growth shows that none can
     leave it, all else in Python. Elements that the proof does not speak of are refused (UserError, ELEMENT): of another type than
     the annotation's, NaN, infinities that would be computed with, and what breaks an assertion of the loop. executor: any of
-    `concurrent.futures`, `process_executor()`, `cluster_executor(address)`; none: processes, one per CPU, unless the data is
-    small. chunks: pieces; more pieces than workers even out their loads. constants: the function's other parameters, by name.
+    `concurrent.futures`, `process_executor()`, `cluster_executor(address)`; none: processes, one per CPU; with one CPU, or little
+    data, the loop itself in this process. chunks: pieces; more pieces than workers even out their loads. constants: the
+    function's other parameters, by name.
     Floats round: their results may differ in the last bits from the loop's, by where the data is cut.
     Raises UserError for an operator that was not found, missing constants, and chunks that fail (a parser's exception).
     """
     operator = _operator(found)
     given = _constants(operator, constants)
-    value: Partial | None = None
-    for part in _partials(operator, data, executor, chunks, given):
-        value = joined(operator, value, part, given)
+    pieces = _pieces(operator, data, chunks)
+    head = list(islice(pieces, chunks))
+    with ExitStack() as stack:
+        workers = _executor(executor, head, stack)
+        result: object
+        if workers is None and not any(isinstance(p, Columns) for p in head):
+            value, result = in_order(operator, chain(head, pieces), given)
+        else:
+            recipe = recipe_of(operator)
+            value = None
+            for part in _run(workers, (Work(recipe, p, given) for p in chain(head, pieces)), folded):
+                value = joined(operator, value, part, given)
+            result = None if value is None and operator.loop.needs_element else result_of(operator, value, given)
     if value is None and operator.loop.needs_element:
         message = f"expected data with at least one element, which {operator.loop.name} reads before its loop, got none"
         raise UserError(Diagnostic("ELEMENT", message, fix="Give at least one element."))
-    return result_of(operator, value, given)
+    return result
 
 
 def map_scan(
@@ -105,22 +126,13 @@ def _pieces(operator: Operator, data: Data, count: int) -> Iterator[Chunk]:
     return pieces_of(data, len(operator.loop.fields), count)
 
 
-def _partials(
-    operator: Operator, data: Data, executor: Executor | None, count: int, given: tuple[Value, ...]
-) -> Iterator[Partial | None]:
-    recipe = recipe_of(operator)
-    pieces = _pieces(operator, data, count)
-    head = list(islice(pieces, count))
-    with ExitStack() as stack:
-        workers = _executor(executor, head, stack)
-        yield from _run(workers, (Work(recipe, p, given) for p in chain(head, pieces)), folded)
-
-
 def _executor(executor: Executor | None, pieces: list[Chunk], stack: ExitStack) -> Executor | None:
     """None: in this process."""
     if executor is not None:
         return executor
-    return None if sum(map(_size, pieces)) < SMALL else stack.enter_context(process_executor())
+    if available_cpus() == 1 or sum(map(_size, pieces)) < SMALL:
+        return None
+    return stack.enter_context(process_executor())
 
 
 def _size(chunk: Chunk) -> int:

@@ -1,26 +1,27 @@
 """A function of two values, read from source, as expressions: what is asked whether it is associative.
 
 def op(a, b):        scalars, or tuples by annotation, by unpacking or by a[n]; asserts say which values are meant
-    ...
-    return value of the same shape
+    ...                 or dictionaries and dataclasses by annotation, dictionaries also by a["key"]; or the parts one by one:
+    return value of the same shape      def op(a0, a1, b0, b1)
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.closure import right
-from warploom.scan.operators.expression import INT, REAL, TEXT, Expr
+from warploom.scan.operators.expression import INT, REAL, TEXT, Expr, Sort
 from warploom.scan.operators.expression import Value as Number
 from warploom.scan.reading.divisions import are_met, divides_by_zero
 from warploom.scan.reading.interpret import Interpreter
+from warploom.scan.reading.operands import Parts, Shape, keys_read, on_operands, packed, scalars, shape_of
 from warploom.scan.reading.source import MISSING, Function, Module
-from warploom.scan.reading.types import SERVED, Shape, shape_of, texts_of, written
-from warploom.scan.reading.values import Value, bare, flat, is_float
+from warploom.scan.reading.types import SERVED, texts_of, written
+from warploom.scan.reading.values import Record, Value, bare, flat, is_float
 
 _ROUNDS = 6
 
@@ -40,26 +41,21 @@ class Binary:
     may_divide_by_zero: bool = False
     listed: int = 0
     """Number of fields of text whose annotation lists the texts."""
+    is_flat: bool = False
+    """True if the function takes the parts of its operands one by one, as Triton's do."""
 
     def packed(self, values: Sequence[object]) -> object:
         """One operand from its fields."""
-        waiting = iter(values)
-
-        def build(shape: Shape) -> object:
-            return tuple(build(s) for s in shape) if isinstance(shape, tuple) else next(waiting)
-
-        return build(self.shape)
+        return packed(self.shape, iter(values))
 
     def flat(self, value: object) -> list[Number]:
         """The fields of one operand; ValueError if it has another shape."""
 
-        def parts(shape: Shape, part: object) -> list[object]:
-            if not isinstance(shape, tuple):
-                return [part]
-            items = list(cast("Iterable[object]", part)) if isinstance(part, tuple | list) else []
-            return [f for s, p in zip(shape, items, strict=True) for f in parts(s, p)]
+        return cast("list[Number]", list(scalars(self.shape, value)))
 
-        return cast("list[Number]", parts(self.shape, value))
+    def applied(self, function: Callable[..., object]) -> Callable[[object, object], object]:
+        """The user's function as one of two operands."""
+        return on_operands(function, self.shape, self.is_flat)
 
 
 def read_binary(module: Module, name: str) -> Binary:
@@ -76,22 +72,26 @@ def read_binary(module: Module, name: str) -> Binary:
 def _read(function: Function) -> Binary:
     module, node, name = function.module, function.node, function.name
     parameters = list(function.parameters)
-    if len(parameters) != 2:
+    is_flat = len(parameters) > 2 and len(parameters) % 2 == 0
+    if len(parameters) != 2 and not is_flat:
         module.wrong(node, "ARGUMENTS", f"expected a function of two values, got {len(parameters)} parameters", "Take two: a, b.")
-    shape, is_annotated = _shape(function)
+    shape, is_annotated = _flat_shape(function) if is_flat else _shape(function)
     for _ in range(_ROUNDS):
         names = _Names()
         left = names.value(shape, "x")
         fields = names.fields
         behind = _mirrored(left)
-        reader = Interpreter(function)
-        ended = reader.block(node.body, dict(zip(parameters, (left, behind), strict=True)))
+        reader = Interpreter(function, is_loop=isinstance(shape, Parts))
+        operands = (*_taken(left), *_taken(behind)) if is_flat else (left, behind)
+        ended = reader.block(node.body, dict(zip(parameters, operands, strict=True)))
         if ended.result is None:
             module.wrong(node, "NO_RESULT", f"expected {name} to return a value", "Add a return.")
         found = _result_shape(function, ended.result, shape, is_annotated)
         if found == shape:
             mirrored = {right(f): f for f in fields}
-            result = tuple(ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, flat(ended.result), strict=True))
+            result = tuple(
+                ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, in_order(shape, ended.result), strict=True)
+            )
             assumed = [ex.substituted(a, mirrored) for a in reader.assumed if not {*ex.variables(a)} & {*fields}]
             assumed += [a for a in reader.assumed if not {*ex.variables(a)} & {*mirrored}]
             listed = _listed(function, fields)
@@ -106,9 +106,19 @@ def _read(function: Function) -> Binary:
                 reader.rounds,
                 divides_by_zero(reader.divisions),
                 len(listed),
+                is_flat,
             )
         shape = found
     return module.unsupported(node, "expected a result of the operands' types", "Annotate the parameters.")
+
+
+def in_order(shape: Shape, value: Value) -> list[Expr]:
+    """Its expressions, in the order of the shape's fields."""
+    if isinstance(shape, Parts) and isinstance(value, Record):
+        return [e for name, s in shape.shapes for e in in_order(s, value.parts[name])]
+    if isinstance(shape, tuple) and isinstance(value, tuple):
+        return [e for s, v in zip(shape, value, strict=True) for e in in_order(s, v)]
+    return flat(value)
 
 
 def _listed(function: Function, fields: list[Expr]) -> list[Expr]:
@@ -129,16 +139,52 @@ class _Names:
     def value(self, shape: Shape, name: str) -> Value:
         if isinstance(shape, tuple):
             return tuple(self.value(s, f"{name}{n}") for n, s in enumerate(shape))
+        if isinstance(shape, Parts):
+            return Record(shape.kind, {key: self.value(s, f"{name}_{key}") for key, s in shape.shapes})
         self.fields.append(ex.variable(name, shape))
         return self.fields[-1]
 
 
 def _mirrored(value: Value) -> Value:
+    if isinstance(value, Record):
+        return Record(value.kind, {key: _mirrored(v) for key, v in value.parts.items()})
     return tuple(_mirrored(v) for v in value) if isinstance(value, tuple) else right(bare(value))
+
+
+def _taken(value: Value) -> tuple[Value, ...]:
+    assert isinstance(value, tuple)
+    return value
+
+
+def _flat_shape(function: Function) -> tuple[Shape, bool]:
+    """Shape of operands whose parts are parameters of their own: first those of the left one, then those of the right one."""
+    hints = [function.annotation(name) for name in function.parameters]
+    half = len(hints) // 2
+    shapes = [INT if h is MISSING else shape_of(h) for h in hints]
+    for (name, argument), shape in zip(function.parameters.items(), shapes, strict=True):
+        if not isinstance(shape, Sort):
+            node = argument.annotation or argument
+            function.module.unsupported(node, f"expected {name} to be a number, got another type", "Annotate a number.")
+    found = tuple(s for s in shapes if s is not None)
+    if found[:half] != found[half:]:
+        message = f"expected the {half} parts of the left operand, then those of the right one, got different types"
+        function.module.wrong(function.node, "SORT", message, "Annotate both alike: the results are operands, too.")
+    return found[:half], any(h is not MISSING for h in hints)
 
 
 def _result_shape(function: Function, value: Value, shape: Shape, is_annotated: bool) -> Shape:
     """The operands' shape, widened so that the result fits."""
+    if isinstance(value, Record) or isinstance(shape, Parts):
+        if (
+            not isinstance(value, Record)
+            or not isinstance(shape, Parts)
+            or value.kind is not shape.kind
+            or ({*value.parts} != {name for name, _ in shape.shapes})
+        ):
+            message = "expected a result of the operands' shape, got another"
+            function.module.wrong(function.node, "SHAPE", message, "Return the same keys or fields as each operand has.")
+        parts = ((name, _result_shape(function, value.parts[name], s, is_annotated)) for name, s in shape.shapes)
+        return Parts(shape.kind, tuple(parts))
     if isinstance(value, tuple) or isinstance(shape, tuple):
         if not isinstance(value, tuple) or not isinstance(shape, tuple) or len(value) != len(shape):
             function.module.wrong(
@@ -182,6 +228,9 @@ def _shape(function: Function) -> tuple[Shape, bool]:
             )
         return found[0][1], True
     parts = max(_parts(function.node, name) for name in function.parameters)
+    keys = keys_read(function.node, function.parameters)
+    if keys and not parts:
+        return Parts(dict, tuple((key, INT) for key in keys)), False
     return (tuple(INT for _ in range(parts)) if parts else INT), False
 
 

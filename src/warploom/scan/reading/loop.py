@@ -115,7 +115,7 @@ class _Reader(Elements):
         index = next((s.variable for s in found.states if s.name == header.index and header.start is ex.ZERO), None)
         keep = {s.variable for s in found.states if s.name in self._keep}
         found = from_first(found, header.begins, index, lambda starts: self._read(parts, initial, starts), keep, self._length)
-        return with_remainders(with_numbered_texts(self._counted(found)))
+        return with_remainders(with_numbered_texts(self._counted(_ranged(found))))
 
     def _counted(self, loop: Loop) -> Loop:
         """The loop with the number of its elements as a state, where it is asked for."""
@@ -493,3 +493,10 @@ def _union(known: Sort, other: Sort) -> tuple[int, ...] | None:
 
 def _with_base(expr: Expr, sort: Sort) -> Expr:
     return ex.as_number(expr) if sort.is_numeric else expr
+
+
+def _ranged(loop: Loop) -> Loop:
+    """The loop with what its elements' bits say of them: callers hold to it as to assertions."""
+    found = [(f, (1 << f.sort.bits) - 1) for f in loop.fields if f.sort.bits is not None]
+    said = [a for f, most in found for a in (ex.at_least(f, ex.ZERO), ex.at_least(ex.constant(most), f))]
+    return replace(loop, assumed=(*loop.assumed, *said)) if said else loop

@@ -28,6 +28,7 @@ from warploom.schedule.backbone.nodes import (
     RunTimeSize,
     Scope,
 )
+from warploom.schedule.backbone.once import read_once
 from warploom.schedule.backbone.operators import ARITY, COMPARING, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes, stage_at
@@ -66,6 +67,6 @@ __all__ = [
     "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
     "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
     "evaluate_terms", "evaluate_window", "identity_of", "joined_repetition", "moved", "no_tiles", "operand_text",
-    "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "reduced", "repetition", "run_time_sizes",
-    "stage_at", "tilings", "verify",
+    "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "read_once", "reduced", "repetition",
+    "run_time_sizes", "stage_at", "tilings", "verify",
 ]  # fmt: skip

@@ -96,11 +96,14 @@ def no_tiles(use: AxisUse) -> Levels:
 
 
 def cuda_tiles(use: AxisUse) -> Levels:
-    """Stored axes: threads of a block, then registers of a thread. Reduced ones: a slice to stage, then an unrolled part."""
+    """Stored axes: threads of a block, then registers of a thread; where loads share lines and are used again along the axis,
+    registers apart, threads, then a vector. Reduced ones: a slice to stage, then an unrolled part."""
     if use.size <= SHORT:
         return ()
     if use.is_stored and use.is_reduced:
         return _fitting(use.size, (32, 64, 128, 256, 512, 1024), (1, 2, 4))
+    if use.is_stored and use.is_contiguous and use.is_shared:
+        return _fitting(use.size, (1, 2, 4, 8, 16), (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
     if use.is_stored:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16))
     return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))

@@ -76,6 +76,8 @@ def _usual(position: int, levels: int, is_short: bool, is_reduced: bool, is_few:
         return UNROLL | VECTOR if is_last else LOOP | UNROLL
     if position == 0:
         return BLOCK
+    if position == 1 and levels > 3:
+        return UNROLL
     return UNROLL | VECTOR if is_last and levels > 2 else THREAD
 
 

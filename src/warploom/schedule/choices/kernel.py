@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Operator
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.description import ORDERS
+from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
 from warploom.schedule.choices.features import Features
+from warploom.schedule.choices.habits import habits
 from warploom.schedule.choices.inputs import instance_of
 from warploom.schedule.choices.lower_candidate import lower_candidate
 from warploom.schedule.choices.names import SORTS, Names, names_of
@@ -27,9 +28,6 @@ DEFAULT_ORDER = (
 """Choices from the most to the least important (paper, section 5.5)."""
 CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
 """Which loops are vectors, unrolled or shared by threads says what sizes fit: registers, lanes, caches."""
-
-SEQUENTIAL = 0b11
-"""BEFORE or AFTER."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +74,7 @@ class KernelSpace:
             for p in self.objects.pairs
             if p.temporary is not None and not p.is_reserved
         )
+        self._habits = habits(self.objects) if target.has_threads and not self.features.exact else ()
         self._turns = _turns(self.objects) if target.has_threads and not self.features.exact else {}
 
     @property
@@ -180,21 +179,42 @@ class KernelSpace:
 
     def describe(self, candidate: Candidate) -> dict[str, str]:
         """The decisions that lead from the root to this candidate, by name; what follows from others is left out."""
-        found: dict[str, str] = {}
-        current = self.root()
-        while True:
-            step = self._difference(current, candidate)
-            if step is None:
-                return found
-            choice, arguments, mask = step
-            known = self.instance.universe(choice, *arguments)
-            found[self.names.text(choice, arguments)] = "|".join(str(v) for n, v in enumerate(known) if mask >> n & 1)
-            following = current.restrict(choice, arguments, mask)
-            assert following is not None, "a candidate cannot contradict its own root"
+        return {
+            self.names.text(choice, arguments): self.value_text(choice, arguments, mask)
+            for choice, arguments, mask in self.steps(self.root(), candidate)
+        }
+
+    def value_text(self, choice: str, arguments: tuple[int, ...], mask: int) -> str:
+        """The values of a mask, joined by `|`."""
+        known = self.instance.universe(choice, *arguments)
+        return "|".join(str(v) for n, v in enumerate(known) if mask >> n & 1)
+
+    def steps(
+        self, current: Candidate, wanted: Candidate, order: Sequence[str] = DEFAULT_ORDER
+    ) -> Iterator[tuple[str, tuple[int, ...], int]]:
+        """(choice, objects, mask) of the decisions that lead from one candidate to one behind it, in the order of a search."""
+        while (step := self._difference(current, wanted, self.choices(order))) is not None:
+            yield step
+            following = current.restrict(*step)
+            assert following is not None, "a candidate cannot contradict one that it came from"
             current = following
 
-    def _difference(self, current: Candidate, wanted: Candidate) -> tuple[str, tuple[int, ...], int] | None:
-        for choice in self.choices():
+    def usually(self, candidate: Candidate, leave_out: Callable[[str], bool]) -> Candidate:
+        """The candidate with what fast kernels mostly have, as far as that is possible; `leave_out` is asked for each choice."""
+        for choice, arguments, value in self._habits:
+            if choice not in self.instance.space.choices or leave_out(choice):
+                continue
+            universe = [str(v) for v in self.instance.universe(choice, *arguments)]
+            mask = sum(1 << universe.index(v) for v in value.split("|") if v in universe)
+            domain = candidate.domain(choice, *arguments)
+            if domain & mask and domain & ~mask:
+                candidate = candidate.restrict(choice, arguments, mask) or candidate
+        return candidate
+
+    def _difference(
+        self, current: Candidate, wanted: Candidate, choices: Sequence[str]
+    ) -> tuple[str, tuple[int, ...], int] | None:
+        for choice in choices:
             for arguments in self._open(current, choice):
                 if len(self.alternatives(current, choice, arguments)) < 2:
                     continue

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 from warploom.schedule.backbone import Backbone
 from warploom.schedule.choices.decided import DimPair, LoweringError, Temporary
+from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
 from warploom.schedule.choices.lower import lower
 from warploom.schedule.choices.objects import Objects
 from warploom.schedule.nest import Nest
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
+
+_ORDERS = {1 << n: name for n, name in enumerate(ORDERS)} | {SEQUENTIAL: "ANY"}
 
 
 def lower_candidate(objects: Objects, target: Target, candidate: Candidate) -> Nest:
@@ -32,6 +35,10 @@ class CandidateDecisions:
     active: tuple[Temporary, ...] = field(init=False)
     has_choice: frozenset[str] = field(init=False)
     pair_numbers: dict[DimPair, int] = field(init=False)
+    numbers: list[int] = field(init=False)
+    """By statement, its row and column in `orders`."""
+    orders: list[list[int]] = field(init=False)
+    """Masks of `order`, read at once: lowering asks for most of them."""
 
     def __post_init__(self) -> None:
         self.active = tuple(t for t in self.objects.temporaries if self.candidate.is_member("Statements", t.store))
@@ -41,6 +48,9 @@ class CandidateDecisions:
             for n, temporary in enumerate(self.objects.temporaries)
             for pair, number in zip(temporary.pairs, self.objects.pairs_of(n), strict=True)
         }
+        instance = self.candidate.instance
+        self.numbers = [instance.number("Statements", s) for s in range(self.objects.statements)]
+        self.orders = self.candidate.domains[instance.variables("order")].tolist()
 
     @property
     def backbone(self) -> Backbone:
@@ -58,12 +68,10 @@ class CandidateDecisions:
         return self.active
 
     def order(self, first: int, second: int) -> str:
-        values = self.candidate.values("order", first, second)
-        if len(values) == 1:
-            return str(values[0])
-        if set(values) == {"BEFORE", "AFTER"}:
-            return "ANY"
-        raise self._open("order", values, first, second)
+        found = _ORDERS.get(self.orders[self.numbers[first]][self.numbers[second]])
+        if found is None:
+            raise self._open("order", self.candidate.values("order", first, second), first, second)
+        return found
 
     def dim_kind(self, statement: int) -> str:
         return self._single("dim_kind", statement)

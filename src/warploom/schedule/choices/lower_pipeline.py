@@ -19,9 +19,7 @@ def pipelined(nest: Nest, buffer: int, stages: int, *, has_async_copy: bool) -> 
     if fills is None:
         return nest
     rest = tuple(node for node in loop.body if node not in fills)
-    changed = replace(
-        loop, body=(*(_asynchronous(nest, f, buffer) if has_async_copy else f for f in fills), *rest), stages=copies
-    )
+    changed = replace(loop, body=(*(_asynchronous(nest, fills, buffer) if has_async_copy else fills), *rest), stages=copies)
     buffers = tuple(replace(b, copies=copies) if n in filled else b for n, b in enumerate(nest.buffers))
     return replace(nest, buffers=buffers, body=_replaced(nest.body, changed))
 
@@ -78,23 +76,49 @@ def _loads(node: Node) -> set[int]:
     return {s.memory.buffer for s, _ in statements((node,)) if isinstance(s, Load)}
 
 
-def _asynchronous(nest: Nest, node: Node, buffer: int) -> Node:
-    """Marks loads from global memory that only feed the store beside them into the shared buffer."""
-    if not isinstance(node, Loop) or nest.buffers[buffer].space is not Space.SHARED:
-        return node
-    body = [_asynchronous(nest, child, buffer) for child in node.body]
-    for n in range(len(body) - 1):
-        load, store = body[n], body[n + 1]
-        if isinstance(load, Load) and isinstance(store, Store) and store.memory.buffer == buffer and _feeds(nest, load, store):
-            body[n] = replace(load, is_async=True)
-    return replace(node, body=tuple(body))
+def _asynchronous(nest: Nest, fills: tuple[Node, ...], buffer: int) -> tuple[Node, ...]:
+    """Marks loads from global memory that only feed a store into the shared buffer."""
+    if nest.buffers[buffer].space is not Space.SHARED:
+        return fills
+    stores = [(s, around) for s, around in statements(fills) if isinstance(s, Store) and s.memory.buffer == buffer]
+    loads = [(s, around) for s, around in statements(fills) if isinstance(s, Load)]
+    marked = {id(s) for s, a in loads if any(_feeds(nest, s, a, store, path) for store, path in stores)}
+    return _marked(fills, marked)
 
 
-def _feeds(nest: Nest, load: Load, store: Store) -> bool:
+def _marked(nodes: tuple[Node, ...], loads: set[int]) -> tuple[Node, ...]:
+    return tuple(
+        replace(n, body=_marked(n.body, loads))
+        if isinstance(n, Loop)
+        else replace(n, is_async=True)
+        if isinstance(n, Load) and id(n) in loads
+        else n
+        for n in nodes
+    )
+
+
+def _feeds(nest: Nest, load: Load, loaded: tuple[Loop, ...], store: Store, stored: tuple[Loop, ...]) -> bool:
+    """The store puts what the load got: each thread its own, register by register, in the same iterations of all other loops."""
+    argument = store.argument
+    if not isinstance(argument, Ref) or argument.value != load.target.value:
+        return False
     source: Buffer = nest.buffers[load.memory.buffer]
-    readers = sum(r.value == load.target.value for s, _ in statements(nest.body) for r in references(s)[0])
-    is_whole = isinstance(store.argument, Ref) and store.argument == load.target
-    return is_whole and readers == 1 and source.space is Space.GLOBAL and load.memory.fill == 0.0
+    every = [references(s) for s, _ in statements(nest.body)]
+    readers = sum(r.value == argument.value for read, _ in every for r in read)
+    writers = sum(r.value == argument.value for _, written in every for r in written)
+    if readers != 1 or writers != 1 or source.space is not Space.GLOBAL or load.memory.fill != 0.0:
+        return False
+    made, used = {x.number: x for x in loaded}, {x.number: x for x in stored}
+    selected: set[int] = set()
+    for one, other in zip(load.target.at, argument.at, strict=True):
+        if one != other:
+            if not (one.terms and other.terms) or made[one.terms[0][0]].size != used[other.terms[0][0]].size:
+                return False
+            selected.add(one.terms[0][0])
+    threads = {(x.hardware, x.size) for x in stored if x.kind is Kind.THREAD}
+    return all(
+        x.number in used or x.number in selected or (x.kind is Kind.THREAD and (x.hardware, x.size) in threads) for x in loaded
+    )
 
 
 def _replaced(nodes: tuple[Node, ...], changed: Loop) -> tuple[Node, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds, Work, resident_warps, usual
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
-from warploom.schedule.cost.work import work_of
+from warploom.schedule.cost.work import copied_values, work_of
 from warploom.schedule.nest import WARP, Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements, threads_of
 from warploom.schedule.targets import Target
 
@@ -133,13 +133,14 @@ def speeds_of(target: Target, on: Architecture) -> Speeds:
 
 def registers_of(nest: Nest) -> int:
     """Registers of a thread: the most that values hold at once, each from its first statement to its last, over whole loops
-    where it lives across their iterations."""
+    where it lives across their iterations. What is copied asynchronously takes none."""
+    copied = copied_values(nest)
     order = list(statements(nest.body))
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for position, (statement, _) in enumerate(order):
         read, written = references(statement)
-        for ref in (*read, *written):
+        for ref in (r for r in (*read, *written) if r.value not in copied):
             first.setdefault(ref.value, position)
             last[ref.value] = position
     spans = _loop_spans(order)

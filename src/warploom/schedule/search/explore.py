@@ -233,6 +233,7 @@ class _Search(Generic[C]):
             appraise=self._model.appraise,
             value=self._model.value,
             decide=self._model.decide,
+            begin=self._model.begin,
             is_open=self._model.is_open,
             features=features,
             drafts=self.drafts,

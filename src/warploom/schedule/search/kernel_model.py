@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,8 +14,11 @@ from warploom.schedule.choices import DEFAULT_ORDER, Features, KernelSpace, Lowe
 from warploom.schedule.nest import Loop, Nest, Node, identity
 from warploom.schedule.search.evaluate import Measurement, Timed
 from warploom.solve import Alternative, Cost
+from warploom.solve.space import Candidate
 
 PS_PER_MS = 10**9
+_LEFT_OUT = ((0.0, 0.0), (0.0, 1.0), (0.05, 0.5))
+"""Shares of the habits of fast kernels that descents leave out in turn: of all but sizes, of sizes."""
 _KEPT = 20
 """Contradictions that are remembered."""
 
@@ -142,6 +146,8 @@ class KernelModel(Generic[C]):
         self._last: tuple[Step[C], OpenDecision | None] | None = None
         self._known: dict[tuple[int, int], str] = {}
         """By choice and mask, the value of each alternative seen."""
+        self._begun = 0
+        """Descents that began with habits."""
         self.contradictions: list[str] = []
         """Reasons why decided candidates could not be lowered: constraints that the space lacks."""
 
@@ -214,6 +220,24 @@ class KernelModel(Generic[C]):
         candidate = step.candidate.restrict_many(wanted)
         return None if candidate is None else Step(candidate, trail)
 
+    def begin(self, step: Step[C], chance: random.Random) -> tuple[tuple[int, Hashable], ...]:
+        """What fast kernels mostly have, two times in three without some of it. Decisions are numbered as in `open_choices`, in
+        the order of a descent."""
+        space = self.space
+        if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
+            return ()
+        shares = _LEFT_OUT[self._begun % len(_LEFT_OUT)]
+        self._begun += 1
+        wanted = space.usually(step.candidate, lambda choice: chance.random() < shares[choice == "size"])
+        found: list[tuple[int, Hashable]] = []
+        for choice, arguments, mask in space.steps(step.candidate, wanted, self._order):
+            if choice == "size" and mask & (mask - 1):
+                continue  # follows from the others
+            number = self._numbered(choice, arguments)
+            self._known[number, mask] = space.value_text(choice, arguments, mask)
+            found.append((number, mask))
+        return tuple(found)
+
     def is_open(self, step: Step[C], choice: int, mask: Hashable) -> bool:
         """Whether the choice may still be decided so, and is not."""
         name, arguments = self._variables[choice]
@@ -243,7 +267,10 @@ class KernelModel(Generic[C]):
         return self._last[1]
 
     def _number(self, decision: OpenDecision) -> int:
-        variable = decision.choice, decision.arguments
+        return self._numbered(decision.choice, decision.arguments)
+
+    def _numbered(self, choice: str, arguments: tuple[int, ...]) -> int:
+        variable = choice, arguments
         number = self._numbers.setdefault(variable, len(self._variables))
         if number == len(self._variables):
             self._variables.append(variable)

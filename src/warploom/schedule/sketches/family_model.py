@@ -213,12 +213,13 @@ class FamilyModel:
 
     def why_none(self) -> str:
         """Reason why a family without a kernel has none."""
-        found = [reason for _, reason in (*self.refused, *self.given_up)]
+        found = [reason for _, reason in self.given_up]
         for built in self._built if not found else ():
             if self.fixed:
                 return "no completion holds what was decided"
             found.append(complete(built.sketch, budget_s=self._left_s()).reason)
             break
+        found += [reason for _, reason in self.refused]
         return found[0] if found else ""
 
     def hole_values(self, candidate: Partial) -> tuple[Setting, dict[str, list[str] | None]]:

@@ -30,6 +30,8 @@ class TunableSketch:
     sizes: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """Run-time sizes to tune at, when nobody names others."""
     span: Span = NOWHERE
+    older: Setting = field(default_factory=dict[str, Tuning], hash=False)
+    """Values of parameters that decisions recorded before there were such parameters do not name."""
 
     @staticmethod
     def of(sketch: Sketch) -> TunableSketch:

@@ -54,6 +54,9 @@ class Hints(Generic[S, A]):
     where the choice was branched on."""
     decide: Callable[[S, Sequence[tuple[int, Hashable]]], S | None] | None = None
     """A candidate with several decisions taken at once, in any order; None where they contradict it. Missing: one by one."""
+    begin: Callable[[S, random.Random], Path] | None = None
+    """Decisions with which a descent from a candidate may begin, because good answers mostly have them; needs `decide`. Missing:
+    none."""
     is_open: Callable[[S, int, Hashable], bool] | None = None
     """Whether a choice may be decided so and is not yet; False only where it surely is not. Missing: unknown."""
     features: Callable[[A], Sequence[Hashable]] | None = None

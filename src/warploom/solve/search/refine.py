@@ -152,8 +152,11 @@ class _Refine(Generic[S, A]):
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
         temperature = temperatures[self._dives % len(temperatures)]
-        self._dives += 1
+        begin = self._incumbent.hints.begin
+        if begin is not None and self._dives % _FROM_ROOT != _FROM_ROOT - 1:
+            root = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
         found = Dive(self._incumbent, root, self._random, temperature, self._guess).following()
+        self._dives += 1
         if found is not None:
             self._keep(found)
 
@@ -244,5 +247,7 @@ _FIRST_SHARE = 0.08
 """Share of a budget of wall seconds for the first candidates."""
 _ROUND_SHARE = 0.005
 """Share of a budget of nodes for the candidates of each further round."""
+_FROM_ROOT = 4
+"""One dive in so many begins at the root, where there are decisions to begin with."""
 _FRUITLESS = 5
 """Rounds without a new candidate that end the search."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,10 +28,11 @@ from warploom.gpu import (
     time_on_device,
 )
 from warploom.gpu import toolchain_available as can_compile
-from warploom.ir import IndexExpr, Kernel, SizeVar, fill, run, tabulate
-from warploom.kernels import NAMES, Example, complete_example, find
+from warploom.ir import IndexExpr, Kernel, SizeVar, aligned_params, fill, run, tabulate
+from warploom.kernels import NAMES, RUN_NAMES, Example, complete_example, find
 from warploom.machines import nearest_architecture
 from warploom.tools.bench.case import Case
+from warploom.tools.bench.layout_peers import cub, trove
 from warploom.tools.bench.run import run_chosen
 from warploom.tools.command.guard import report
 from warploom.tools.command.lines import SOLVED, Line
@@ -48,10 +50,24 @@ LIMIT_S = 900.0
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
 """Whose machine code is counted."""
 SHOWN = "sm_90"
+HAND = {"conv1d-3": 56, "conv2d-3-runs": 328, "mult64-reg-runs": 360}
+"""Instructions of sm_90 for a thread's outputs in kernels that were written by hand for the same tiles, counted once."""
+_STRUCTURES = re.compile(r"aos-store-crc-(\d+)")
+
+
+def peers(name: str) -> dict[str, dict[str, int]]:
+    """What others take for the same: a kernel by hand; trove's and CUB's exchanges of registers, by their rules."""
+    found: dict[str, dict[str, int]] = {}
+    if name in HAND:
+        found["hand"] = {"sass_instructions": HAND[name]}
+    if (structures := _STRUCTURES.match(name)) is not None:
+        words = int(structures[1])
+        found |= {"trove": trove(words), "cub": cub(words)}
+    return found
 
 
 def select(pattern: str | None) -> tuple[str, ...]:
-    return tuple(name for name in NAMES if pattern is None or fnmatchcase(name, pattern))
+    return tuple(name for name in (*NAMES, *RUN_NAMES) if pattern is None or fnmatchcase(name, pattern))
 
 
 def kernel_case(name: str) -> Case:
@@ -89,13 +105,16 @@ def measure(name: str, progress: Progress) -> Line:
             fields[part] |= _timed(example, form, printed, compiled)
     ours, theirs = fields["kernel"], fields["baseline"]
     fields["counted"] = ours["counted"]
+    fields["peers"] = peers(name)
     fields["sectors_ratio"] = _ratio(ours["global_sectors"], theirs["global_sectors"])
     fields["exchange_ratio"] = _ratio(_exchanges(ours), _exchanges(theirs))
     if "median_ms" in fields["kernel"]:
         fields["speedup"] = _ratio(fields["baseline"]["median_ms"], fields["kernel"]["median_ms"])
     right = ours["matches_reference"] and theirs["matches_reference"]
     fields["behind"] = list(_behind(ours, theirs))
-    fields["as_expected"] = right and report.verdict == "proved" and not fields["behind"] and not _local(ours)
+    fields["as_expected"] = (
+        right and report.verdict == "proved" and not set(fields["behind"]) - _allowed(name, kernel) and not _local(ours)
+    )
     return report_line(name, kernel, report, stopwatch.read()) | fields
 
 
@@ -111,6 +130,9 @@ def columns(line: Line) -> dict[str, str]:
     if "sass" in kernel:
         ours, theirs = kernel["sass"][SHOWN], baseline["sass"][SHOWN]
         found["sass/output"] = f"{ours['sass_per_output']}/{theirs['sass_per_output']}"
+        found["shuffles+selects"] = f"{ours['shuffles']}+{ours['selects']}/{theirs['shuffles']}+{theirs['selects']}"
+    for peer, counts in cast("dict[str, dict[str, int]]", line["peers"]).items():
+        found[peer] = "+".join(map(str, counts.values())) + " " + "+".join(what.removeprefix("sass_") for what in counts)
     if "registers" in kernel:
         found["registers"] = f"{kernel['registers']}/{baseline['registers']}"
     if "median_ms" in kernel:
@@ -193,6 +215,12 @@ def _behind(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> tuple[str, ..
     return found + (("wavefronts + shuffles",) if _exchanges(ours) > _exchanges(theirs) else ())
 
 
+def _allowed(name: str, kernel: Kernel) -> frozenset[str]:
+    """Outputs side by side: loads ask for the same sectors again, and the first-level cache answers; or a warp needs one more
+    sector for what the next one holds."""
+    return frozenset({"global sectors"}) if name.endswith("-runs") or aligned_params(kernel) else frozenset()
+
+
 def _local(fields: Mapping[str, Any]) -> bool:
     return bool(fields.get("local_bytes", 0) or fields.get("spill_bytes", 0))
 
@@ -214,7 +242,7 @@ def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compi
 def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
     """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
     cases = [kernel_case(name) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, (*NAMES, *RUN_NAMES))
 
 
 @click.command("bench-kernel", hidden=True)

@@ -20,7 +20,7 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.place import check_place
-from warploom.tools.explore.sketch import SketchOptions, explore_sketch
+from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 
 if TYPE_CHECKING:
@@ -218,6 +218,10 @@ def _summary(line: Line) -> Iterator[str]:
         over = line.get("time_over_bound")
         if isinstance(over, float) and over > FAR:
             yield f"  {over:.3g} times its bound: what the bound does not know binds, or the machine was busy"
+    if "terms_ms" in line:
+        terms = sorted(cast("dict[str, float]", line["terms_ms"]).items(), key=lambda term: -term[1])
+        yield "  " + ", ".join(f"{name}={written(value)}" for name, value in cast("dict[str, object]", line["decisions"]).items())
+        yield f"  {line['binds']} binds; all bounds in ms: {', '.join(f'{name} {ms:.4g}' for name, ms in terms)}"
     if "nodes" in line:
         yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
 

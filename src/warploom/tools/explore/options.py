@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import TypeAlias, assert_never
@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles
+from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles, read_once
 from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
@@ -25,6 +25,8 @@ SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
 PROVED_S = 20.0
 """Wall seconds that the proof of a result for CUDA may take, even where the search has left it less."""
+KEPT_BYTES = 1 << 16
+"""Most bytes of a row that kernels for GPUs keep between two uses, so that they read it once."""
 _MOST_POINTS = 1 << 60
 _UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STORE})
 
@@ -101,6 +103,7 @@ def program_of(function: Function, options: KernelOptions) -> Program:
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
     if options.target.kind == "cuda":
         _check_served(program)
+        program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
     return program
 
 

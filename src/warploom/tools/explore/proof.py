@@ -257,11 +257,12 @@ def _instance(
 
 
 def _smaller(stage: Backbone, implementation: Implementation[Candidate], sizes: Sequence[int], divisor: int) -> list[int]:
-    """Tiles of blocks, threads and unrolled loops divided, where at least two iterations are left; vectors and rounds stay."""
+    """Tiles of blocks, threads and unrolled loops divided, where at least two iterations are left; vectors stay, and so do rounds
+    that are no threads in another loop."""
     found = list(sizes)
     for n, extent in enumerate(stage.extents):
         kinds = kinds_of(stage, implementation, n)
-        if extent.level and kinds.isdisjoint({"VECTOR", "LOOP"}):
+        if extent.level and "VECTOR" not in kinds and ("LOOP" not in kinds or "THREAD" in kinds):
             by = next(d for d in range(divisor, 0, -1) if d == 1 or (sizes[n] % d == 0 and sizes[n] >= 2 * d))
             found[n] = sizes[n] // by
     return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program, run_time_sizes
+from warploom.schedule.backbone import Backbone, Program, read_once, run_time_sizes
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.nest import Nest
@@ -44,7 +45,12 @@ def program_at(
     """
     small = small_sizes(sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
-    return small, function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
+    found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
+    stages = tuple(
+        stage if len(stage.instructions) == len(whole.instructions) else read_once(stage)
+        for stage, whole in zip(found.stages, program.stages, strict=True)
+    )
+    return small, replace(found, stages=stages)
 
 
 def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:

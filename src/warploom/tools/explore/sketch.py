@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -94,12 +94,13 @@ def _replay(
     target, sizes = compiled_architecture(options.arch).name, _sizes(family, options.sizes)
     notes = differences(recorded, Asked(family.name, target, options.is_target_given, sizes, options.sizes or {}))
     try:
-        model = _model(family, options, tuple(recorded.decisions.items()), progress)
+        decisions = {name: str(value) for name, value in family.older.items()} | dict(recorded.decisions)
+        model = _model(family, options, tuple(decisions.items()), progress)
     except UserError as error:
         here = f"here ({'; '.join(notes)})" if notes else "here"
         message = f"expected decisions that hold {here}, got: {error.diagnostics[0].message}"
         raise refused(recorded, message, "replay them where they were found") from error
-    if missing := [name for name in model.names if name not in recorded.decisions]:
+    if missing := [name for name in model.names if name not in decisions]:
         message = f"expected a decision for each parameter and hole ({', '.join(model.names)}), got none for {missing[0]!r}"
         raise refused(recorded, message, "search for the rest: give the decisions by --set")
     with without_collection():
@@ -237,7 +238,7 @@ def _narrowed(family: TunableSketch, fixed: tuple[tuple[str, str], ...]) -> Tuna
     parameters = dict(family.parameters)
     for name, text in fixed:
         parameters[name] = (_value(name, text, family.parameters[name]),)
-    return TunableSketch(family.name, parameters, family.build, family.sizes, family.span)
+    return replace(family, parameters=parameters)
 
 
 def _value(name: str, text: str, values: tuple[Tuning, ...]) -> Tuning:

@@ -18,7 +18,6 @@ from warploom.tools.command.options import DEBUG_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.lint.every_launch import lint_every_launch
 from warploom.tools.lint.launched import Linted, LintOptions, is_wrong, lint
 from warploom.tools.lint.sources import Compilation
 from warploom.tools.lint.told import github, line, sarif, text
@@ -96,8 +95,13 @@ def lint_command(
         )  # fmt: skip
         if assumed and not every_launch:
             raise UserError(Diagnostic("ASSUMPTION", "expected --assume together with --every-launch, got it alone"))
-        made = lint_every_launch(file, options, assumed, stopwatch) if every_launch else lint(file, options, stopwatch)
-        linted.append(made)
+        if every_launch:
+            # Here, because it needs z3 and the symbolic run, which one launch does without.
+            from warploom.tools.lint.every_launch import lint_every_launch
+
+            linted.append(lint_every_launch(file, options, assumed, stopwatch))
+        else:
+            linted.append(lint(file, options, stopwatch))
         return linted[0].outcome
 
     with Interrupts() as stopped:

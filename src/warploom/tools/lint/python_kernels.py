@@ -16,7 +16,7 @@ import numpy as np
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ptx.simt import Argument
 from warploom.tools.lint.sources import Compilation, Source
-from warploom.tools.ptx.prove import load_spec
+from warploom.tools.ptx.specs import load_spec
 
 _TYPES = {
     "float16": "fp16", "float32": "fp32", "float64": "fp64", "bool": "i1",

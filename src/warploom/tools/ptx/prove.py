@@ -11,22 +11,18 @@ Shapes and values come from annotations and defaults or from `--arg INDEX=...`, 
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import click
 import numpy as np
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, Status, UnsupportedError, UserError
-from warploom.core.limits import TerminatedError
 from warploom.ir import IndexConst
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.sketch import ArrayType
@@ -55,6 +51,7 @@ from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.check import read_good_ptx
 from warploom.tools.ptx.replay import Replay, replay
+from warploom.tools.ptx.specs import load_spec
 from warploom.tools.synth.targets import Target
 
 STATUS_OF: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
@@ -65,7 +62,6 @@ _ARRAY = re.compile(
 _SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
 ARGUMENT_FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
 _SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
-_numbers = itertools.count(1)
 Triple: TypeAlias = tuple[int, int, int]
 
 
@@ -295,38 +291,6 @@ def with_ptx(outcome: Outcome, field: Line) -> Outcome:
 
 
 # ---------------------------------------------------------------- the spec and its arguments
-
-
-def load_spec(text: str) -> Callable[..., Any]:
-    """The function FUNC of `FILE.py:FUNC`; UserError: SPEC_NOT_FOUND, SPEC_FAILED."""
-    path, colon, name = text.rpartition(":")
-    file = Path(path)
-    if not colon or not name.isidentifier():
-        raise UserError(
-            Diagnostic("SPEC_NOT_FOUND", f"expected FILE.py:FUNC, got {text!r}", fix="Name the function after a colon.")
-        )
-    if not file.is_file():
-        raise UserError(Diagnostic("SPEC_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
-    made = importlib.util.spec_from_file_location(f"_warploom_spec_{next(_numbers)}", file)
-    if made is None or made.loader is None:
-        raise UserError(Diagnostic("SPEC_NOT_FOUND", f"expected a Python file (.py), got {path}"))
-    module = importlib.util.module_from_spec(made)
-    sys.path.insert(0, str(file.parent))
-    try:
-        made.loader.exec_module(module)
-    except (UserError, TerminatedError):
-        raise
-    except (Exception, SystemExit) as error:
-        message = f"expected a file that Python can run, got {type(error).__name__}: {error}"
-        raise UserError(Diagnostic("SPEC_FAILED", message, Span(path, getattr(error, "lineno", None) or 1, 1, 1, 1))) from error
-    finally:
-        sys.path.remove(str(file.parent))
-    found = getattr(module, name, None)
-    if not callable(found):
-        names = ", ".join(n for n, v in vars(module).items() if inspect.isfunction(v)) or "none"
-        message = f"expected a function {name} in {path}, which has: {names}"
-        raise UserError(Diagnostic("SPEC_NOT_FOUND", message, Span(path, 1, 1, 1, 1), "Use one of them."))
-    return cast("Callable[..., Any]", found)
 
 
 def read_symbols(program: Program, texts: tuple[str, ...]) -> dict[str, Symbol]:

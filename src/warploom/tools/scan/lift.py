@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -37,12 +38,18 @@ def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool
 
 @click.command("check")
 @click.argument("target", metavar="FILE.py:OPERATOR")
+@click.option("--commutative", is_flag=True, help="Prove that the operands may be swapped, too.")
+@click.option("--floats", is_flag=True, help="Look for floats whose two groupings differ most.")
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
-def check_command(target: str, as_json: bool, debug: bool) -> None:
+def check_command(target: str, commutative: bool, floats: bool, as_json: bool, debug: bool) -> None:
     """Prove that a function of two values is associative, or refuse it with a counterexample."""
-    report(target, lambda stopwatch, _: checked(target, stopwatch), _text, as_json=as_json, debug=debug)
+
+    def run(stopwatch: Stopwatch, _: object) -> Outcome:
+        return checked(target, stopwatch, commutative=commutative, floats=floats)
+
+    report(target, run, _text, as_json=as_json, debug=debug)
 
 
 def split_target(target: str) -> tuple[Path, str]:
@@ -125,10 +132,30 @@ def sort_text(sort: scan.Sort) -> str:
     return text + (" or -inf" if sort.below else "") + (" or inf" if sort.above else "")
 
 
-def checked(target: str, stopwatch: Stopwatch) -> Outcome:
-    """The line of one operator."""
+def checked(target: str, stopwatch: Stopwatch, *, commutative: bool = False, floats: bool = False) -> Outcome:
+    """The line of one operator; `commutative`: it must commute, too; `floats`: how far groupings of floats come apart."""
     path, name = split_target(target)
-    return checked_outcome(target, checking_of(scan.read_module(path), name), stopwatch)
+    module = scan.read_module(path)
+    result = checking_of(module, name)
+    function = scan.user_function(module, name)
+    more: Line = {}
+    if commutative and result.status == "solved":
+        result, more = _commuting(result, scan.commutes(result.binary, function))
+    if floats and result.status == "solved" and (worst := scan.apart(result.binary, function)) is not None:
+        more["grouping"] = {"difference": worst.difference, "counterexample": _witness(worst.witness)}
+    return checked_outcome(target, result, stopwatch, more)
+
+
+def _commuting(result: scan.Checked, found: scan.Commutes) -> tuple[scan.Checked, Line]:
+    """The result where commuting is asked for."""
+    if found.verdict == "proved":
+        return result, {"commutative": True}
+    if found.pair is None or found.results is None:
+        reason = "associative, but neither proved nor refuted that a op b = b op a"
+        return replace(result, status="unknown", verdict="unchecked", reason=reason), {}
+    (a, b), (first, second) = (tuple(map(scan.written, pair)) for pair in (found.pair, found.results))
+    reason = f"associative, but not commutative: with a = {a}, b = {b}: a op b = {first}, b op a = {second}"
+    return replace(result, status="refused", verdict="refuted", reason=reason), {"commutative": False}
 
 
 def checking_of(module: scan.Module, name: str) -> scan.Checked:
@@ -136,9 +163,9 @@ def checking_of(module: scan.Module, name: str) -> scan.Checked:
     return scan.check(scan.read_binary(module, name), scan.user_function(module, name))
 
 
-def checked_outcome(case: str, result: scan.Checked, stopwatch: Stopwatch) -> Outcome:
-    """The line of one check."""
-    fields: Line = {}
+def checked_outcome(case: str, result: scan.Checked, stopwatch: Stopwatch, more: Line | None = None) -> Outcome:
+    """The line of one check, with what else was asked."""
+    fields: Line = dict(more or {})
     if result.verdict in ("proved", "refuted"):
         fields["domain"] = result.domain
     if result.witness is not None:
@@ -172,7 +199,9 @@ def _text(line: Line) -> list[str]:
         found.append("\n".join(f"    {row}" if row else "" for row in source.splitlines()))
     elif line["status"] == "solved":
         found.append(
-            "  associative" + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found")
+            "  associative"
+            + (", commutative" if line.get("commutative") else "")
+            + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found")
         )
     for name in ("int32", "floats"):
         machine = cast("Line | None", line.get(name))
@@ -181,5 +210,12 @@ def _text(line: Line) -> list[str]:
             said += [f"safe: {machine['safe']}" if said else str(machine["safe"])] if machine.get("safe") else []
             found.append(f"  in {name}: {'; '.join(said)}")
             found += [f"    beyond: {machine['differing']}"] if "differing" in machine else []
+    grouping = cast("Line | None", line.get("grouping"))
+    if grouping is not None:
+        worst = cast("Line", grouping["counterexample"])
+        share = cast(float, grouping["difference"])
+        shown = ", ".join(f"{name} = {worst[name]}" for name in "abc")
+        found.append(f"  floats as they are: two groupings differ by {share:.2g} of the result with {shown}:")
+        found.append(f"    (a op b) op c = {worst['left']}, a op (b op c) = {worst['right']}")
     found += [f"  note: {note}" for note in cast("list[str]", line.get("notes", []))]
     return found

@@ -78,7 +78,8 @@ __all__ = [
     "BITS", "BOOL", "FALSE", "INFINITY", "INT", "MAX_CASES", "MINUS_INFINITY", "MOST_BITS", "ONE", "REAL", "TEXT", "TRUE",
     "ZERO", "Base", "Expr", "Monomial", "Op", "Sort", "UndefinedError", "Value", "add", "as_condition", "as_number",
     "at_least", "bitwise", "both", "constant", "either", "equal", "exponential", "floor_quotient", "from_polynomial",
-    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "of_real", "optional",
+    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "of_real",
+    "optional",
     "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted", "subtract", "variable",
     "variables",
 ]  # fmt: skip

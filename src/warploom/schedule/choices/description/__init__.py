@@ -16,6 +16,7 @@ from warploom.schedule.choices.description.vocabulary import (
     MAPPINGS,
     MOST_LOOPS,
     ORDERS,
+    SEQUENTIAL,
     SPACES,
     TRANSFERS,
     VECTOR_SIZES,
@@ -24,6 +25,6 @@ from warploom.schedule.choices.description.vocabulary import (
 from warploom.schedule.choices.description.whole import description
 
 __all__ = [
-    "AHEAD", "CACHES", "KINDS", "MAPPINGS", "MOST_LOOPS", "MOST_SUMS", "ORDERS", "SPACES", "TRANSFERS", "VECTOR_SIZES", "Flavour",
-    "description",
+    "AHEAD", "CACHES", "KINDS", "MAPPINGS", "MOST_LOOPS", "MOST_SUMS", "ORDERS", "SEQUENTIAL", "SPACES", "TRANSFERS",
+    "VECTOR_SIZES", "Flavour", "description",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ from warploom.schedule.choices.features import Features
 from warploom.solve.space import Space
 
 ORDERS = ("BEFORE", "AFTER", "INNER", "OUTER", "MERGED")
+SEQUENTIAL = 0b11
+"""BEFORE or AFTER, as a mask of `ORDERS`."""
 KINDS = ("LOOP", "UNROLL", "VECTOR", "BLOCK", "THREAD")
 MAPPINGS = ("NOT_THREADS", "MAPPED", "MAPPED_OUT", "MAPPED_IN")
 TRANSFERS = ("NOT_MAPPED", "UNROLL_MAP", "THREAD_MAP", "MERGED")

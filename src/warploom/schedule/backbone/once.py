@@ -1,0 +1,47 @@
+"""Equal loads as one: a kernel that reads its input once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from warploom.schedule.backbone.build import assemble
+from warploom.schedule.backbone.nodes import Access, Backbone, Carry, Instruction, Operand, Operator, Result
+
+
+def read_once(stage: Backbone, most_bytes: float = math.inf) -> Backbone:
+    """The same kernel in which loads of one element over the same axes are one load, the first of them.
+
+    What a reduction separates from a later use must be kept until then, so that the parts of a load along axes that are reduced
+    have at most `most_bytes`; larger ones, and loads of arrays that the kernel stores to, stay apart.
+    """
+    stored = {i.access.region for i in stage.instructions if i.operator is Operator.STORE and i.access is not None}
+    reduced = {axis for i in stage.instructions if i.carry is not None for axis in i.carry.reduced}
+    first: dict[tuple[Access, tuple[int, ...]], int] = {}
+    number: dict[int, int] = {}
+    kept: list[Instruction] = []
+    for n, instruction in enumerate(stage.instructions):
+        access = instruction.access
+        if instruction.operator is Operator.LOAD and access is not None and access.region not in stored:
+            size = math.prod(stage.axes[a].size for a in instruction.axes if a in reduced) * instruction.dtype.size_bytes
+            same = first.get((access, instruction.axes))
+            if same is not None and size <= most_bytes:
+                number[n] = same
+                continue
+            first.setdefault((access, instruction.axes), len(kept))
+        number[n] = len(kept)
+        kept.append(instruction)
+    if len(kept) == len(stage.instructions):
+        return stage
+    kept = [replace(i, operands=tuple(_renumbered(o, number) for o in i.operands)) for i in kept]
+    return assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
+
+
+def _renumbered(operand: Operand, number: dict[int, int]) -> Operand:
+    match operand:
+        case Result():
+            return replace(operand, instruction=number[operand.instruction])
+        case Carry():
+            return replace(operand, init=number[operand.init])
+        case _:
+            return operand

@@ -1,0 +1,184 @@
+"""What fast kernels of GPUs mostly have in common, as decisions: where descents of a search may begin.
+
+Sums over tiles, as CUTLASS and others have them: blocks share out the results, threads keep a few of them in registers, and
+what they read again comes from tiles in shared memory, which are copied ahead by all threads, in vectors, as they lie in memory.
+
+Goal: decisions in an order in which each is possible after those before it, for most kernels. Non-goal: constraints. Nothing is
+ruled out, and what contradicts the decisions before it is left out by whoever takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TypeAlias
+
+from warploom.machines import WIDEST_BYTES
+from warploom.schedule.backbone import Access, Backbone, Operator
+from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.objects import Objects, Operation
+
+_RESULTS = 8
+Habit: TypeAlias = tuple[str, tuple[int, ...], str]
+"""(choice, objects, value)."""
+
+
+def habits(objects: Objects) -> tuple[Habit, ...]:
+    """None for kernels without a sum of products all of whose operands are used again."""
+    sums = [
+        o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
+    ]
+    found = [h for o in sums for h in _Tiles(objects, o).habits()]
+    return tuple(dict.fromkeys(found))
+
+
+class _Tiles:
+    """Habits of one sum."""
+
+    def __init__(self, objects: Objects, total: Operation) -> None:
+        self.objects, self.total = objects, total
+        self.backbone: Backbone = objects.backbone
+        self.loop = {x.statement: x for x in objects.loops}
+        self.operation = {o.statement: o for o in objects.operations}
+        self.levels = {a: sum(e.axis == a for e in self.backbone.extents) for a in range(len(self.backbone.axes))}
+        self.own = {self.loop[s].extent: s for s in total.loops}
+        self.kinds = {s: self._kind(s) for s in total.loops}
+        self.staged = [t for t in objects.temporaries if t.consumer == total.instruction and self._is_loaded(t)]
+        self.store = next((o for o in objects.operations if o.operator is Operator.STORE and o.temporary is None), None)
+
+    def habits(self) -> Iterator[Habit]:
+        if len(self.staged) < 2 or not all(self._is_reused(t) for t in self.staged):
+            return
+        for statement, kind in self.kinds.items():
+            yield "dim_kind", (statement,), kind
+        threads = sorted((s for s, kind in self.kinds.items() if kind == "THREAD"), key=self._stored_stride)
+        for inner, outer in pairwise(threads):
+            yield "thread_mapping", (outer, inner), "MAPPED_OUT"
+        for temporary in self.staged:
+            yield from self._copied(temporary, threads)
+        for temporary in self.staged:
+            yield from self._laid_out(temporary)
+        yield from self._apart()
+        yield from self._sizes()
+        if self.store is not None:
+            last = self._vector(self.backbone.instructions[self.store.instruction].access, self.store.loops)
+            if last is not None:
+                yield "dim_kind", (last,), "VECTOR"
+
+    def _kind(self, statement: int) -> str:
+        loop = self.loop[statement]
+        levels = self.levels[loop.axis]
+        if loop.is_reduction:
+            return "LOOP" if loop.level < levels - 1 else "UNROLL"
+        if loop.level == 0:
+            return "BLOCK"
+        return "THREAD" if loop.level == (2 if levels > 3 else 1) else "UNROLL"
+
+    def _copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
+        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
+        producer = self.operation[temporary.producer]
+        loads = {self.loop[s].extent: s for s in producer.loops}
+        outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
+        for extent, statement in loads.items():
+            if extent in outside:
+                yield "order", (statement, self.own[extent]), "MERGED"
+        for extent, statement in loads.items():
+            if extent not in outside:
+                yield "order", (statement, self.own[extent]), "BEFORE"
+        vector = self._vector_of(temporary)
+        if vector is not None:
+            pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
+            for statement in (vector, pair.store, pair.load):
+                yield "dim_kind", (statement,), "VECTOR"
+        free = list(threads)
+        for extent, statement in loads.items():
+            if self.own[extent] in free:
+                free.remove(self.own[extent])
+                yield "dim_kind", (statement,), "THREAD"
+                yield "thread_mapping", (statement, self.own[extent]), "MAPPED"
+        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and e not in outside and s != vector]
+        for statement, level in zip(list(slices), free, strict=False):
+            yield "dim_kind", (statement,), "THREAD"
+            yield "thread_mapping", (statement, level), "MAPPED"
+        for extent, statement in loads.items():
+            if extent not in outside and statement != vector:
+                yield "dim_kind", (statement,), "UNROLL"
+        yield "cache", (producer.statement,), "L2"
+        yield "stages", (temporary.region,), "2"
+        yield "swizzle", (temporary.region,), "PERMUTED"
+
+    def _apart(self) -> Iterator[Habit]:
+        """Nests of threads stand one after the other: those of each load, each store to a tile, each read of one, the sum."""
+        for temporary in self.staged:
+            for pair in temporary.pairs:
+                yield "order", (temporary.producer, pair.store), "BEFORE"
+                yield "order", (self.total.statement, pair.load), "AFTER"
+        for one in self.staged:
+            for other in self.staged:
+                if one is not other:
+                    for pair in other.pairs:
+                        yield "order", (one.producer, pair.store), "BEFORE|AFTER"
+                        yield "order", (one.load, pair.load), "BEFORE|AFTER"
+                    for statement in self.operation[other.producer].loops:
+                        yield "order", (one.producer, statement), "BEFORE|AFTER"
+
+    def _sizes(self) -> Iterator[Habit]:
+        """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out."""
+        lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
+        vectors = {self.loop[v].extent for t in self.staged if (v := self._vector_of(t)) is not None}
+        for extent in sorted(vectors):
+            yield "size", (extent,), str(lanes)
+        for statement, kind in self.kinds.items():
+            loop = self.loop[statement]
+            if kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
+                has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
+                yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else _RESULTS)
+
+    def _laid_out(self, temporary: Temporary) -> Iterator[Habit]:
+        """The tile lies as its array does, threads next to each other where they are in the sum."""
+        access = self.backbone.instructions[temporary.producer].access
+        number = self.objects.temporaries.index(temporary)
+        pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
+        ordered = sorted(
+            (-self._stride(access, self.loop[p.store].axis), *self._place(p.extent), n)
+            for p, n in pairs
+            if self.loop[p.store].level
+        )
+        for n, (*_, first) in enumerate(ordered):
+            for *_, second in ordered[n + 1 :]:
+                yield "layout", (first, second), "OUTER"
+
+    def _place(self, extent: int) -> tuple[bool, bool, int]:
+        """Among the levels of an axis: registers, threads, then a vector."""
+        loop = self.loop[self.own[extent]]
+        is_thread = self.kinds[loop.statement] == "THREAD"
+        return loop.is_innermost and self.levels[loop.axis] > 3, is_thread, loop.level
+
+    def _is_reused(self, temporary: Temporary) -> bool:
+        """The sum runs over an axis that the load does not depend on."""
+        loaded = {self.loop[s].axis for s in self.operation[temporary.producer].loops}
+        return any(self.loop[s].axis not in loaded for s in self.total.loops)
+
+    def _is_loaded(self, temporary: Temporary) -> bool:
+        return self.backbone.instructions[temporary.producer].operator is Operator.LOAD
+
+    def _stored_stride(self, statement: int) -> int:
+        access = None if self.store is None else self.backbone.instructions[self.store.instruction].access
+        return self._stride(access, self.loop[statement].axis)
+
+    def _stride(self, access: Access | None, axis: int) -> int:
+        if access is None:
+            return 0
+        strides = self.backbone.regions[access.region].strides
+        terms = (
+            (term, factor * stride) for index, stride in zip(access.indices, strides, strict=True) for term, factor in index.terms
+        )
+        return sum(step for term, step in terms if term == axis)
+
+    def _vector_of(self, temporary: Temporary) -> int | None:
+        producer = self.operation[temporary.producer]
+        return self._vector(self.backbone.instructions[producer.instruction].access, producer.loops)
+
+    def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
+        """The loop along which neighbours in memory lie."""
+        return next((s for s in loops if self.loop[s].is_innermost and self._stride(access, self.loop[s].axis) == 1), None)

@@ -1,0 +1,81 @@
+"""What fast kernels mostly have: tiles in shared memory, copied ahead in vectors, from the mathematics of a product alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.schedule.choices import hand
+from tests.schedule.choices.test_kernel_space import check
+
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import Backbone, cuda_tiles
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import Features, KernelSpace, kernel_space, objects_of
+from warploom.schedule.choices.habits import habits
+from warploom.schedule.nest import Kind, Load, Nest, Space, loops, statements, verify
+from warploom.schedule.search import KernelModel
+from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
+
+SM_90 = target("sm_90")
+SMALL = (((4,), (2,)), ((2,), (4,), (2,)), ((4,), (2,)))
+
+
+def first(space: KernelSpace, candidate: Candidate) -> Nest:
+    """The leaf below the candidate in which every open choice has the first value that it may have."""
+    while (decision := space.decisions(candidate)) is not None:
+        children = (space.apply(candidate, decision, a) for a in decision.alternatives)
+        candidate = next(c for c in children if c is not None)
+    return space.lower(candidate)
+
+
+def product(m: int, n: int, k: int) -> Backbone:
+    return hand.matmul(m, n, k, SMALL, divisors=False)
+
+
+def test_tiles_of_a_product_are_copied_ahead_in_vectors() -> None:
+    backbone = product(16, 30, 24)
+    space = kernel_space(backbone, SM_90)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert verify(nest) == ()
+    check(backbone, nest)
+    assert [b.copies for b in nest.buffers if b.space is Space.SHARED] == [2, 2]
+    copied = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.is_async]
+    assert len(copied) == 2
+    assert all(around[-1].kind is Kind.VECTOR for around in copied)
+    assert [x.stages for x in loops(nest.body) if x.stages > 1] == [2]
+
+
+def test_habits_left_out_are_open() -> None:
+    space = kernel_space(product(16, 32, 24), SM_90)
+    root = space.root()
+    assert space.usually(root, lambda _: True) == root
+    assert space.usually(root, lambda _: False).open("stages") == []
+    assert len(space.usually(root, lambda choice: choice == "stages").open("stages")) == 2
+
+
+@pytest.mark.parametrize("name", ["matvec", "softmax", "axpy", "jacobi2d"])
+def test_kernels_whose_operands_are_not_all_used_again_have_none(name: str) -> None:
+    for stage in tensor_kernel(name).program(None, cuda_tiles).stages:
+        assert habits(objects_of(stage, Features.full())) == ()
+
+
+def test_the_papers_space_has_none() -> None:
+    space = kernel_space(product(16, 32, 24), SM_90, Features.paper())
+    assert space.usually(space.root(), lambda _: False) == space.root()
+
+
+def test_a_search_begins_with_habits_as_decisions_in_its_order() -> None:
+    space = kernel_space(product(16, 32, 24), SM_90)
+    model = KernelModel(space, Bound(space))
+    root = model.root()
+    wanted = space.usually(root.candidate, lambda _: False)
+    path = model.begin(root, random.Random(1))
+    found = model.decide(root, path)
+    assert found is not None
+    assert first(space, found.candidate) == first(space, wanted)
+    assert space.replay(found.decisions) == found.candidate
+    others = [model.begin(root, random.Random(n)) for n in range(4)]
+    assert path in others
+    assert len(set(others)) > 1

@@ -185,7 +185,8 @@ def _moving(shape: Formula, rows: list[tuple[int, ...]]) -> Formula:
     constants = iter(sums)
     limits = [limit for way, move in moves.items() for limit in _between(move, way)]
     for (way, move), (other, its) in combinations(moves.items(), 2):
-        limits += _between(move.plus(its, -1), [a - b for a, b in zip(way, other, strict=True)])
+        for sign in (1, -1):
+            limits += _between(move.plus(its, sign), [a + sign * b for a, b in zip(way, other, strict=True)])
     return conjunction([_mapped(shape, lambda linear: linear.plus(next(constants))), *limits])
 
 

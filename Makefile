@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m warploom
 ARGS ?=
-CODE := $(wildcard src tests benchmarks examples)
+CODE := $(wildcard src tests benchmarks examples docs/generate)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels fuzz mutants refusals clean
+.PHONY: help demo test test-slow test-gpu check dist docs gallery lint golden bench bench-kernels fuzz mutants refusals clean
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -38,15 +38,28 @@ test-slow: $(VENV)/.dev-installed ## the tests that take minutes
 test-gpu: $(VENV)/.dev-installed ## the tests that need a CUDA device
 	$(BIN)/python -m pytest -m gpu -rs $(ARGS)
 
-check: $(VENV)/.dev-installed ## format, lint, types and import contracts; changes nothing
+check: $(VENV)/.dev-installed ## format, lint, types, import contracts and the documentation's links; changes nothing
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory docs
+
+dist: $(VENV)/.dev-installed ## build sdist and wheel into dist/, twice, and compare them
+	rm -rf dist build/again
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python -m hatchling build -d build/again
+	for file in dist/*; do cmp $$file build/again/$$(basename $$file); done
+
+docs: $(VENV)/.dev-installed ## build the documentation into build/site, strictly: a link that leads nowhere ends it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(VENV)/.dev-installed ## format the code and repair what ruff can
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
+
+gallery: $(VENV)/.dev-installed ## run the kernels of examples/gallery, compare what they print and draw
+	$(BIN)/python -m pytest tests/test_examples.py -m 'slow or not slow' -k 'gallery or $(subst $() $(), or ,$(basename $(notdir $(filter-out %/shown.py,$(wildcard examples/gallery/*.py)))))' $(ARGS)
 
 golden: $(VENV)/.dev-installed ## rewrite the golden files of the tests; read the diff before committing it
 	$(BIN)/python -m pytest --update-golden $(ARGS)

@@ -1,6 +1,8 @@
 """The scripts under examples/ print what their `.out` files hold."""
 
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,22 +11,30 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("examples", "examples/layout", "examples/schedule", "examples/jit")
-SCRIPTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py"))
+FOLDERS = ("examples", "examples/layout", "examples/schedule", "examples/jit", "examples/frameworks", "examples/gallery")
+MODULES = {"falls", "emitted", "shown"}
+"""Imported by other scripts; they print nothing."""
+SCRIPTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py") if path.stem not in MODULES)
+OPTIONAL = ("torch", "jax", "polars", "duckdb", "pyspark", "dask", "triton")
+"""Packages that not everybody has."""
 
 
-def printed_by(script: Path) -> str:
-    """Standard output, with file names relative to the project."""
-    done = subprocess.run([sys.executable, "-W", "error", script], cwd=ROOT, capture_output=True, text=True, check=False)
+def printed_by(script: Path, pictures: Path) -> str:
+    """Standard output, with file names relative to the project. Scripts of the gallery draw pictures, too."""
+    own = {**os.environ, "WARPLOOM_PICTURES": str(pictures)}
+    done = subprocess.run([sys.executable, "-W", "error", script], cwd=ROOT, capture_output=True, text=True, check=False, env=own)
     assert done.returncode == 0, done.stderr
     return done.stdout.replace(f"{ROOT}/", "")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
-def test_output(script: Path, golden: Callable[[Path, str], None]) -> None:
-    if "\nimport torch\n" in script.read_text() and importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed")
-    golden(script.with_suffix(".out"), printed_by(script))
+def test_output(script: Path, golden: Callable[[Path, str], None], tmp_path: Path) -> None:
+    for package in OPTIONAL:
+        if re.search(rf"^import {package}\b", script.read_text(), re.M) and importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: unchecked here")
+    golden(script.with_suffix(".out"), printed_by(script, tmp_path))
+    for picture in tmp_path.glob("*.svg"):
+        golden(ROOT / "docs/gallery" / picture.name, picture.read_text(encoding="utf-8"))
 
 
 def test_no_output_file_is_left_over() -> None:

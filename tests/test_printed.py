@@ -26,7 +26,8 @@ from warploom.schedule.cuda import cuda_kernel
 FOLDER = Path(__file__).parent / "printed"
 SKETCHES = (
     "conv1d-3", "stencil1d-3", "conv2d-3", "stencil2d-3", "mult32-reg", "mult32-shared", "mult64-reg", "mult64-shared",
-    "conv2d-3-runs", "stencil2d-3-runs", "aos-sum-crc-3", "aos-store-crc-4", "aos-store-rcr-5", "aos-sum-crc-4-units", "ffm-64",
+    "conv2d-3-runs", "stencil2d-3-runs", "mult64-reg-runs", "ffm-64-runs",
+    "aos-sum-crc-3", "aos-store-crc-4", "aos-store-rcr-5", "aos-sum-crc-4-units", "ffm-64",
 )  # fmt: skip
 NESTS = {
     "axpy": nests.axpy, "matmul": nests.matmul, "row_sum": nests.row_sum, "transpose": nests.transpose,

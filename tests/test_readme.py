@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,8 +104,13 @@ def test_the_table_names_every_command() -> None:
 
 
 def test_links() -> None:
-    for target in re.findall(r"\]\(([^)]+)\)", README):
-        assert Path(target).exists(), target
+    """They are whole, so that they work on a package index, and lead to what is here."""
+    home = tomllib.loads(Path("pyproject.toml").read_text())["project"]["urls"]["Source"]
+    raw = home.replace("github.com", "raw.githubusercontent.com")
+    for bang, target in re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", README):
+        begin = f"{raw}/main/" if bang else f"{home}/(?:blob|tree)/main/"
+        found = re.fullmatch(f"{begin}(.*)", target)
+        assert found and Path(found[1]).exists(), target
 
 
 def test_the_example_of_the_language_reference(tmp_path: Path) -> None:

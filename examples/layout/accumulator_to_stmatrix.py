@@ -11,3 +11,7 @@ print("accumulator and stmatrix.x2:", "equal" if same.equal else same.line["diff
 other = wl.exchange("mma:m16n8k16:D:f16", "ldmatrix.trans:x2")
 print("accumulator and stmatrix.trans.x2:", other.line["differs"])
 print(f"to change one into the other: {other.shuffles} shuffles (at least {other.least_shuffles}), {other.permutes} permutes")
+
+lanes = wl.exchange("mma:m16n8k16:D:f16", "blocked", regs=2, bits=16, via="matrix")
+print("to eight bytes of a row a lane:", lanes.line["program"], lanes.line["matrix_accesses"], "access;", end=" ")
+print(lanes.wavefronts, "wavefronts, at least", lanes.line["least_wavefronts"])

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import lazy_loader  # pyright: ignore[reportMissingTypeStubs]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # pyright: ignore[reportUnknownVariableType]
 _FUNCTIONS = frozenset({"layout", "sketch", "solve"})
 """Words of the API that are names of sub-packages, too."""

@@ -16,7 +16,9 @@ from warploom.ir import (
     Accumulate,
     Accumulated,
     Arith,
+    Builtin,
     Cast,
+    Compare,
     Component,
     Declare,
     For,
@@ -26,6 +28,7 @@ from warploom.ir import (
     IndexSelect,
     IndexVar,
     Kernel,
+    Logical,
     MakeVector,
     Operator,
     Read,
@@ -293,6 +296,19 @@ def test_an_expression_that_varies_with_a_reassigned_variable_is_not_uniform() -
     stores = If(cmp("<", b("//", TID, 32), IndexVar("k")), (Store("y", (TID,), got),), (Store("y", (TID,), ValueConst(0, i32)),))
     with pytest.raises(UserError, match="SHUFFLE_DIVERGENT"):
         cuda_source(small(*body, stores))
+
+
+def test_warps_agree_on_what_their_operands_agree_on() -> None:
+    def printed(threads: int) -> str:
+        at = b("+", b("*", Builtin("block_id", 0), 2), b("//", TID, threads))
+        cond = Logical("and", (Compare("<", at, SizeVar("n")), cmp(">=", b("//", TID, threads), 0)))
+        got = Shuffle("idx", Read("x", (TID,)), c(0), 32)
+        kernel = small(If(cond, (Store("y", (TID,), got),), (Store("y", (TID,), ValueConst(0, i32)),)), block=64)
+        return cuda_source(replace(kernel, sizes=("n",))).text
+
+    assert "__shfl_sync" in printed(32)
+    with pytest.raises(UserError, match="SHUFFLE_DIVERGENT"):
+        printed(16)
 
 
 def test_divergent_shuffles_are_refused() -> None:

@@ -8,9 +8,11 @@ from warploom.kernels import find
 
 BARS = {
     "conv1d-3": (58, 2, 0, 32),
-    "conv2d-3-runs": (340, 12, 0, 48),
     "stencil1d-3": (74, 2, 0, 32),
+    "conv2d-3-runs": (340, 12, 0, 48),
     "stencil2d-3-runs": (385, 12, 0, 48),
+    "mult64-reg-runs": (398, 62, 0, 40),
+    "ffm-128-runs": (1422, 142, 15, 48),
 }
 """Instructions, shuffles, selects and registers of sm_90."""
 

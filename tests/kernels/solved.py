@@ -53,6 +53,8 @@ def completions(name: str, units: int = 1) -> dict[str, IndexExpr]:
             texts = {"a_index": "a1", "b_index": "(a0 - a1) % 32", "low": "a1 <= a0", "high": "a1 > a0"}
         case "mult64-shared":
             texts = MULT64_SHARED
+        case "mult32-reg-runs" | "mult64-reg-runs" | "ffm-64-runs" | "ffm-96-runs" | "ffm-128-runs":
+            texts = {"lane": "(a0 - a1) % 32", "low": "a0 >= a1"}
         case "mult64-reg" | "ffm":
             texts = MULT64_REG
         case "aos-sum-crc":

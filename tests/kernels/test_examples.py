@@ -102,6 +102,13 @@ def test_neighbouring_outputs(name: str) -> None:
     expect(replace(example, sizes=(wide, example.sizes[1])), solved(example))
 
 
+@pytest.mark.parametrize("name", ["mult32-reg-runs", "mult64-reg-runs", "ffm-96-runs"])
+def test_products_with_one_factor_read_alike(name: str) -> None:
+    """A whole block and one with warps that have no pair."""
+    example = find(name)
+    expect(replace(example, sizes=({"pairs": 1}, {"pairs": 5})), solved(example))
+
+
 @pytest.mark.parametrize("k_size", [4, 6, 9])
 def test_counts_of_other_image_sizes(k_size: int) -> None:
     expect_no_more_traffic(find(f"conv2d-{k_size}"))

@@ -11,6 +11,7 @@ from tests.layout import brute
 from warploom.core import UserError
 from warploom.layout import Access, Answer, access, certificate, faults, layout, tile
 from warploom.layout.linear import Shape, search
+from warploom.machines import shared_memory
 
 SIX = ("rows", "columns", "blocks:4x8", "blocks:8x4", "blocks:16x2", "blocks:2x16")
 ANY = ("rows@any", "columns@any", "blocks:4x8")
@@ -143,6 +144,46 @@ def test_the_tree_of_xor_maps_agrees_with_all_subspaces() -> None:
         assert (found.columns is None) == found.exhausted
         outcomes.add(found.exhausted)
     assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("arch", "text", "names", "total"),
+    [
+        ("gfx942", "64x64:f32", ("rows", "columns"), 256),
+        ("gfx942", "64x64:f16", ("rows:128bit", "rows:128bit:store", "blocks:16x4:128bit"), 192),
+        ("gen9", "32x32:f32", ("rows", "columns", "blocks:4x4"), 192),
+    ],
+)
+def test_banks_of_other_vendors(arch: str, text: str, names: Sequence[str], total: int) -> None:
+    """Counted once more lane by lane, by groups as the vendors write them."""
+    memory = shared_memory(arch)
+    given = tile(text, memory)
+    found = layout(given, [access(name, given) for name in names])
+    assert found.optimal and sum(p.wavefronts for p in found.prices) == total
+    count = 0
+    for asked in found.accesses:
+        size = given.bits // 8 * asked.per_lane
+        for request in asked.elements.tolist():
+            for group in memory.groups(size, is_store=asked.is_store):
+                words = {int(found.map.table[e]) * given.bits // 32 for lane in group for e in request[lane]}
+                banks = [word % memory.banks for word in words]
+                count += max(map(banks.count, banks))
+    assert count == total
+    document = certificate(given, found.accesses, found.map, found.prices)
+    assert faults(document) == []
+    for groups in ([[0] * memory.lanes], [[1, *range(memory.lanes)]]):
+        assert faults({**document, "accesses": [{**document["accesses"][0], "groups": groups}]})
+    assert faults({**document, "banks": 8}) and faults({**document, "banks": 0})
+
+
+def test_what_other_vendors_lack() -> None:
+    for arch, name, said in (
+        ("gfx942", "ldmatrix", "NVIDIA's"),
+        ("gen9", "rows:128bit", "published"),
+        ("gen9", "blocks:4x8", "16"),
+    ):
+        with pytest.raises(UserError, match=said):
+            access(name, tile("32x32:f32", shared_memory(arch)))
 
 
 def test_a_search_that_stops_early_claims_nothing() -> None:

@@ -1,9 +1,11 @@
 """Loads and stores of whole arrays."""
 
+import numpy as np
 from tests.sketch.helpers import body, read, text
 
 import warploom as wl
-from warploom import f32, i32
+from warploom import f32, f64, i32
+from warploom.ir import run
 
 n = wl.size("n")
 
@@ -129,7 +131,98 @@ def test_slices_along_both_axes():
             for item_y in range(2):
                 r[round_y * 2 + item_y, round_x] = x[(round_y * 4 + thread_id // 8) * 2 + item_y, round_x * 8 + thread_id % 8]
     """)
-    assert lines[-1].strip() == "y[thread_id // 8, thread_id % 8 * 2 + item_x_2] = r[0, item_x_2]"
+    assert [line.strip() for line in lines[-2:]] == [
+        "for item_x_2 in vector(2):", "y[thread_id // 8, thread_id % 8 * 2 + item_x_2] = r[0, item_x_2]"
+    ]  # fmt: skip
+
+
+def test_a_slice_that_lies_inside_is_one_vector():
+    def kernel(x: wl.Global[f32, n], y: wl.Global[f32, n]):
+        first = 128 * wl.block_id()
+        r = wl.register(f32, 4)
+        wl.global_to_register(x, r, offset=first, slice=4)
+        wl.register_to_global(r, y, offset=first, slice=4)
+
+    assert body(read(kernel, grid=wl.ceil_div(n, 128)).kernel) == text("""
+        first = 128 * block_id
+        r = register(f32, 4)
+        if first + thread_id * 4 + 3 < n:
+            for item in vector(4):
+                r[item] = x[first + thread_id * 4 + item]
+        else:
+            for item in range(4, note='wl.global_to_register(x, r, offset=first, slice=4)'):
+                at = first + thread_id * 4 + item
+                r[item] = x[at] if at < n else f32(0.0)
+        if first + thread_id * 4 + 3 < n:
+            for item_2 in vector(4):
+                y[first + thread_id * 4 + item_2] = r[item_2]
+        else:
+            for item_2 in range(4, note='wl.register_to_global(r, y, offset=first, slice=4)'):
+                at_2 = first + thread_id * 4 + item_2
+                if at_2 < n:
+                    y[at_2] = r[item_2]
+    """)
+
+
+def test_slices_whose_place_or_type_makes_no_vector_are_moved_one_by_one():
+    def odd(x: wl.Global[f32, 512], y: wl.Global[f32, 512]):
+        r = wl.register(f32, 2)
+        wl.global_to_register(x, r, offset=wl.block_id(), slice=2)
+        wl.register_to_global(r, y, slice=2)
+
+    def wide(x: wl.Global[f64, 512], y: wl.Global[f64, 512]):
+        r = wl.register(f64, 4)
+        wl.global_to_register(x, r, slice=4)
+        wl.register_to_global(r, y, slice=4)
+
+    def moved(x: wl.Global[f32, 512], y: wl.Global[f32, 512]):
+        first = 2 * wl.block_id()
+        r = wl.register(f32, 2)
+        for _ in range(2):
+            first = first + 1
+        wl.global_to_register(x, r, offset=first, slice=2, size=500)
+        wl.register_to_global(r, y, slice=2)
+
+    def shared(x: wl.Global[f32, 512], y: wl.Global[f32, 512]):
+        s = wl.shared(f32, 64)
+        wl.global_to_shared(x, s, slice=2)
+        wl.sync()
+        y[wl.thread_id()] = s[wl.thread_id()]
+
+    assert [body(read(kernel).kernel).count("vector") for kernel in (odd, wide, moved, shared)] == [1, 0, 1, 0]
+
+
+def spec_moved(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+
+
+def test_a_kernel_with_slices_computes_and_is_proved_for_every_size():
+    """Also where the array ends inside a slice; the proof says where the arrays must begin."""
+
+    def kernel(x: wl.Global[f32, n], y: wl.Global[f32, n]):
+        first = 4 * (wl.global_id() - wl.lane_id())
+        r = wl.register(f32, 4)
+        wl.global_to_register(x, r, offset=first, slice=4)
+        wl.register_to_global(r, y, offset=first, slice=4)
+
+    sketch = read(kernel, grid=wl.ceil_div(n, 128), spec=spec_moved, complete_at={"n": 128})
+    found = wl.complete(sketch).report
+    assert found.verdict == "proved" and found.domain.endswith("x and y begin at multiples of 16 bytes")
+    assert "every n from 0" in found.domain
+    for size in (1, 127, 129, 130):
+        arrays = {"x": np.arange(size, dtype=np.float32), "y": np.zeros(size, np.float32)}
+        ran = run(sketch.kernel, arrays, {"n": size})
+        assert not ran.diagnostics and (ran.arrays["y"] == arrays["x"]).all()
+
+
+def test_a_hole_in_the_bound_of_a_slice_keeps_it_as_it_was():
+    def kernel(x: wl.Global[f32, n], y: wl.Global[f32, 64]):
+        r = wl.register(f32, 2)
+        wl.global_to_register(x, r, slice=2, shuffle=shuffled)
+        wl.register_to_global(r, y, slice=2)
+
+    assert body(read(kernel, complete_at={"n": 64}).kernel).count("vector") == 1
 
 
 def test_shared_memory_by_the_block_with_a_ragged_end():

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
+
+import pytest
+
+from warploom.tools.command.schema import schema
 
 STATUSES = {"solved", "unsat", "unknown", "refused", "error"}
 VERDICTS = {"proved", "tested", "unchecked", "refuted"}
@@ -18,7 +23,14 @@ def lines_of(stdout: str) -> list[dict[str, Any]]:
     return lines
 
 
+@cache
+def _validator() -> Any:
+    """Of the published schema; an environment that is older than the schema may lack the library."""
+    return pytest.importorskip("jsonschema").Draft202012Validator(schema())
+
+
 def check(line: dict[str, Any]) -> None:
+    _validator().validate(line)
     assert isinstance(line["v"], int)
     assert isinstance(line["case"], str)
     assert line["status"] in STATUSES

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import warploom as wl
 from warploom.core import UserError
-from warploom.machines import ARCHITECTURES
+from warploom.machines import ARCHITECTURES, OTHERS
 from warploom.ptx.shuffle import Profitable
 from warploom.scan import tuning
 from warploom.tools import ptxas
@@ -47,7 +47,7 @@ TWICE = ("loads.ptx", "loads.ptx")
 COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ptx shuffle": (("ptx", "shuffle", "loads.ptx", "-o", "out.ptx", "--json", "--arch"), tuple(ARCHITECTURES)),
     "scan tune": (("scan", "tune", "sum.py:total", "--n", "32", "--top", "1", "--json", "--arch"), ("sm_103",)),
-    "layout": (("layout", "32x32:f32", "--access", "rows", "--json", "--arch"), tuple(ARCHITECTURES)),
+    "layout": (("layout", "32x32:f32", "--access", "rows", "--json", "--arch"), (*ARCHITECTURES, *OTHERS)),
     "check-layout": (("check-layout", "c ^ r", "--tile", "32x32:f32", "--access", "columns", "--json", "--arch"), ("sm_103",)),
     "exchange": (("exchange", "--from", "striped", "--to", "blocked", "--regs", "2", "--json", "--arch"), tuple(ARCHITECTURES)),
     "lint": (

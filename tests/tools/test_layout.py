@@ -69,6 +69,14 @@ def test_a_line_that_says_more_than_its_certificate_is_refuted(tmp_path: Path, n
     assert "the line says" in checked["reason"]
 
 
+def test_a_certificate_counts_the_banks_of_the_architecture_that_its_line_names(tmp_path: Path) -> None:
+    _, line = call("layout", "64x64:f32", "--access", "columns", "--arch", "gfx942")
+    path = tmp_path / "line"
+    for arch, code in (("gfx942", 0), ("gen9", 1), ("sm_90", 1)):
+        path.write_text(json.dumps({**line, "arch": arch}))
+        assert call("verify-certificate", path)[0] == code
+
+
 def test_a_line_of_an_exchange_says_what_its_certificate_does(tmp_path: Path) -> None:
     _, line = call("exchange", "--from", "striped", "--to", "blocked", "--regs", "2")
     path = tmp_path / "line.json"

@@ -75,14 +75,16 @@ def layout(
     room: int | Literal["any"] = 0,
     emit: Literal["cuda", "cute", "triton", "numba", "tilelang", "python"] | None = None,
     arch: str = "sm_90",
+    table: bool = False,
 ) -> Laid:
     """Finds the cheapest map of a tile in shared memory for all accesses at once. `warploom layout`.
 
     tile: rows, columns and type, such as `32x32:f32`. accesses: names such as `columns` and `blocks:4x8`, or functions of (warp,
-    lane, step). room: words that may stay unused. emit: the language of `code`. Raises UserError for a tile or an access that is
-    none.
+    lane, step). room: words that may stay unused. emit: the language of `code`. table: where no class has a map without conflict,
+    any map, by a table, or the proof that there is none (`no_map`; needs python-sat). Raises UserError for a tile or an access
+    that is none.
     """
-    return Laid(line=worked(tile, lambda watch: answered(tile, accesses, room, emit, arch, watch), None).line)
+    return Laid(line=worked(tile, lambda watch: answered(tile, accesses, room, emit, arch, watch, table=table), None).line)
 
 
 def check_layout(

@@ -19,6 +19,7 @@ from warploom.ir import (
     Arith,
     Builtin,
     Cast,
+    Compare,
     Component,
     For,
     HoleUse,
@@ -28,6 +29,7 @@ from warploom.ir import (
     IndexExpr,
     IndexVar,
     Kernel,
+    Logical,
     MakeVector,
     SetIndex,
     SetValue,
@@ -244,17 +246,27 @@ class _ShufflePass:
         return bool(np.all(table % width == lanes % width))
 
     def _uniform(self, cond: IndexExpr) -> bool:
-        """Whether all threads of a warp agree on `cond`, decided on every value of every variable."""
+        """Whether all threads of a warp agree on `cond`."""
         expanded = self._expanded(cond)
         if any(isinstance(e, IndexVar) and self.facts.bindings.get(e.name) != 1 for e in leaves(expanded)):
             return False  # set in several places, by other threads perhaps
-        if not any(e in _THREADS for e in leaves(expanded)):
+        return self._agrees(expanded)
+
+    def _agrees(self, expr: IndexExpr) -> bool:
+        """Whether they agree on `expr`: decided on every value of every variable, or because they agree on its operands."""
+        if not any(e in _THREADS for e in leaves(expr)):
             return True
-        table = self._by_thread(cond)
-        if table is None:
-            return False
-        warp = self.kernel.warp_size
-        return all(bool(np.all(table[:, s : s + warp] == table[:, s : s + 1])) for s in range(0, self.kernel.threads, warp))
+        table = self._by_thread(expr)
+        if table is not None:
+            warp = self.kernel.warp_size
+            return all(bool(np.all(table[:, s : s + warp] == table[:, s : s + 1])) for s in range(0, self.kernel.threads, warp))
+        match expr:
+            case IndexBinary(_, lhs, rhs) | Compare(_, lhs, rhs):
+                return self._agrees(lhs) and self._agrees(rhs)
+            case Logical(_, operands):
+                return all(map(self._agrees, operands))
+            case _:
+                return False
 
     def _by_thread(self, expr: IndexExpr) -> NDArray[np.int64] | None:
         """Values [points of all else, threads] of `expr`; None if they are too many or have no bound."""

@@ -58,7 +58,7 @@ from warploom.ir.kernel.rewrite import fill, instantiate, map_index
 from warploom.ir.kernel.simplify import is_boolean, simplify
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.kernel.text import index_text, kernel_text
-from warploom.ir.kernel.vectors import aligned_params, alignment_text, first_element, global_access, vector_type
+from warploom.ir.kernel.vectors import aligned_params, alignment_text, first_element, global_access, vector_problem, vector_type
 from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, stored_arrays, verify
 from warploom.ir.linear import linear
 
@@ -139,6 +139,7 @@ __all__ = [
     "statements",
     "stored_arrays",
     "tabulate",
+    "vector_problem",
     "vector_type",
     "verify",
 ]

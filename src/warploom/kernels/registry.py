@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from warploom.core import BY_NAME, Diagnostic, DType, UserError, i32
-from warploom.kernels import field, image, line, polynomial, reference, structs, wide_polynomial
+from warploom.kernels import broadcast, field, image, line, polynomial, reference, structs, wide_polynomial
 from warploom.kernels.binary_field import pentanomial
 from warploom.kernels.example import Example
 
@@ -41,6 +41,11 @@ FFM_NOTES = (
 )
 
 
+BROADCAST_NOTES = (
+    "All lanes read one factor alike, four words at once, and pass the other around: half the shuffles of mult64-reg, "
+    "8 accumulates for its 6, less than half of the instructions issued. Blocks of four warps, a pair each."
+)
+FFM_RUNS_NOTES = "The product of mult64-reg-runs on all rows; its holes are completed for 32 coefficients and filled in here."
 WIDE_NOTES = "The mult64 sketch with more registers per input and lane: every product may go to every accumulator."
 
 
@@ -128,6 +133,10 @@ def mult(name: str, coefficients: int, memory: str) -> Example:
     )
 
 
+def mult_runs(name: str, coefficients: int) -> Example:
+    return replace(mult(name, coefficients, "reg"), sketch=broadcast.mult_runs(coefficients // 32), notes=BROADCAST_NOTES)
+
+
 def wide_mult(name: str, coefficients: int, memory: str) -> Example:
     rows = coefficients // 32
     return Example(
@@ -172,6 +181,10 @@ def ffm(name: str, degree: int) -> Example:
     )
 
 
+def ffm_runs(name: str, degree: int) -> Example:
+    return replace(ffm(name, degree), sketch=broadcast.ffm_runs(degree), tile=broadcast.mult_runs(1), notes=FFM_RUNS_NOTES)
+
+
 def aos_sum(name: str, words: int, layout: str | None) -> Example:
     units, dtype = _units(words, layout)
     return Example(
@@ -212,11 +225,13 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"stencil2d-(\d+)-runs", "stencil2d-K-runs", range(2, 6), stencil2d_runs),
     Family(r"conv2d-(\d+)-runs", "conv2d-K-runs", range(2, 6), conv2d_runs),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
+    Family(r"mult(32|64)-reg-runs", "mult32|64-reg-runs", range(32, 65), mult_runs),
     Family(r"wall/mult(128|256)-(reg|shared)", "wall/mult128|256-reg|shared", range(128, 257), wide_mult),
     Family(r"wall/mult64-shared-w(4|16|32)", "wall/mult64-shared-w4|w16|w32", range(4, 33), narrow_mult64),
     Family(r"wall/conv1d-(\d+)(?:-sketch)?", "wall/conv1d-K", range(2, 65), wall_conv1d),
     Family(r"wall/stencil2d-(\d+)(?:-sketch)?", "wall/stencil2d-K", range(2, 18), wall_stencil2d),
     Family(r"ffm-(\d+)", "ffm-D", range(32, 1025, 32), ffm),
+    Family(r"ffm-(\d+)-runs", "ffm-D-runs", range(32, 385, 32), ffm_runs),
     Family(r"aos-sum-crc-(\d+)(-direct|-units)?", "aos-sum-crc-S[-direct|-units]", range(1, 33), aos_sum),
     Family(r"aos-store-(crc|rcr)-(\d+)(-direct|-units)?", "aos-store-crc|rcr-S[-direct|-units]", range(1, 33), aos_store),
 )

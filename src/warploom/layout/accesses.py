@@ -2,7 +2,7 @@
 
 A lane takes one or more elements that lie side by side in a row. Names of accesses are those of the command line:
 `rows`, `columns`, `blocks:4x8`, `diagonals`, `stride:3`, `ldmatrix`, `ldmatrix.trans`, `stmatrix`, then `:128bit` for the
-width of a lane and `@any` for any origin instead of the aligned ones.
+width of a lane, `:store` where stores go otherwise than loads, and `@any` for any origin instead of the aligned ones.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from warploom.layout.tiles import Tile
 Ints: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = list[tuple[int, int]]
 
-LANES = 32
 WIDEST_BITS = 128
-FORMS = "rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans or stmatrix, then [:64bit|:128bit] [@any]"
+FORMS = (
+    "rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans or stmatrix, then [:64bit|:128bit] [:store] [@any]"
+)
 _MATRIX_ROWS = 8
+_MATRIX_LANES = 32
 _MATRICES = ("ldmatrix", "ldmatrix.trans", "stmatrix", "stmatrix.trans")
 NAMES = ("rows", "columns", "blocks", "diagonals", "stride", *_MATRICES)
 
@@ -38,6 +40,7 @@ class Access:
     """[requests, lanes, elements of a lane], as row * columns + column; -1 where a lane takes no part."""
     is_listed: bool = False
     """Of a function of the user: its name does not say which elements it takes."""
+    is_store: bool = False
 
     @property
     def per_lane(self) -> int:
@@ -46,10 +49,12 @@ class Access:
 
 def access(text: str, tile: Tile) -> Access:
     """The access of this name on `tile`; UserError (ACCESS)."""
-    match = re.fullmatch(r"([a-z.]+)(?::(\d{1,9})(?:x(\d{1,9}))?(?!\d*bit))?(?::(\d{1,9})bit)?(@any)?", text.strip(), re.ASCII)
+    match = re.fullmatch(
+        r"([a-z.]+)(?::(\d{1,9})(?:x(\d{1,9}))?(?!\d*bit))?(?::(\d{1,9})bit)?(:store)?(@any)?", text.strip(), re.ASCII
+    )
     if match is None:
         raise wrong(f"expected {FORMS}, or FILE.py:function", text)
-    name, first, second, width, any_origin = match.groups()
+    name, first, second, width, store, any_origin = match.groups()
     sizes = [int(n) for n in (first, second) if n is not None]
     if name not in NAMES:
         raise wrong(f"expected {FORMS}, or FILE.py:function", text)
@@ -60,12 +65,14 @@ def access(text: str, tile: Tile) -> Access:
     if not any(places):
         raise wrong("expected an access that fits into the tile", text)
     firsts = [[row * tile.columns + unit * per_lane for row, unit in request] for request in places]
-    return Access(text.strip(), together(firsts, per_lane))
+    is_store = bool(store) or name.startswith("stmatrix")
+    tile.memory.groups(max(1, tile.bits * per_lane // 8), is_store=is_store)
+    return Access(text.strip(), together(firsts, per_lane, tile.memory.lanes), is_store=is_store)
 
 
-def together(firsts: Sequence[Sequence[int]], per_lane: int) -> Ints:
+def together(firsts: Sequence[Sequence[int]], per_lane: int, lanes: int) -> Ints:
     """Elements of requests from the first one of each lane; further lanes take no part."""
-    table = np.full((len(firsts), LANES), -1, dtype=np.int64)
+    table = np.full((len(firsts), lanes), -1, dtype=np.int64)
     for row, request in enumerate(firsts):
         table[row, : len(request)] = request
     each: Ints = table[..., None] + np.arange(per_lane)
@@ -85,6 +92,8 @@ def wrong(expected: str, got: str, fix: str = "") -> UserError:
 
 def _per_lane(text: str, tile: Tile, width: int | None, *, is_matrix: bool) -> int:
     if is_matrix:
+        if tile.memory.lanes != _MATRIX_LANES:
+            raise wrong("expected an access that the architecture has; ldmatrix and stmatrix are NVIDIA's", text)
         if width not in (None, WIDEST_BITS):
             raise wrong("expected rows of 128 bits, which is all that ldmatrix and stmatrix take", text)
         width = WIDEST_BITS
@@ -100,18 +109,18 @@ def _per_lane(text: str, tile: Tile, width: int | None, *, is_matrix: bool) -> i
 
 def _requests(name: str, tile: Tile, sizes: Sequence[int], width: int, any_origin: bool, text: str) -> Iterator[Places]:
     """By request the row of each lane, and the column in units of the `width` elements that a lane takes."""
-    units = tile.columns // width
+    units, lanes = tile.columns // width, tile.memory.lanes
     shape: tuple[int, int]
     match name:
         case "rows":
-            shape = _folded(units, tile.rows) if not any_origin else (1, min(LANES, units))
+            shape = _folded(units, tile.rows, lanes) if not any_origin else (1, min(lanes, units))
         case "columns":
-            wide, high = _folded(tile.rows, units)
-            shape = (min(LANES, tile.rows), 1) if any_origin else (high, wide)
+            wide, high = _folded(tile.rows, units, lanes)
+            shape = (min(lanes, tile.rows), 1) if any_origin else (high, wide)
         case "blocks":
             shape = (sizes[0], sizes[1])
-            if not 1 < sizes[0] * sizes[1] <= LANES:
-                raise wrong("expected blocks of 2 to 32 lanes", text)
+            if not 1 < sizes[0] * sizes[1] <= lanes:
+                raise wrong(f"expected blocks of 2 to {lanes} lanes", text)
         case "diagonals":
             return _diagonals(tile, any_origin, units)
         case "stride":
@@ -121,10 +130,10 @@ def _requests(name: str, tile: Tile, sizes: Sequence[int], width: int, any_origi
     return _windows(tile.rows, units, shape, any_origin, by_column=name == "columns")
 
 
-def _folded(along: int, others: int) -> tuple[int, int]:
+def _folded(along: int, others: int, lanes: int) -> tuple[int, int]:
     """How many lines and how far along each a warp goes: whole lines where they fill a warp evenly."""
-    lines = LANES // along if along < LANES and LANES % along == 0 else 1
-    return min(lines, others), min(LANES, along)
+    lines = lanes // along if along < lanes and lanes % along == 0 else 1
+    return min(lines, others), min(lanes, along)
 
 
 def _windows(rows: int, columns: int, shape: tuple[int, int], any_origin: bool, *, by_column: bool) -> Iterator[Places]:
@@ -143,7 +152,7 @@ def _windows(rows: int, columns: int, shape: tuple[int, int], any_origin: bool, 
 
 
 def _diagonals(tile: Tile, any_origin: bool, units: int) -> Iterator[Places]:
-    high = min(LANES, tile.rows)
+    high = min(tile.memory.lanes, tile.rows)
     for top in range(tile.rows - high + 1) if any_origin else range(0, tile.rows, high):
         for left in range(units):
             yield [(top + i, (left + i) % units) for i in range(min(high, tile.rows - top))]
@@ -152,12 +161,13 @@ def _diagonals(tile: Tile, any_origin: bool, units: int) -> Iterator[Places]:
 def _strided(tile: Tile, stride: int, any_origin: bool, width: int) -> Iterator[Places]:
     units = tile.columns // width
     total = tile.rows * units
-    step = LANES * stride
+    lanes = tile.memory.lanes
+    step = lanes * stride
     starts: Iterable[int] = (
         range(total) if any_origin else (start + k for start in range(0, total, step) for k in range(min(stride, total - start)))
     )
     for start in starts:
-        places = [start + lane * stride for lane in range(LANES)]
+        places = [start + lane * stride for lane in range(lanes)]
         if start < total and (not any_origin or places[-1] < total):
             yield [divmod(n, units) for n in places if n < total]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.layout.accesses import LANES, Access, Ints, distinct
+from warploom.layout.accesses import Access, Ints, distinct
 from warploom.layout.tiles import Tile
-from warploom.machines import BANK_BYTES, BANKS, go_in_pairs, ways_each
+from warploom.machines import BANK_BYTES, WIDEST_BYTES, go_in_pairs, ways_each
 from warploom.machines import wavefronts as counted
 
 BANK_BITS = 8 * BANK_BYTES
@@ -47,7 +47,7 @@ def is_wide_enough(access: Access, table: Ints) -> bool:
 
 def wavefronts(tile: Tile, access: Access, table: Ints) -> int:
     """Of all requests; `table` gives the place of each element."""
-    return counted(*_addresses(tile, access, table), _bytes(tile, access))
+    return counted(*_addresses(tile, access, table), _bytes(tile, access), tile.memory, is_store=access.is_store)
 
 
 def _addresses(tile: Tile, access: Access, table: Ints) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
@@ -62,14 +62,14 @@ def _bytes(tile: Tile, access: Access) -> int:
 def phases(tile: Tile, access: Access) -> Iterator[Ints]:
     """Groups of elements [lanes, elements of a lane] that are served together, as `machines.banks` says.
 
-    Wide accesses go by half or quarter warps, and twice as many lanes together where neighbours take the same. Maps send
-    different elements to different places, so the groups are the same under all of them.
+    Maps send different elements to different places, so the groups are the same under all of them.
     """
-    words = max(1, min(tile.bits * access.per_lane, 128) // BANK_BITS)
+    groups = tile.memory.groups(min(_bytes(tile, access), WIDEST_BYTES), is_store=access.is_store)
+    order = np.array([lane for group in groups for lane in group])
     for request in access.elements:
         first = request[None, :, 0]
-        groups = words // 2 if words > 1 and go_in_pairs(first, first >= 0)[0] else words
-        for group in request.reshape(groups, LANES // groups, -1):
+        together = 2 if tile.memory.pairs and len(groups) > 1 and go_in_pairs(first, first >= 0)[0] else 1
+        for group in request[order].reshape(len(groups) // together, -1, access.per_lane):
             active = group[group[:, 0] >= 0]
             if len(active):
                 yield active
@@ -88,12 +88,12 @@ def least(tile: Tile, access: Access, chunk: int) -> int:
     total = 0
     for group in phases(tile, access):
         elements = distinct(group)
-        bound = -(-len(elements) * tile.bits // (BANKS * BANK_BITS))
+        bound = -(-len(elements) * tile.bits // (tile.memory.banks * BANK_BITS))
         words_in_chunk = (tile.bits << chunk) // BANK_BITS
         if words_in_chunk > 1:
             per_word = max(1, BANK_BITS // tile.bits)
             parts = distinct(elements // per_word) & ((1 << chunk) // per_word - 1)
-            bound = max(bound, -(-int(np.bincount(parts).max()) * words_in_chunk // BANKS))
+            bound = max(bound, -(-int(np.bincount(parts).max()) * words_in_chunk // tile.memory.banks))
         total += max(1, bound)
     return total
 
@@ -121,7 +121,7 @@ def _price(tile: Tile, access: Access, table: Ints, bound: int) -> Price:
     cost = wavefronts(tile, access, table)
     if cost <= bound:
         return Price(access.name, cost, bound, 1)
-    ways = int(ways_each(*_addresses(tile, access, table), _bytes(tile, access)).max())
+    ways = int(ways_each(*_addresses(tile, access, table), _bytes(tile, access), tile.memory, is_store=access.is_store).max())
     worst = next(filter(None, (_meeting(tile, group, table) for group in phases(tile, access))), ())
     return Price(access.name, cost, bound, ways, worst)
 
@@ -131,7 +131,7 @@ def _meeting(tile: Tile, group: Ints, table: Ints) -> tuple[tuple[int, int], ...
     seen: dict[int, tuple[int, int]] = {}
     for element in group.ravel().tolist():
         word = int(table[element]) * tile.bits // BANK_BITS
-        other, place = seen.setdefault(word % BANKS, (word, element))
+        other, place = seen.setdefault(word % tile.memory.banks, (word, element))
         if other != word:
             return divmod(place, tile.columns), divmod(element, tile.columns)
     return ()

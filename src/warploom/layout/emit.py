@@ -20,6 +20,8 @@ def emit(found: Map, tile: Tile, target: Target) -> str:
         return cute.write(found, tile)
     if target == "triton":
         return json.dumps({"offset": cute.bases(found, tile)})
+    if found.kind == "table" and target != "tilelang":
+        return _by_table(found, tile, target)
     if found.expression is None or found.text is None:
         raise UserError(Diagnostic("EMIT", "expected a map that is an expression, got one that is only given place by place"))
     match target:
@@ -34,3 +36,17 @@ def emit(found: Map, tile: Tile, target: Target) -> str:
             return f"T.Layout(({tile.rows}, {tile.columns}), lambda r, c: {found.text})\n"
         case "python":
             return f"def place(r, c):\n    return {found.text}\n"
+
+
+def _by_table(found: Map, tile: Tile, target: Literal["cuda", "numba", "python"]) -> str:
+    places = ", ".join(map(str, found.table.tolist()))
+    index = f"r * {tile.columns} + c"
+    match target:
+        case "cuda":
+            head = f"__constant__ unsigned short places[{tile.elements}] = {{{places}}};\n"
+            return f"{head}__device__ __forceinline__ int place(int r, int c) {{ return places[{index}]; }}\n"
+        case "numba":
+            made = f"places = np.array([{places}], np.int32)\n\n\n@cuda.jit(device=True)\n"
+            return f"{made}def place(r, c):\n    return cuda.const.array_like(places)[{index}]\n"
+        case "python":
+            return f"places = [{places}]\n\n\ndef place(r, c):\n    return places[{index}]\n"

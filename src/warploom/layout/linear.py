@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom.core.bit_vectors import echelon
 from warploom.layout.accesses import Access, Ints, distinct
-from warploom.layout.banks import BANK_BITS, BANKS, phases
+from warploom.layout.banks import BANK_BITS, phases
 from warploom.layout.tiles import Tile
 
 NODES = 200_000
@@ -52,7 +52,7 @@ def shape(tile: Tile, chunk: int, elements: int) -> Shape | None:
     """None where a chunk is as wide as all banks together or an element is."""
     per_word = max(1, BANK_BITS // tile.bits)
     chunk = max(chunk, per_word.bit_length() - 1)
-    low = (BANKS * BANK_BITS // tile.bits).bit_length() - 1
+    low = (tile.memory.banks * BANK_BITS // tile.bits).bit_length() - 1
     if chunk >= low:
         return None
     return Shape(chunk, low - chunk, max(0, (elements - 1).bit_length() - low))

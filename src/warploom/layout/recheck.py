@@ -1,13 +1,14 @@
 """The checker of certificates: reads the map, makes the accesses, counts and exhausts by itself, and imports nothing of Warploom.
 
-A certificate says: the map gives each element a place of its own; the accesses take that many wavefronts, and with any map at
-least `least`; no F2-linear map is without conflict (`no_linear`). All is worked out again from the tile and the accesses' names.
+All that it says is worked out from the tile, the accesses' names, and `banks` and `groups` of lanes where these are not NVIDIA's.
 """
 
 import ast
 import re
 from collections.abc import Callable
 from typing import Any
+
+from warploom.layout.recheck_classes import no_linear, no_map
 
 OPERATORS: dict[str, Callable[[int, int], int]] = {
     "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__, "Mod": int.__mod__,
@@ -26,6 +27,7 @@ def faults(certificate: dict[str, Any]) -> list[str]:
 
 def _faults(certificate: dict[str, Any]) -> list[str]:
     rows, columns, bits = (certificate["tile"][name] for name in ("rows", "columns", "bits"))
+    banks = certificate.get("banks", 32)
     table = place_of_each(certificate["map"], rows, columns)
     if len(set(table)) != len(table) or min(rows, columns, *table) < 0 or bits not in (4, 8, 16, 32, 64, 128):
         return ["two elements have one place, or the tile is none"]
@@ -33,18 +35,20 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
     words = -((max(table) + 1) * bits // -32) - -(rows * columns * bits // -32)
     found += [f"{words} extra words, not {certificate['extra_words']}"] if certificate["extra_words"] != words else []
     accesses = [(entry, requests(entry, rows, columns, bits)) for entry in certificate["accesses"]]
+    parts = [(entry, asked, [group for request in asked for group in groups(request, bits, entry)]) for entry, asked in accesses]
     chunk = forced_chunk([asked for _, asked in accesses], rows * columns)
-    for entry, asked in accesses:
+    for entry, asked, phases in parts:
         if not all(together(lane, table) for request in asked for lane in request if len(lane) > 1):
             found.append(f"{entry['name']}: the elements of a lane are not together")
-        count = sum(wavefronts(group, table, bits) for request in asked for group in groups(request, bits))
+        count = sum(wavefronts(group, table, bits, banks) for group in phases)
         found += [f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}"] * (count != entry["wavefronts"])
-        least = sum(bound(group, bits, chunk) for request in asked for group in groups(request, bits))
+        least = sum(bound(group, bits, chunk, banks) for group in phases)
         found += [f"{entry['name']}: at least {least} wavefronts by counting, not {entry['least']}"] * (least != entry["least"])
     if certificate["optimal"] is not (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
         found.append("the map is optimal" if is_least else "optimal is said of a map that does not reach the least")
-    if certificate.get("no_linear"):
-        found += no_linear(certificate["no_linear"], [r for _, asked in accesses for r in asked], rows, columns, bits)
+    every = [group for *_, phases in parts for group in phases]
+    for name, follow in (("no_linear", no_linear), ("no_map", no_map)):
+        found += follow(certificate[name], every, rows, columns, bits, banks) if certificate.get(name) else []
     return found
 
 
@@ -75,14 +79,19 @@ def value(node: ast.expr, r: int, c: int) -> int:
 
 
 def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
-    form = r"(rows|columns|diagonals|blocks|stride|(?:ld|st)matrix(?:\.trans)?)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?"
-    match = re.fullmatch(form, entry["name"])
+    form = r"(rows|columns|diagonals|blocks|stride|(?:ld|st)matrix(?:\.trans)?)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?"
+    if (order := sorted(n for group in entry.get("groups", [range(32)]) for n in group)) != list(range(lanes := len(order))):
+        raise ValueError("expected groups that have each lane once")
+    match = re.fullmatch(form + "(?::store)?(@any)?", entry["name"])
     if match is None and "elements" in entry:
         asked: list[Request] = entry["elements"]
-        if any(len(r) > 32 or any(type(e) is not int or not 0 <= e < rows * columns for lane in r for e in lane) for r in asked):
-            raise ValueError("expected requests of 32 lanes for elements of the tile")
-        if any(len(lane) not in (0, 1, 2, 4, 8, 16, 32) or len(lane) * bits > 128 for r in asked for lane in r):
-            raise ValueError("expected lanes that take 8, 16, 32, 64 or 128 bits")
+        wide = any(len(lane) not in (0, 1, 2, 4, 8, 16, 32) or len(lane) * bits > 128 for r in asked for lane in r)
+        if (
+            wide
+            or max(map(len, asked)) > lanes
+            or any(type(e) is not int or not 0 <= e < rows * columns for r in asked for lane in r for e in lane)
+        ):
+            raise ValueError("expected lanes that take 8, 16, 32, 64 or 128 bits of the tile")
         return asked
     if match is None or "elements" in entry:
         raise ValueError(f"unknown access {entry['name']}")
@@ -91,31 +100,29 @@ def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[
     first, second, each = *[*sizes, 1, 1][:2], (width or (128 if is_matrix else bits)) // bits
     if (
         (len(sizes) != {"blocks": 2, "stride": 1}.get(kind, 0) or not first or width not in (0, 8, 16, 32, 64, 128))
-        or (not each or columns % each or (kind == "blocks" and not 1 < first * second <= 32))
+        or (not each or columns % each or (kind == "blocks" and not 1 < first * second <= lanes))
         or (is_matrix and (each * bits != 128 or rows % 8))
     ):
         raise ValueError(f"no such access of the tile: {entry['name']}")
     boxes = {"rows": (1, (units := columns // each)), "columns": (rows, 1), "blocks": (first, second)}
     if is_matrix or kind in boxes:
-        lines = windows((16 if rows >= 16 else 8, min(2, units)) if is_matrix else boxes[kind], kind, rows, units, free)
+        lines = windows((16 if rows >= 16 else 8, min(2, units)) if is_matrix else boxes[kind], kind, rows, units, free, lanes)
     elif kind == "diagonals":
-        high = min(32, rows)
+        high = min(lanes, rows)
         tops = range(rows - high + 1) if free else range(0, rows, high)
         lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
     else:
-        end, turn = rows * units, 32 * first
+        end, turn = rows * units, lanes * first
         starts = range(end - turn + first) if free else [b + k for b in range(0, end, turn) for k in range(min(first, end - b))]
-        lines = [[divmod(s + i * first, units) for i in range(32) if s + i * first < end] for s in starts]
+        lines = [[divmod(s + i * first, units) for i in range(lanes) if s + i * first < end] for s in starts]
     return [[[r * columns + u * each + k for k in range(each)] for r, u in line] for line in lines]
 
 
-def windows(sizes: tuple[int, int], kind: str, rows: int, units: int, free: bool) -> list[list[tuple[int, int]]]:
+def windows(sizes: tuple[int, int], kind: str, rows: int, units: int, free: bool, lanes: int) -> list[list[tuple[int, int]]]:
     """Boxes of lanes, at any origin or side by side; whole short lines are joined to fill a warp."""
-    high, wide = (min(size, 32, whole if free else 32) for size, whole in zip(sizes, (rows, units), strict=True))
-    if kind == "rows" and not free and 32 % units == 0:
-        high = min(32 // units, rows)
-    if kind == "columns" and not free and 32 % rows == 0:
-        wide = min(32 // rows, units)
+    high, wide = (min(size, lanes, whole if free else lanes) for size, whole in zip(sizes, (rows, units), strict=True))
+    high = min(lanes // units, rows) if kind == "rows" and not free and lanes % units == 0 else high
+    wide = min(lanes // rows, units) if kind == "columns" and not free and lanes % rows == 0 else wide
     tops = range(rows - high + 1) if free else range(0, rows, high)
     lefts = range(units - wide + 1) if free else range(0, units, wide)
     box = [(i, j) for i in range(high) for j in range(wide)]
@@ -130,18 +137,19 @@ def together(lane: list[int], table: list[int]) -> bool:
     return first % len(lane) == 0 and [table[e] for e in lane] == list(range(first, first + len(lane)))
 
 
-def groups(request: Request, bits: int) -> list[Request]:
+def groups(request: Request, bits: int, entry: dict[str, Any]) -> list[Request]:
     """Lanes of 64 bits go by half warps, those of 128 by quarters; by twice as many where neighbours take the same."""
-    lanes, words = request + [[]] * (32 - len(request)), max(1, bits * max(map(len, request)) // 32)
+    lanes, words = request + [[]] * (64 - len(request)), max(1, bits * max(map(len, request)) // 32)
     alike = any(all(not (lanes[i] and lanes[i ^ s]) or lanes[i] == lanes[i ^ s] for i in range(32)) for s in (1, 2))
     size = 32 // (words // 2 if alike and words > 1 else words)
-    return [group for i in range(0, 32, size) if (group := [lane for lane in lanes[i : i + size] if lane])]
+    shares = entry.get("groups") or [range(i, i + size) for i in range(0, max(32, len(request)), size)]
+    return [group for share in shares if (group := [lanes[i] for i in share if lanes[i]])]
 
 
-def wavefronts(group: Request, table: list[int], bits: int) -> int:
-    """Most different words in one bank of 32."""
+def wavefronts(group: Request, table: list[int], bits: int, count: int) -> int:
+    """Most different words in one of `count` banks."""
     each = max(1, bits // 32)
-    banks = [word % 32 for word in {table[e] * bits // 32 + k for lane in group for e in lane for k in range(each)}]
+    banks = [word % count for word in {table[e] * bits // 32 + k for lane in group for e in lane for k in range(each)}]
     return max(banks.count(bank) for bank in set(banks))
 
 
@@ -153,48 +161,11 @@ def forced_chunk(accesses: list[list[Request]], elements: int) -> int:
     return size if in_line and len(firsts) * size == elements and size & (size - 1) == 0 else 1
 
 
-def bound(group: Request, bits: int, chunk: int) -> int:
-    """All banks give 1,024 bits; word k of a chunk lies in every (words of a chunk)-th bank."""
+def bound(group: Request, bits: int, chunk: int, banks: int) -> int:
+    """All banks give a word each; word k of a chunk lies in every (words of a chunk)-th bank."""
     elements = {e for lane in group for e in lane}
-    least = max(1, -(len(elements) * bits // -1024))
+    least = max(1, -(len(elements) * bits // (-32 * banks)))
     if (words := bits * chunk // 32) > 1:
         inside = [part for _, part in {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}]
-        least = max(least, max(-(inside.count(p) * words // -32) for p in set(inside)))
+        least = max(least, max(-(inside.count(p) * words // -banks) for p in set(inside)))
     return least
-
-
-def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: int, bits: int) -> list[str]:
-    """Tries every complement of the subspace that some access takes at once, which any kernel without conflict must be."""
-    chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
-    per_word, group = max(1, 32 // bits), (1024 // bits).bit_length() - 1 - chunk
-    widest = max(per_word, *(len(lane) for request in asked for lane in request))
-    if size & (size - 1) or columns & (columns - 1) or group < 0 or 1 << chunk < widest:
-        return ["no_linear is said of no tile of powers of two with its chunks"]
-    clashes: set[int] = set()
-    for request in asked:
-        for lanes in groups(request, bits):
-            parts: dict[int, set[int]] = {}
-            for e in {e for lane in lanes for e in lane}:
-                parts.setdefault(e % (1 << chunk) // per_word, set()).add(e >> chunk)
-            if all(len(chunks) <= 1 << group for chunks in parts.values()):
-                clashes |= {x ^ y for chunks in parts.values() for x in chunks for y in chunks if x != y}
-    spans = [0]
-    for vector in space[: group + 1]:
-        spans += [vector ^ s for s in spans]
-    if len(set(spans)) != 1 << group or len(space) != group or not set(spans) - {0} <= clashes:
-        return ["no_linear names a subspace that need not be without conflict"]
-    others, reached = list[int](), set(spans)
-    for unit in (1 << j for j in range((size >> chunk).bit_length() - 1)):
-        if unit not in reached:
-            others.append(unit)
-            reached |= {unit ^ s for s in reached}
-    stack: list[tuple[int, list[int]]] = [(0, [0])]
-    while stack:
-        level, kernel = stack.pop()
-        if level == len(others):
-            return ["there is a linear map without conflict"]
-        for s in spans:
-            vector = others[level] ^ s
-            if not any(vector ^ k in clashes for k in kernel):
-                stack.append((level + 1, kernel + [vector ^ k for k in kernel]))
-    return []

@@ -3,7 +3,7 @@
 Order: row-major; padding (if room is given); one Swizzle; any XOR map; rotation; body and rest, by rows and then by columns;
 with room, body and rest again, then XOR and rotation with rows rounded up to whole banks. The first map with the least wavefronts
 for every access is the answer, and no map of any class has fewer. Without such a map the answer is the one with the fewest
-wavefronts among those tried.
+wavefronts among those tried; if it is asked for, a map by table is (`tables.py`), or the proof that there is none.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from warploom.layout.banks import (
 )
 from warploom.layout.linear import Shape, applied, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
 from warploom.layout.maps import Map, body_and_rest, columns_and_rest, full_linear, reversed_map, rotation, row_major, xor_map
+from warploom.layout.tables import NoMap, any_map
 from warploom.layout.tiles import Tile
 
 Room: TypeAlias = int | Literal["any"]
@@ -61,6 +62,7 @@ class Answer:
     extra_words: int
     tried: int
     no_linear: NoLinear | None = None
+    no_map: NoMap | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -293,14 +295,23 @@ def is_bijection(table: Ints) -> bool:
     return len(distinct(table)) == len(table) and int(table.min()) >= 0
 
 
-def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0) -> Answer:
-    """The cheapest map of the tile for the accesses; `room`: words that may stay unused. UserError (LAYOUT_ACCESS)."""
+def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: bool = False) -> Answer:
+    """The cheapest map of the tile for the accesses; `room`: words that may stay unused. `table`: where no class has a map
+    without conflict, any map at all is asked of a SAT solver. UserError (LAYOUT_ACCESS, SAT)."""
     if not accesses:
         raise UserError(Diagnostic("ACCESS", "expected at least one access, got none"))
     work = _Search(tile, accesses, room)
     found = work.run()
+    no_map = None
+    form = shape(tile, work.chunk, tile.elements)
+    if table and form is not None and not tile.elements % (1 << form.chunk) and not is_least(prices(tile, accesses, found.table)):
+        answer = any_map(tile, accesses, form)
+        if isinstance(answer, Map):
+            found = answer if work.is_good(answer) else found
+        else:
+            no_map = answer
     before = row_major(tile, tile.columns).table
     return Answer(
         tile, tuple(accesses), found, prices(tile, accesses, found.table), prices(tile, accesses, before),
-        extra_words(tile, found.table), work.tried, work.no_linear,
+        extra_words(tile, found.table), work.tried, work.no_linear, no_map,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.layout import cute, expressions
-from warploom.layout.accesses import LANES, Access, wrong
+from warploom.layout.accesses import Access, wrong
 from warploom.layout.maps import Map, from_text
 from warploom.layout.search import is_bijection
 from warploom.layout.tiles import Tile
@@ -83,7 +83,7 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
     for warp in range(MOST_REQUESTS):
         first_of_warp = len(requests)
         for step in range(MOST_REQUESTS):
-            request = [_taken(_called(function, warp, lane, step), tile, name) for lane in range(LANES)]
+            request = [_taken(_called(function, warp, lane, step), tile, name) for lane in range(tile.memory.lanes)]
             if not any(request) or (len(requests) > first_of_warp and request == requests[first_of_warp]):
                 break
             requests.append(request)
@@ -101,6 +101,7 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
         raise wrong(f"expected at most 128 bits a lane, got {width * tile.bits}", name)
     if width & (width - 1):
         raise wrong(f"expected lanes that take 1, 2, 4, 8, 16 or 32 elements, got {width}", name)
+    tile.memory.groups(max(1, width * tile.bits // 8))
     empty = [-1] * width
     return Access(name, np.array([[lane or empty for lane in request] for request in requests], dtype=np.int64), is_listed=True)
 

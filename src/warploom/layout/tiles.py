@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from warploom.core import BY_NAME, Diagnostic, UserError
+from warploom.machines import NVIDIA, SharedMemory
 
 BITS: dict[str, int] = {
     **{name: dtype.bits for name, dtype in BY_NAME.items() if dtype.lanes == 1},
@@ -24,6 +25,7 @@ class Tile:
     rows: int
     columns: int
     type: str
+    memory: SharedMemory = NVIDIA
 
     @property
     def bits(self) -> int:
@@ -37,7 +39,7 @@ class Tile:
         return f"{self.rows}x{self.columns}:{self.type}"
 
 
-def tile(text: str) -> Tile:
+def tile(text: str, memory: SharedMemory = NVIDIA) -> Tile:
     """`32x32:f32`; UserError (TILE)."""
     match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5}):(\w+)", text.strip(), re.ASCII)
     if match is None or match[3] not in BITS:
@@ -46,7 +48,7 @@ def tile(text: str) -> Tile:
                 "TILE", f"expected ROWSxCOLUMNS:TYPE with a type among {', '.join(BITS)}, got {text!r}", fix="Write 32x32:f32."
             )
         )
-    found = Tile(int(match[1]), int(match[2]), match[3])
+    found = Tile(int(match[1]), int(match[2]), match[3], memory)
     if found.elements > MOST:
         raise UserError(Diagnostic("TILE", f"expected at most {MOST} elements, got {found.elements} in {text!r}"))
     return found

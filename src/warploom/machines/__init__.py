@@ -2,7 +2,7 @@
 
 Takes the name of an architecture (`sm_90`). Gives its row (`Architecture`), the blocks that fit on a multiprocessor, the passes
 that an access to shared memory takes, the cycles that counted `Work` takes (`Speeds`), and the figures of a CPU core. Open
-`gpu.py` first: a new architecture is one row there.
+`gpu.py` first: a new architecture is one row there; `shared_memory.py` has the banks of other vendors, too.
 """
 
 from warploom.machines.banks import (
@@ -36,12 +36,14 @@ from warploom.machines.gpu import (
     nearest_architecture,
 )
 from warploom.machines.occupancy import occupancy, resident_warps
+from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
 from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined, usual
 
 __all__ = [
-    "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
-    "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
-    "Quantity", "Requests", "RowError", "Speeds", "Timing", "Unit", "Work", "architecture", "compiled_architecture", "fastest",
-    "go_in_pairs", "joined", "least_each", "lines", "lines_each", "nearest_architecture", "occupancy", "passes",
-    "resident_warps", "system_caches", "usable_cores", "usual", "wavefronts", "wavefronts_each", "ways_each",
+    "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "NVIDIA", "OTHERS", "PORTS",
+    "SECTOR_BYTES", "SOURCES", "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure",
+    "LargestBoard", "Limits", "Port", "Quantity", "Requests", "RowError", "SharedMemory", "Speeds", "Timing", "Unit", "Work",
+    "architecture", "compiled_architecture", "fastest", "go_in_pairs", "joined", "least_each", "lines", "lines_each",
+    "nearest_architecture", "occupancy", "passes", "resident_warps", "shared_memory", "system_caches", "usable_cores",
+    "usual", "wavefronts", "wavefronts_each", "ways_each",
 ]  # fmt: skip

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-BANKS = 32
+from warploom.machines.shared_memory import NVIDIA, SharedMemory
+
+BANKS = NVIDIA.banks
 BANK_BYTES = 4
 SECTOR_BYTES = 32
 LINE_BYTES = 128
@@ -38,28 +40,33 @@ def passes(words: _Ints, active: _Masks, banks: int = BANKS) -> _Ints:
     return in_bank.reshape(rows, banks).max(axis=1, initial=0)
 
 
-def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
+def wavefronts(
+    addresses: _Ints, active: _Masks, size_bytes: int, memory: SharedMemory = NVIDIA, *, is_store: bool = False
+) -> int:
     """Wavefronts of shared-memory requests; addresses in bytes [requests, lanes], of elements of `size_bytes`.
 
-    Lanes of 8 bytes go by half warps, those of 16 by quarters, and twice as many go together where every two neighbours (n and
-    n ^ 1, or else n and n ^ 2) ask for the same place. Source: NVIDIA's developer forum, thread 77228, on compute capability 7.
-    Wider elements are several accesses of 16 bytes.
+    On NVIDIA's GPUs lanes of 8 bytes go by half warps, those of 16 by quarters, and twice as many go together where every two
+    neighbours (n and n ^ 1, or else n and n ^ 2) ask for the same place. Wider elements are several accesses of 16 bytes.
     """
-    return int(wavefronts_each(addresses, active, size_bytes).sum())
+    return int(wavefronts_each(addresses, active, size_bytes, memory, is_store=is_store).sum())
 
 
-def wavefronts_each(addresses: _Ints, active: _Masks, size_bytes: int) -> _Ints:
+def wavefronts_each(
+    addresses: _Ints, active: _Masks, size_bytes: int, memory: SharedMemory = NVIDIA, *, is_store: bool = False
+) -> _Ints:
     """Wavefronts of each request."""
     found: _Ints = np.zeros(len(addresses), np.int64)
-    for which, parts in _by_groups(addresses, active, size_bytes):
+    for which, parts in _by_groups(addresses, active, size_bytes, memory, is_store=is_store):
         found[which] += parts.sum(axis=1)
     return found
 
 
-def ways_each(addresses: _Ints, active: _Masks, size_bytes: int) -> _Ints:
+def ways_each(
+    addresses: _Ints, active: _Masks, size_bytes: int, memory: SharedMemory = NVIDIA, *, is_store: bool = False
+) -> _Ints:
     """Most wavefronts that lanes which go together need, by request: 1 is without conflict."""
     found: _Ints = np.zeros(len(addresses), np.int64)
-    for which, parts in _by_groups(addresses, active, size_bytes):
+    for which, parts in _by_groups(addresses, active, size_bytes, memory, is_store=is_store):
         found[which] = np.maximum(found[which], parts.max(axis=1, initial=0))
     return found
 
@@ -80,13 +87,21 @@ def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:
     return ((addresses == addresses[:, other]) | ~active | ~active[:, other]).all(axis=1)
 
 
-def _by_groups(addresses: _Ints, active: _Masks, size_bytes: int) -> Iterator[tuple[_Masks, _Ints]]:
+def _by_groups(
+    addresses: _Ints, active: _Masks, size_bytes: int, memory: SharedMemory, *, is_store: bool
+) -> Iterator[tuple[_Masks, _Ints]]:
     """Which requests, and the passes [requests, groups] of their groups of lanes that go one after the other."""
     if size_bytes > WIDEST_BYTES:
         for part in range(0, size_bytes, WIDEST_BYTES):
-            yield from _by_groups(addresses + part, active, WIDEST_BYTES)
+            yield from _by_groups(addresses + part, active, WIDEST_BYTES, memory, is_store=is_store)
         return
     words_each = max(1, size_bytes // BANK_BYTES)
+    if not memory.pairs:
+        groups = memory.groups(size_bytes, is_store=is_store)
+        order = [lane for group in groups for lane in group]
+        every = np.ones(len(addresses), np.bool_)
+        yield every, _passes_of(addresses[:, order], active[:, order], words_each, len(groups), memory.banks)
+        return
     if words_each == 1 or addresses.shape[1] % 4:
         yield np.ones(len(addresses), np.bool_), _passes_of(addresses, active, words_each, 1)
         return
@@ -95,13 +110,13 @@ def _by_groups(addresses: _Ints, active: _Masks, size_bytes: int) -> Iterator[tu
         yield which, _passes_of(addresses[which], active[which], words_each, groups)
 
 
-def _passes_of(addresses: _Ints, active: _Masks, words_each: int, groups: int) -> _Ints:
+def _passes_of(addresses: _Ints, active: _Masks, words_each: int, groups: int, banks: int = BANKS) -> _Ints:
     """[requests, groups]: passes of requests of which that many groups of neighbouring lanes go one after the other."""
     lanes = addresses.shape[1]
     first = (addresses // BANK_BYTES).reshape(-1, lanes // groups)
     here = active.reshape(-1, lanes // groups)
     words = (first[..., None] + np.arange(words_each)).reshape(len(first), first.shape[1] * words_each)
-    return passes(words, np.repeat(here, words_each, axis=1)).reshape(-1, groups)
+    return passes(words, np.repeat(here, words_each, axis=1), banks).reshape(-1, groups)
 
 
 def lines(addresses: _Ints, active: _Masks, size_bytes: int = 1, line_bytes: int = SECTOR_BYTES) -> int:

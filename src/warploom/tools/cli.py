@@ -92,6 +92,10 @@ _BENCH = {
         "warploom.tools.bench.layouts:bench_layout",
         "Find maps of tiles in shared memory, beside what row-major order, padding and CuTe's atoms take.",
     ),
+    "lint": Later(
+        "warploom.tools.bench.lint.command:bench_lint",
+        "Plant mistakes by rule into kernels in CUDA, PTX and Triton; count those that `lint` finds on their line.",
+    ),
     "ptx": Later(
         "warploom.tools.bench.ptx:bench_ptx",
         "Replace every load of compiled stencils that a shuffle can cover; run the original and the rewritten kernel.",
@@ -196,6 +200,7 @@ _COMMANDS = {
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),
     "bench-layout": Later("warploom.tools.bench.layout_cases:bench_layout_case"),
+    "bench-lint": Later("warploom.tools.bench.lint.cases:bench_lint_case"),
     "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
     "bench-ptx-stalls": Later("warploom.tools.bench.ptx_stalls:bench_ptx_stalls"),
     "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),

@@ -2,7 +2,7 @@
 
     warploom-ptxas --install DIR       # DIR/nvcc, DIR/ptxas, ...: put DIR first on PATH
     clang++ --ptxas-path=DIR/ptxas ...
-    TRITON_PTXAS_PATH=DIR/ptxas python ...
+    TRITON_PTXAS_PATH=DIR/ptxas TRITON_PTXAS_BLACKWELL_PATH=DIR/ptxas python ...    # the second from sm_90 on
 
 Settings come from the environment, since the arguments are ptxas's: WARPLOOM_POLICY (all, profitable, none), WARPLOOM_MAX_DELTA,
 WARPLOOM_REPORT (a file that gets one JSON line per kernel), WARPLOOM_KEEP (a folder for the rewritten PTX), WARPLOOM_PTXAS (the

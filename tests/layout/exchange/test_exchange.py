@@ -1,5 +1,6 @@
 """Exchanges: least shuffles with their colouring, programs on the PTX interpreter against NumPy, counts of the best."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,15 @@ def test_accumulator_to_operand(kind: str, deep: int, fixed: tuple[int, ...], fr
     assert sorted(found.renamings[0].to) == list(range(deep))
 
 
+def test_operand_of_4_bits_in_the_least_shuffles() -> None:
+    """Each lane has one word for each of three others."""
+    answer = exchange(named("mma:m16n8k64:C:e2m1"), named("mma:m16n8k64:A:e2m1"))
+    packed = min(answer.pareto, key=lambda c: c.shuffles if c.via == "shuffle" else 99)
+    assert answer.least is not None and packed.shuffles == answer.least.shuffles == 3
+    assert packed.parts == {"exchange": 3, "alu": packed.arithmetic / 2, "issue": (3 + packed.arithmetic) / 4}
+    assert packed.cycles == max(packed.parts.values())
+
+
 def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
     found = exchange(*pair(5))
     assert faults(certificate(found)) == []
@@ -230,7 +240,7 @@ def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:
         (pair(1, bits=4)[1], pair(1, bits=4)[0], {"via": "tma"}, "side by side"),
         (named("mma:m16n8k16:A:f16"), named("mma:m16n8k16:D:f16"), {}, "16 x 16 matrix"),
         (*ACROSS, {"via": "shuffle"}, "between warps"),
-        (*pair(2), {"via": "matrix"}, "8 x 8 transposes bring"),
+        (*pair(2, lanes=16), {"via": "matrix"}, "rows of 8 x 8 matrices"),
         (named("ldmatrix"), named("ldmatrix.trans"), {"via": "matrix", "arch": "sm_70"}, "sm_75 or later"),
         (pair(2)[0], distributed_of_array(np.full((32, 2), -1), 32), {}, "holds elements"),
     ],
@@ -339,8 +349,49 @@ def test_matrices_are_transposed_without_shuffles() -> None:
     halves[..., 0, :], halves[..., 1, ::-1] = dst.elements[..., 0, ::-1], dst.elements[..., 1, :]
     turned = exchange(src, distributed_of_array(halves, 16), via="matrix").chosen
     assert (turned.program.count(Transpose), turned.permutes) == (2, 2)
-    with pytest.raises(UserError, match="without movmatrix for Numba"):
+    with pytest.raises(UserError, match="without movmatrix, stmatrix and ldmatrix for Numba"):
         emit(found, "numba")
+
+
+def by_rows(src: Distributed, dst: Distributed, arch: str = "sm_90") -> Exchange:
+    """The exchange with its program of stmatrix or ldmatrix."""
+    found = exchange(src, dst, via="matrix", arch=arch)
+    (chosen,) = [c for c in (found.chosen, *found.pareto) if c.program.shared_words and c.via == "matrix"][:1]
+    return replace(found, chosen=chosen)
+
+
+ROWS = [
+    (*pair(4), "sm_90", "stmatrix", 8),
+    (*reversed(pair(4)), "sm_90", "ldmatrix", 8),
+    (*pair(3), "sm_90", "stmatrix", 6),
+    (named("ldmatrix.trans:x4"), named("ldmatrix:x4"), "sm_90", "stmatrix.trans, ldmatrix", 8),
+    (named("ldmatrix.trans:x4"), named("ldmatrix:x4"), "sm_80", "ldmatrix.trans", 8),
+    (named("mma:m16n8k16:D:f16"), pair(2, bits=16)[1], "sm_90", "stmatrix", 4),
+]
+
+
+@pytest.mark.parametrize(("src", "dst", "arch", "name", "wavefronts"), ROWS)
+def test_rows_of_matrices_through_shared_memory(
+    src: Distributed, dst: Distributed, arch: str, name: str, wavefronts: int
+) -> None:
+    found = by_rows(src, dst, arch)
+    chosen = found.chosen
+    assert (chosen.program.name, chosen.wavefronts, chosen.arithmetic, chosen.shuffles) == (name, wavefronts, 0, 0)
+    assert faults(certificate(found)) == []
+    names: dict[str, Any] = {}
+    exec(emit(found, "python"), names)
+    values = np.random.default_rng(6).integers(0, 256, (src.elements.size, src.bits // 8), dtype=np.uint8)
+    before, after = (np.ascontiguousarray(values[held.elements].reshape(held.lanes, -1)).view(np.uint32).T for held in (src, dst))
+    assert (names["exchange"](before) == after).all()
+    with pytest.raises(UserError, match="Numba"):
+        emit(found, "numba")
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="no CUDA compiler")
+@pytest.mark.parametrize(("src", "dst", "arch"), [ROWS[0][:3], ROWS[3][:3], ROWS[4][:3]])
+def test_kernels_move_rows(src: Distributed, dst: Distributed, arch: str) -> None:
+    got, wanted = moved(by_rows(src, dst, arch))
+    assert (got == wanted).all()
 
 
 def test_registers_at_once() -> None:

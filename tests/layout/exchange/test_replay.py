@@ -52,9 +52,49 @@ def test_wide_accesses() -> None:
     assert found.store_wavefronts == found.load_wavefronts == 2
 
 
+STORED = 'asm volatile("stmatrix.sync.aligned.m8n8.x2{} [%0], {{%1, %2}};" :: "r"({}), "r"(in[0]), "r"(in[1]) : "memory");'
+LOADED = 'unsigned v1; asm volatile("ldmatrix.sync.aligned.m8n8.x1{} {{%0}}, [%1];" : "=r"(v1) : "r"({}) : "memory");'
+AT = "(unsigned)__cvta_generic_to_shared(&shared[{}])"
+
+
+def test_rows_of_matrices() -> None:
+    """Row 1 of the second matrix is in[1] of lanes 4 to 7; transposed, the second halves of lanes 0, 4, 8, ..."""
+    for turned in ("", ".trans"):
+        found = run(
+            STORED.format(turned + ".shared.b16", AT.format("(lane & 15) * 4")),
+            "__syncwarp();",
+            "const unsigned v1 = shared[36 + (lane & 3)];",
+            "out[0] = v1;",
+        )
+        first = [*bytes_of(0, 1)[2:], *bytes_of(4, 1)[2:]] if turned else bytes_of(4, 1)
+        assert found.outputs[0][0].tolist() == first and (found.stores, found.store_wavefronts) == (1, 2)
+        found = run(
+            "*reinterpret_cast<uint2*>(&shared[lane * 2]) = make_uint2(in[0], in[1]);",
+            "__syncwarp();",
+            LOADED.format(turned + ".shared.b16", AT.format("(lane & 7) * 4")),
+            "out[0] = v1;",
+        )
+        first = [*bytes_of(0, 0)[:2], *bytes_of(2, 0)[:2]] if turned else bytes_of(0, 0)
+        assert found.outputs[0][0].tolist() == first and (found.loads, found.load_wavefronts) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
+        ((STORED.format(".shared.b16", AT.format("lane * 2")),), "aligned to 4"),
+        ((STORED.format(".shared.b16", AT.format("(lane & 7) * 4")),), "written twice"),
+        ((STORED.format(".shared.b16", AT.format("(lane & 15) * 8")),), "below 64"),
+        ((STORED.format(".shared.b16", AT.format("(lane & 15) * 4")).replace("%1, %2", "%2, %1"),), "2 words were expected"),
+        ((STORED.format(".shared.b16", AT.format("(lane & 15) * 4")).replace(', "r"(in[1])', ""),), "2 words were expected"),
+        ((LOADED.format(".shared.b16", AT.format("lane * 4")).replace("[%1]", "[%2]"),), "1 words were expected"),
+        ((LOADED.format(".shared.b16", AT.format("lane * 4")).replace("unsigned v1;", "unsigned v2;"),), "1 words were expected"),
+        (
+            (
+                "shared[lane] = in[0];",
+                LOADED.format(".shared.b16", AT.format("(lane & 7) * 4")),
+            ),
+            "before the threads meet",
+        ),
         (("asm(\"\");",), "no exchange has"),
         (("out[0] = v9;",), "no word v9"),
         (("out[0] = in[2];",), "no word"),

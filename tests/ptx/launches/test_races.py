@@ -111,7 +111,8 @@ def test_the_domain_says_what_was_taken_for_granted(program: Program) -> None:
         "one thread in a block along y and z, since the kernel does not ask for its tid.y",
         "one block along y and z, since the kernel does not ask for its ctaid.y",
         "fewer than 2^31 threads along each axis",
-        "each access lies in the array that its address is computed from, different arrays do not overlap",
+        "each access lies in the array that its address is computed from",
+        "different arrays do not overlap",
         "no address wraps, nor a product that it is made of",
     )  # fmt: skip
 

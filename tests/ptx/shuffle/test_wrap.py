@@ -28,7 +28,7 @@ st.global.f32 [%rd6], %f3;
 """
 
 
-def _narrow(*, is_signed: bool, delta: int) -> str:
+def narrow(*, is_signed: bool, delta: int) -> str:
     base = 4 * (MIDDLE if is_signed else 0) + 128
     body = NARROW.format(type="s16" if is_signed else "u16", wide="s64" if is_signed else "u64", base=base + 0, offset="{offset}")
     return kernel(body.replace(f"{base}{{offset}}", str(base + 4 * delta)))
@@ -44,7 +44,7 @@ def _arguments(first: int) -> list[Any]:
 @pytest.mark.parametrize("delta", [1, -1, 7, -31])
 @pytest.mark.parametrize("is_signed", [True, False])
 def test_wraps_at_run_time(is_signed: bool, delta: int, mode: Mode) -> None:
-    text = _narrow(is_signed=is_signed, delta=delta)
+    text = narrow(is_signed=is_signed, delta=delta)
     (only,) = report(text).shuffles
     assert only.delta == delta
     assert only.conditions
@@ -56,7 +56,7 @@ def test_wraps_at_run_time(is_signed: bool, delta: int, mode: Mode) -> None:
 
 
 def test_assumed_on_request() -> None:
-    text = _narrow(is_signed=True, delta=1)
+    text = narrow(is_signed=True, delta=1)
     (only,) = report(text, ShuffleOptions(policy=apply_all, assume_nsw=True)).shuffles
     assert not only.conditions
     assert only.assumed
@@ -66,7 +66,7 @@ def test_assumed_on_request() -> None:
 
 
 def test_unsigned_is_never_assumed() -> None:
-    (only,) = report(_narrow(is_signed=False, delta=1), ShuffleOptions(policy=apply_all, assume_nsw=True)).shuffles
+    (only,) = report(narrow(is_signed=False, delta=1), ShuffleOptions(policy=apply_all, assume_nsw=True)).shuffles
     assert only.conditions
     assert not only.assumed
 

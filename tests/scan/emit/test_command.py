@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from warploom.core import UserError
+from warploom.core import Diagnostic, UserError
 from warploom.gpu import toolchain_available
 from warploom.scan import tasks
+from warploom.scan.variants import ScanForm
 from warploom.tools.bench import scan as scan_bench
 from warploom.tools.cli import scan
 from warploom.tools.scan.emit import types_of
@@ -78,3 +79,16 @@ def test_bench_cases() -> None:
         line = scan_bench.measure(name)
         assert line["as_expected"], line
         assert line["case"] == name and scan_bench.columns(line)
+
+
+def test_tune_asks_for_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def told(*_: object, form: ScanForm, is_exclusive: bool, **__: object) -> object:
+        asked.append((str(form), is_exclusive))
+        raise UserError(Diagnostic("ASKED", "enough"))
+
+    monkeypatch.setattr("warploom.tools.scan.tune.tune", told)
+    for options in ((), ("--backward", "--exclusive"), ("--segmented",)):
+        lines("tune", f"{LOOPS}:total", *options)
+    assert asked == [("forward", False), ("backward", True), ("segmented (heads)", False)]

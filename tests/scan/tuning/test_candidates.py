@@ -18,6 +18,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.tasks import loops_module
 from warploom.scan.tuning import candidates, estimate, measured, operators, tune
 from warploom.scan.tuning.candidates import BLOCK_NETWORKS, _has_pattern, flagged, layouts
+from warploom.scan.variants import ScanForm
 
 
 def named(name: str) -> list[tuple[str, scan.Operator]]:
@@ -60,6 +61,26 @@ def test_every_way_computes_the_loop() -> None:
         assert found.cases and found.counted.barriers and not found.counted.shuffles
 
 
+@pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
+def test_a_form_is_counted_and_compared() -> None:
+    """Backward, segmented and exclusive at once: of most elements something of their own segment comes after them."""
+    plain = next(w for w in candidates(named("total"), 64) if w.variant == "shared memory")
+    form = ScanForm(is_backward=True, is_segmented=True)
+    way = next(w for w in candidates(named("total"), 64, form, is_exclusive=True) if w.variant == "shared memory")
+    assert (way.kernel, plain.kernel) == ("scan_block_shared_exclusive", "scan_block_shared")
+    assert measured(way, Types(), "sm_80").cases > 30
+    # A combination looks at the flags, too.
+    assert estimate.estimated(way, Types()).instructions > estimate.estimated(plain, Types()).instructions
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_every_way_makes_the_kernels_of_the_form(exclusive: bool) -> None:
+    for form in (ScanForm(True, False), ScanForm(False, True)):
+        for way in list(candidates(named("total"), 32, form, is_exclusive=exclusive))[::9]:
+            made = way.made()
+            assert way.kernel in made.source and made.form == form
+
+
 def test_sizes_of_blocks() -> None:
     with pytest.raises(UserError, match="a multiple of 32"):
         tune(named("total"), 40)
@@ -83,7 +104,7 @@ def test_kernels_that_differ_from_the_loop_are_not_counted(mismatch: str, status
         monkeypatch.setattr(estimate, name, lambda *_: "")
     ended = SimpleNamespace(status=status, counts=0, arrays=[None] * 9)
     monkeypatch.setattr(estimate, "launch", lambda *_, **__: ended)
-    monkeypatch.setattr(estimate, "differing", lambda *_: (1, mismatch))
+    monkeypatch.setattr(estimate, "compare_part", lambda *_: (1, mismatch))
     with pytest.raises(RuntimeError, match=re.escape(f"{way.name}: {mismatch or status}")):
         measured(way, Types(), "sm_80")
 

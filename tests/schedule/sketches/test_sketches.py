@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from itertools import islice
+from itertools import islice, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.ir import index_text, run
-from warploom.kernels import line, random_arrays, reference
-from warploom.kernels.tunables import is_tunable, tunable_sketch
+from warploom.ir import IndexConst, index_text, run
+from warploom.kernels import line, mult64_reg, random_arrays, reference
+from warploom.kernels.tunables import is_tunable, products, tunable_sketch
+from warploom.kernels.tunables.records import units
 from warploom.machines import architecture
 from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuning, tunable
+from warploom.schedule.sketches.cost import compulsory
 from warploom.solve import Incumbent, OrderName, declared_order, order_named, ordered, run_order, search
 from warploom.synth import Filling
 
 SIZES = {"n": 1 << 16}
+SM_80 = architecture("sm_80")
+WORDS = {"aos-store-6": {"unit": 2}, "aos-sum-4": {"unit": 1}}
 
 
 def family() -> TunableSketch:
@@ -194,8 +199,48 @@ def test_values_must_fit_the_arguments(values: dict[str, list[int]], expected: s
 
 
 def test_library_families() -> None:
-    assert is_tunable("conv2d-3")
-    assert not is_tunable("conv2d")
+    assert is_tunable("conv2d-3") and is_tunable("mult64") and is_tunable("ffm-32") and is_tunable("aos-sum-3")
+    assert not is_tunable("conv2d") and not is_tunable("mult64-reg")
     assert set(tunable_sketch("conv2d-3").parameters) == {"outputs", "warp_shape", "warps"}
-    with pytest.raises(UserError, match="conv2d-3"):
+    with pytest.raises(UserError, match=r"conv2d-K \(2 to 64\).*got 'conv2d-99'"):
         tunable_sketch("conv2d-99")
+    parameters = {name: dict(tunable_sketch(name).parameters) for name in ("mult32", "ffm-64", "aos-store-6", "aos-sum-4")}
+    assert {name: [*values] for name, values in parameters.items()} == {
+        "mult32": ["memory", "warps"], "ffm-64": ["memory"], "aos-store-6": ["order", "unit", "warps"],
+        "aos-sum-4": ["order", "unit", "warps"],
+    }  # fmt: skip
+    # Six and ten units have no permutation by columns and rows; 24 words have no better unit.
+    assert [units(words) for words in (1, 4, 6, 10, 12, 24)] == [(1,), (1, 2, 4), (2,), (2,), (4,), (1, 2, 4)]
+
+
+@pytest.mark.parametrize("name", ["mult32", "aos-store-6", "aos-sum-4"])
+def test_families_of_the_library_build_every_setting_or_say_why_not(name: str) -> None:
+    of = tunable_sketch(name)
+    for values in product(*of.parameters.values()):
+        setting = dict(zip(of.parameters, values, strict=True))
+        if "shared" in values and setting["warps"] != 1:
+            with pytest.raises(UserError, match="expected one warp per block with 'shared', got"):
+                of.build(**setting)
+            continue
+        kernel = of.build(**setting).kernel
+        assert kernel.threads == 32 * int(str(setting["warps"]))
+        # A vector of words is as many bytes as its words: the same memory, whatever the unit.
+        assert compulsory(kernel, of.sizes, SM_80).ms == pytest.approx(
+            compulsory(of.build(**setting | WORDS.get(name, {})).kernel, of.sizes, SM_80).ms
+        )
+
+
+def test_a_family_of_structures_is_searched_with_its_units_and_warps() -> None:
+    outcome = search(model(only(tunable_sketch("aos-sum-2"), warps=2)), strategy=declared_order)
+    tuned = outcome.answers[0][1]
+    assert (outcome.complete, tuned.report.verdict, tuned.setting["order"]) == (True, "proved", "crc")
+
+
+def test_a_field_is_filled_as_its_product_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    holes = {hole.name: hole for hole in mult64_reg().kernel.holes}
+    found = SimpleNamespace(completions=[SimpleNamespace(holes={name: IndexConst(0) for name in holes})])
+    monkeypatch.setattr(products, "complete", lambda tile: found)
+    products._filled.cache_clear()
+    assert not tunable_sketch("ffm-32").build(memory="registers").kernel.holes
+    products._filled.cache_clear()
+    assert not tunable_sketch("ffm-32").build(memory="shared").kernel.holes

@@ -280,6 +280,9 @@ def test_bytes_that_are_no_text_are_no_fault(tmp_path: Path) -> None:
     assert linted("--launch", "1", "1", "--arg", "zeros:i32:4", file=path).exit_code == 0
 
 
+OTHERS = Path(__file__).parents[2] / "ptx" / "launches" / "kernels.ptx"
+
+
 def every(name: str, *arguments: str) -> Result:
     return linted("--json", "--every-launch", "--kernel", name, *arguments)
 
@@ -301,12 +304,45 @@ def test_a_race_of_some_launch_is_replayed() -> None:
 
 
 def test_a_meeting_that_no_launch_shows_is_unknown() -> None:
-    result = every("wrong_swizzle_clean")
+    result = linted("--json", "--every-launch", "--kernel", "scattered", file=OTHERS)
     (line,) = lines_of(result.stdout)
     assert result.exit_code == 3 and line["status"] == "unknown"
-    assert "no launch was found that shows it" in line["reason"]
-    assert "kernels.cu:238" in line["reason"] and "blockDim.x == 32 && blockDim.y == 32" in line["reason"]
-    assert every("wrong_swizzle_clean", "--assume", "blockDim.x == 32", "--assume", "blockDim.y == 32").exit_code == 0
+    assert "no launch was found that shows it" in line["reason"] and "kernels.cu:30" in line["reason"]
+
+
+def test_blocks_without_a_race_are_offered_beside_the_replay() -> None:
+    result = every("wrong_swizzle_clean")
+    *_, line = lines_of(result.stdout)
+    assert (result.exit_code, line["race_free_if"]) == (1, "blockDim.x == 32 && blockDim.y == 32")
+    assert every("wrong_swizzle_clean", "--assume", line["race_free_if"]).exit_code == 0
+
+
+LENGTHS = ("--assume", "len(arg1) >= arg3", "--assume", "len(arg2) >= arg3")
+
+
+def test_accesses_lie_in_arrays_whose_lengths_are_said() -> None:
+    (offered,) = lines_of(linted("--json", "--every-launch", "--kernel", "axpy", file=OTHERS).stdout)
+    assert offered["in_bounds_if"] == "len(arg1) >= arg3 && len(arg2) >= arg3"
+    assert "each access lies in the array" in offered["domain"] and "out-of-bounds" not in offered["proves"]
+    (line,) = lines_of(linted("--json", "--every-launch", "--kernel", "axpy", *LENGTHS, file=OTHERS).stdout)
+    assert line["proves"] == ["data-race", "divergent-barrier", "out-of-bounds"] and "in_bounds_if" not in line
+    assert "each access lies in the array" not in line["domain"] and "does not wrap as a signed number" in line["domain"]
+
+
+def test_arrays_that_are_too_short_are_replayed() -> None:
+    result = linted("--json", "--every-launch", "--kernel", "axpy", *LENGTHS[:2], "--assume", "len(arg2) == 3", file=OTHERS)
+    *found, line = lines_of(result.stdout)
+    assert result.exit_code == 1 and [one["rule"] for one in found] == ["out-of-bounds"]
+    again = CliRunner().invoke(lint_command, shlex.split(line["replay"])[2:])
+    assert again.exit_code == 1 and "out-of-bounds" in again.stdout
+
+
+def test_accesses_that_may_lie_outside_and_no_launch_shows_it_are_unknown(tmp_path: Path) -> None:
+    """No square is 3, which nothing here knows."""
+    body = "ld.global.u32 %r1, [%rd1]; mul.lo.s32 %r2, %r1, %r1; and.b32 %r2, %r2, 255; setp.eq.s32 %p1, %r2, 3;\n"
+    path = kernel(tmp_path, f"{body}@%p1 ld.global.u32 %r3, [%rd1+4];")
+    (line,) = lines_of(linted("--json", "--every-launch", "--assume", "bytes(arg0) == 4", file=path).stdout)
+    assert line["verdict"] == "unchecked" and "may lie outside of a at" in line["reason"]
 
 
 def test_what_is_not_followed_is_unknown_on_its_line() -> None:

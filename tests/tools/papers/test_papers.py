@@ -137,8 +137,11 @@ def test_rows_of_one_case_run_it_once_and_a_journal_goes_on(monkeypatch: pytest.
     lines = lines_of(result.stdout)
     assert [line["ours"] for line in lines] == [48, 67, 2.0, 0.1]
     assert (result.exit_code, len(ran)) == (0, 1)
+    # One line for each run, as it begins; rows of a run that is shared or kept have none.
+    assert result.stderr.startswith("1 of 4: ptxasw/table-2/tricubic, shuffles\n4 of 4 cases")
     result, ran = invoke(monkeypatch, *asked)
     assert (result.exit_code, ran) == (0, [])
+    assert " of 4: " not in result.stderr
     again = lines_of(result.stdout)
     assert [line["ours"] for line in again] == [48, 67, 2.0, 0.1]
     # What the journal says to be proved was not proved again.

@@ -1,46 +1,85 @@
-"""The stencils and convolutions with their parameters open: outputs per lane, warps per block, shape of a warp.
+"""Families of the library's kernels with their parameters open: outputs per lane, warps per block, units of a word or of several.
 
-Takes a name such as `conv2d-3`. Gives the `TunableSketch` of that name. Open `__init__.py`, the only file.
+Takes a name such as `conv2d-3`, `mult64`, `ffm-64` or `aos-store-6`. Gives the `TunableSketch` of that name. Open `__init__.py`
+(the families by name), then `records.py` (arrays of structures) and `products.py` (products of polynomials).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import image, line
+from warploom.kernels.tunables.products import PAIR_SIZES, ffm, mult
+from warploom.kernels.tunables.records import TILE_SIZES, store, total, units
 from warploom.schedule.sketches import TunableSketch, Tuning
 from warploom.sketch import Sketch
 
-LINE: dict[str, tuple[Tuning, ...]] = {"outputs": (1, 2, 4, 8), "warps": (1, 2, 4, 8)}
+WARPS = (1, 2, 4, 8)
+LINE: dict[str, tuple[Tuning, ...]] = {"outputs": (1, 2, 4, 8), "warps": WARPS}
 IMAGE: dict[str, tuple[Tuning, ...]] = {
     "outputs": ((1, 1), (2, 1), (4, 1), (4, 2), (4, 4), (8, 1)),
     "warp_shape": ((1, 32), (2, 16), (4, 8), (8, 4)),
-    "warps": (1, 2, 4, 8),
+    "warps": WARPS,
 }
 LINE_SIZES = {"n": 1 << 24}
 IMAGE_SIZES = {"h": 4096, "w": 4096}
+MEMORIES = ("registers", "shared")
 
-_FAMILIES: dict[str, tuple[Callable[..., Sketch], dict[str, tuple[Tuning, ...]], dict[str, int]]] = {
-    "stencil1d": (line.stencil1d, LINE, LINE_SIZES),
-    "conv1d": (line.conv1d, LINE, LINE_SIZES),
-    "stencil2d": (image.stencil2d, IMAGE, IMAGE_SIZES),
-    "conv2d": (image.conv2d, IMAGE, IMAGE_SIZES),
-}
-_PATTERN = re.compile(r"(stencil1d|conv1d|stencil2d|conv2d)-(\d+)")
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    form: str
+    """The names, for people."""
+    pattern: str
+    """The names; its first number is that of the kernel."""
+    numbers: range
+    build: Callable[..., Sketch]
+    """Takes the number, then every parameter by name."""
+    parameters: Callable[[int], dict[str, tuple[Tuning, ...]]]
+    sizes: dict[str, int]
+
+
+def _records(number: int) -> dict[str, tuple[Tuning, ...]]:
+    return {"unit": units(number), "warps": WARPS}
+
+
+_FAMILIES = (
+    _Family("stencil1d-K", r"stencil1d-(\d+)", range(2, 65), line.stencil1d, lambda _: LINE, LINE_SIZES),
+    _Family("conv1d-K", r"conv1d-(\d+)", range(2, 65), line.conv1d, lambda _: LINE, LINE_SIZES),
+    _Family("stencil2d-K", r"stencil2d-(\d+)", range(2, 65), image.stencil2d, lambda _: IMAGE, IMAGE_SIZES),
+    _Family("conv2d-K", r"conv2d-(\d+)", range(2, 65), image.conv2d, lambda _: IMAGE, IMAGE_SIZES),
+    _Family("mult32|64", r"mult(32|64)", range(32, 65), mult, lambda _: {"memory": MEMORIES, "warps": WARPS}, PAIR_SIZES),
+    _Family("ffm-D", r"ffm-(\d+)", range(32, 1025, 32), ffm, lambda _: {"memory": MEMORIES}, PAIR_SIZES),
+    _Family(
+        "aos-store-S", r"aos-store-(\d+)", range(1, 17), store,
+        lambda words: {"order": ("crc", "rcr", "shared"), **_records(words)}, TILE_SIZES,
+    ),
+    _Family(
+        "aos-sum-S", r"aos-sum-(\d+)", range(1, 17), total,
+        lambda words: {"order": ("crc", "shared"), **_records(words)}, TILE_SIZES,
+    ),
+)  # fmt: skip
 
 
 def tunable_sketch(name: str) -> TunableSketch:
-    """The family of `conv2d-3`, `stencil1d-9`, ...; UserError (UNKNOWN_TUNABLE)."""
-    match = _PATTERN.fullmatch(name)
-    if match is None or not 2 <= int(match[2]) <= 64:
-        message = f"expected one of {', '.join(_FAMILIES)} with a filter size, such as conv2d-3, got {name!r}"
-        raise UserError(Diagnostic("UNKNOWN_TUNABLE", message))
-    build, parameters, sizes = _FAMILIES[match[1]]
-    return TunableSketch(name, parameters, partial(build, int(match[2])), sizes)
+    """The family of `conv2d-3`, `mult64`, ...; UserError (UNKNOWN_TUNABLE)."""
+    family, number = _found(name)
+    if family is None or number not in family.numbers:
+        forms = ", ".join(f"{f.form} ({f.numbers.start} to {f.numbers[-1]})" for f in _FAMILIES)
+        raise UserError(Diagnostic("UNKNOWN_TUNABLE", f"expected one of {forms}, got {name!r}"))
+    return TunableSketch(name, family.parameters(number), partial(family.build, number), family.sizes)
 
 
 def is_tunable(name: str) -> bool:
-    return _PATTERN.fullmatch(name) is not None
+    return _found(name)[0] is not None
+
+
+def _found(name: str) -> tuple[_Family | None, int]:
+    for family in _FAMILIES:
+        if match := re.fullmatch(family.pattern, name):
+            return family, int(match[1])
+    return None, 0

@@ -7,13 +7,12 @@ and a certificate, which `recheck` follows by itself. Open `choose.py` first, th
 from warploom.layout.exchange.certificates import certificate, certificate_of_bound
 from warploom.layout.exchange.choose import VIAS, Candidate, Exchange, Via, exchange
 from warploom.layout.exchange.emit import TARGETS, Target, emit, kernel
-from warploom.layout.exchange.program import Transpose
+from warploom.layout.exchange.program import LoadMatrix, StoreMatrix, Transpose
 from warploom.layout.exchange.recheck import faults
 from warploom.layout.exchange.replay import FaultError, Replay
 from warploom.layout.exchange.texts import places_in_shared
 
 __all__ = [
-    "TARGETS", "VIAS", "Candidate", "Exchange", "FaultError", "Replay", "Target", "Transpose", "Via", "certificate",
-    "certificate_of_bound", "emit", "exchange",
-    "faults", "kernel", "places_in_shared",
+    "TARGETS", "VIAS", "Candidate", "Exchange", "FaultError", "LoadMatrix", "Replay", "StoreMatrix", "Target", "Transpose",
+    "Via", "certificate", "certificate_of_bound", "emit", "exchange", "faults", "kernel", "places_in_shared",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -12,22 +12,20 @@ from warploom.core import Diagnostic, UserError
 from warploom.core.limits import LimitReachedError, why
 from warploom.layout.distributed import WORD_BITS, Distributed
 from warploom.layout.distributed.held import Ints, numbered
-from warploom.layout.exchange import matrices, shared, shuffles, slots
-from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, word_moves
+from warploom.layout.exchange import matrices, packed, rows, shared, shuffles, slots
+from warploom.layout.exchange.demand import Least, Move, coloured, crosses_warps, least, same_elements, whole_words, word_moves
 from warploom.layout.exchange.memory import by_tma, from_memory
-from warploom.layout.exchange.program import Permute, Program, Select, Shuffle, Transpose, cuda, widened
+from warploom.layout.exchange.program import LoadMatrix, Permute, Program, Select, Shuffle, StoreMatrix, Transpose, cuda, widened
 from warploom.layout.exchange.renaming import Renaming, renamed
 from warploom.layout.exchange.replay import FaultError, Replay
-from warploom.machines import BANKS, WARP_LANES, Architecture, architecture
+from warploom.machines import BANKS, WARP_LANES, Architecture, Requests, Unit, Work, architecture, usual
 
 Via: TypeAlias = Literal["auto", "shuffle", "shared", "matrix", "load", "tma"]
 VIAS: tuple[Via, ...] = get_args(Via)
-SELECT_LANES = 64
-"""Lanes of SEL, PRMT and LOP3 per cycle and multiprocessor, on every architecture of the table. Source: CUDA C++ Programming
-Guide, throughput of native arithmetic instructions (compare, minimum, shift)."""
 _MATRIX_SHUFFLES = 2
 """What a movmatrix counts as in `cycles`: each word has halves of two lanes. No rate of it is published."""
 _BYTES = 4
+_PARTS: Mapping[str, Unit] = {"exchange": "load path", "alu": "integer units", "issue": "issue"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +42,15 @@ class Candidate:
     sectors: int
     """Of loads from global memory, if that is where values come from."""
     loads: int
-    cycles: float
-    """The larger of what the crossbar and what the arithmetic pipe take."""
+    parts: Mapping[str, float]
+    """Cycles of a multiprocessor: `exchange` (shuffles, wavefronts, loads), `alu` (selects, permutes, logic) and `issue`."""
     memory: Ints | None = None
     """What shared memory holds at the end [words, 4], by number of byte."""
+
+    @property
+    def cycles(self) -> float:
+        """The longest part."""
+        return max(self.parts.values())
 
     @property
     def cost(self) -> tuple[float, int, int]:
@@ -102,7 +105,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     candidates: list[Candidate] = []
     stopped = ""
     try:
-        for program in _programs(held, wanted, src, dst, machine, crosses=crosses):
+        for program in _programs(held, wanted, src, dst, machine, via, crosses=crosses):
             candidates.append(_proved(program, held, wanted, machine))  # noqa: PERF401 (what is there stays when time is up)
     except LimitReachedError as error:
         if not any(via in ("auto", c.via) for c in candidates):
@@ -115,7 +118,7 @@ def exchange(src: Distributed, dst: Distributed, free: Sequence[str] = (), via: 
     chosen = min(of_way, key=lambda c: c.cost)
     moves = [] if crosses else word_moves(*((src.parts(), dst.parts()) if src.bits >= WORD_BITS else (held, wanted)))
     pareto = _undominated(candidates)
-    words = _words(held, wanted)
+    words = whole_words(held, wanted)
     in_a_pass = BANKS * (1 if words is not None else held.shape[2])
     return Exchange(
         src, dst, chosen, pareto, bound, tuple(zip(moves, coloured(moves, len(held)), strict=True)),
@@ -179,34 +182,8 @@ def as_bytes(given: Distributed) -> Ints | None:
     return found.reshape(*parts.shape[:2], _BYTES)
 
 
-def _words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
-    """Numbers of words, where all pieces of wanted words stand in held words in that order."""
-    pieces: int = held.shape[2]
-    order = numbered(pieces)
-    whole = bool((held % pieces == order).all()) and bool((held == held[..., :1] + order).all())
-    known: dict[tuple[int, ...], int] = {}
-    if not whole:
-        for word in held.reshape(-1, pieces).tolist():
-            known.setdefault(tuple(word), len(known))
-
-    def number(word: list[int]) -> int | None:
-        if all(piece < 0 for piece in word):
-            return -1
-        if not known:
-            return word[0] // pieces if word == list(range(word[0], word[0] + pieces)) and word[0] % pieces == 0 else None
-        return known.get(tuple(word))
-
-    tables: list[Ints] = []
-    for table in (held, wanted):
-        numbers = [number(word) for word in table.reshape(-1, pieces).tolist()]
-        if any(n is None for n in numbers):
-            return None
-        tables.append(np.array(numbers, dtype=np.int64).reshape(table.shape[:2]))
-    return tables[0], tables[1]
-
-
 def _programs(
-    held: Ints, wanted: Ints, src: Distributed, dst: Distributed, machine: Architecture, *, crosses: bool
+    held: Ints, wanted: Ints, src: Distributed, dst: Distributed, machine: Architecture, via: Via = "auto", *, crosses: bool
 ) -> Iterator[Program]:
     lanes = src.lanes
 
@@ -217,7 +194,7 @@ def _programs(
         if not crosses:
             yield from shuffles.programs(one, two, group)
 
-    words = _words(held, wanted)
+    words = whole_words(held, wanted)
     parts = src.bits // WORD_BITS
     if words is not None and parts > 1:
         one, two = (given.elements.reshape(len(held), -1) for given in (src, dst))
@@ -228,10 +205,15 @@ def _programs(
             yield from (widened(program, parts) for program in shuffles.programs(one, two, lanes))
     elif words is not None:
         yield from of_words(*words, lanes)
+        if via == "matrix":
+            yield from rows.programs(held, wanted, lanes, machine.number)
     else:
         yield from slots.programs(held, wanted, lanes, of_words, crosses=crosses)
+        if not crosses:
+            yield from packed.programs(held, wanted, lanes)
         if machine.number >= matrices.FIRST:
             yield from matrices.programs(held, wanted, lanes)
+        yield from rows.programs(held, wanted, lanes, machine.number)
 
 
 def _proved(
@@ -252,15 +234,22 @@ def _proved(
     wavefronts = run.store_wavefronts + run.load_wavefronts
     counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
     transposes = program.count(Transpose)
-    crossing = counts[0] + _MATRIX_SHUFFLES * transposes
-    crossbar = warps * crossing * WARP_LANES / machine.timing.shuffle_lanes.value + wavefronts
-    arithmetic = warps * (counts[1] + counts[2] + program.logic) * WARP_LANES / SELECT_LANES
-    via: Via = "shared" if program.shared_words else "matrix" if transposes else "shuffle"
+    by_rows = program.count(StoreMatrix) + program.count(LoadMatrix)
+    via: Via = "matrix" if transposes or by_rows else "shared" if program.shared_words else "shuffle"
     if not program.inputs:
         via = "load" if run.sectors else "tma"
-        crossbar += run.sectors / machine.timing.l1_sectors.value
+    arithmetic = counts[1] + counts[2] + program.logic
+    work = Work(
+        issued=warps * (counts[0] + transposes + arithmetic + run.loads + run.stores),
+        integers=warps * arithmetic,
+        wavefronts=wavefronts,
+        shuffles=warps * (counts[0] + _MATRIX_SHUFFLES * transposes),
+        requests=(Requests(warps * run.loads, run.sectors / (warps * run.loads)),) if run.sectors else (),
+    )
+    cycles = usual(machine).cycles(work)
+    parts = {name: round(cycles[unit], 2) for name, unit in _PARTS.items()}
     return Candidate(
-        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, max(crossbar, arithmetic),
+        program, text, via, counts[0], counts[1], counts[2], wavefronts, run.sectors, run.loads, parts,
         run.memory if program.shared_words else None,
     )  # fmt: skip
 
@@ -284,7 +273,7 @@ def _why(chosen: Candidate, candidates: Sequence[Candidate], via: Via) -> str:
         if candidate.via not in ways or candidate.cost < ways[candidate.via].cost:
             ways[candidate.via] = candidate
     told = [f"{way} {c.cycles:g} cycles" for way, c in sorted(ways.items(), key=lambda item: item[1].cost)]
-    return "; ".join(told) + (" (crossbar or arithmetic, whatever is longer)" if len(told) > 1 else "")
+    return "; ".join(told) + (" (crossbar, arithmetic or issue, whatever is longest)" if len(told) > 1 else "")
 
 
 def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
@@ -292,7 +281,8 @@ def _refusal(via: Via, src: Distributed, *, crosses: bool) -> str:
         return "expected an exchange within warps for shuffles, got one between warps"
     if via == "matrix":
         return (
-            f"expected words whose halves 8 x 8 transposes bring, with 32 lanes and sm_{matrices.FIRST} or later, got {src.name}"
+            f"expected words that rows of 8 x 8 matrices bring, as they are or transposed, with 32 lanes and sm_{matrices.FIRST} "
+            f"or later (sm_{rows.FIRST_STORE} for stmatrix), got {src.name}"
         )
     threads = src.warps * src.lanes
     if threads & (threads - 1) and threads % WARP_LANES:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from warploom.layout.distributed import WORD_BITS, Distributed
-from warploom.layout.distributed.held import Ints, wrong
+from warploom.layout.distributed.held import Ints, numbered, wrong
 
 _BITS = "bits of an element"
 
@@ -177,3 +177,29 @@ def word_moves(held: Ints, wanted: Ints) -> list[Move]:
             given[home] = given.get(home, 0) + 1
             moves[Move(home, word, thread)] = None
     return list(moves)
+
+
+def whole_words(held: Ints, wanted: Ints) -> tuple[Ints, Ints] | None:
+    """Numbers of words, where all pieces of wanted words stand in held words in that order."""
+    pieces: int = held.shape[2]
+    order = numbered(pieces)
+    whole = bool((held % pieces == order).all()) and bool((held == held[..., :1] + order).all())
+    known: dict[tuple[int, ...], int] = {}
+    if not whole:
+        for word in held.reshape(-1, pieces).tolist():
+            known.setdefault(tuple(word), len(known))
+
+    def number(word: list[int]) -> int | None:
+        if all(piece < 0 for piece in word):
+            return -1
+        if not known:
+            return word[0] // pieces if word == list(range(word[0], word[0] + pieces)) and word[0] % pieces == 0 else None
+        return known.get(tuple(word))
+
+    tables: list[Ints] = []
+    for table in (held, wanted):
+        numbers = [number(word) for word in table.reshape(-1, pieces).tolist()]
+        if any(n is None for n in numbers):
+            return None
+        tables.append(np.array(numbers, dtype=np.int64).reshape(table.shape[:2]))
+    return tables[0], tables[1]

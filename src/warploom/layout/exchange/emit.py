@@ -16,6 +16,7 @@ from warploom.layout.exchange.program import (
     Flag,
     Index,
     Load,
+    LoadMatrix,
     Meet,
     Merge,
     Operation,
@@ -24,6 +25,7 @@ from warploom.layout.exchange.program import (
     Select,
     Shuffle,
     Store,
+    StoreMatrix,
     Transpose,
     rounded,
 )
@@ -38,10 +40,9 @@ def emit(found: Exchange, target: Target) -> str:
     program = found.chosen.program
     if target in ("kernel", "numba", "python") and not program.inputs:
         raise UserError(Diagnostic("EMIT", f"expected cuda for values that come from memory, got {target}"))
-    if target == "numba" and program.count(Transpose):
-        raise UserError(
-            Diagnostic("EMIT", "expected a program without movmatrix for Numba, which has none", fix="Use --via shuffle.")
-        )
+    if target == "numba" and any(program.count(kind) for kind in (Transpose, StoreMatrix, LoadMatrix)):
+        text = "expected a program without movmatrix, stmatrix and ldmatrix for Numba, which has none of them"
+        raise UserError(Diagnostic("EMIT", text, fix="Use --via shuffle."))
     match target:
         case "cuda":
             return found.chosen.text
@@ -90,6 +91,13 @@ _TRANSPOSED = """def transposed(words):
 """
 
 
+_ROWS = """def rows_at(address, matrix):
+    return address.reshape(-1, 32)[:, 8 * matrix : 8 * matrix + 8, None] + np.arange(4)
+
+
+"""
+
+
 def _python(program: Program, target: Target) -> str:
     """On arrays of registers, for one thread (Numba) or [threads] at once (NumPy)."""
     body = [line for operation in program.operations for line in _line(operation, program, target)]
@@ -102,7 +110,10 @@ def _python(program: Program, target: Target) -> str:
         body += [f"after[{i}] = {_named(value)}" for i, value in enumerate(program.outputs) if value]
     else:
         head = "import numpy as np\n\n\n" + (_BYTE_PERM if program.count(Permute) else "")
-        head += (_TRANSPOSED if program.count(Transpose) else "") + "def exchange(before):\n"
+        by_rows = program.count(StoreMatrix) + program.count(LoadMatrix)
+        head += (
+            (_TRANSPOSED if program.count(Transpose) or by_rows else "") + (_ROWS if by_rows else "") + "def exchange(before):\n"
+        )
         body.insert(0, f"lane = np.arange({program.threads})")
         if program.shared_words:
             body.insert(1, f"shared = np.zeros({program.shared_words}, dtype=np.uint32)")
@@ -162,6 +173,14 @@ def _line(operation: Operation, program: Program, target: Target) -> Iterator[st
         case Load(names, address, array):
             for i, name in enumerate(names):
                 yield f"{name} = {array}[{_place(address, i)}]"
+        case StoreMatrix(address, values, is_turned):
+            for i, value in enumerate(values):
+                word = f"transposed({_named(value)})" if is_turned else _named(value)
+                yield f"shared[rows_at({_expression(address)}, {i})] = {word}.reshape(-1, 8, 4)"
+        case LoadMatrix(names, address, is_turned):
+            for i, name in enumerate(names):
+                word = f"shared[rows_at({_expression(address)}, {i})].ravel()"
+                yield f"{name} = {f'transposed({word})' if is_turned else word}"
         case Meet() if is_numpy:
             return
         case Meet():

@@ -100,11 +100,34 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreMatrix:
+    """stmatrix: row r of matrix m, four words side by side, goes to the address that lane 8 m + r says.
+
+    The row is the words of lanes 4 r to 4 r + 3; where `is_turned`, that of the transposed matrix of halves.
+    """
+
+    address: str
+    values: tuple[str, ...]
+    is_turned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMatrix:
+    """ldmatrix, which is the same backwards."""
+
+    names: tuple[str, ...]
+    address: str
+    is_turned: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Meet:
     """All threads of the exchange wait for each other's stores."""
 
 
-Operation: TypeAlias = Index | Flag | Select | Shuffle | Permute | Merge | Transpose | Store | Load | Meet
+Operation: TypeAlias = (
+    Index | Flag | Select | Shuffle | Permute | Merge | Transpose | Store | Load | StoreMatrix | LoadMatrix | Meet
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +168,18 @@ class Program:
 def defined(operation: Operation) -> set[str]:
     """Words and indices that it names."""
     match operation:
-        case Load(names, _, _):
+        case Load(names, _, _) | LoadMatrix(names, _, _):
             return set(names)
         case Index(name) | Select(name) | Shuffle(name) | Permute(name) | Merge(name) | Transpose(name):
             return {name}
-        case Flag() | Store() | Meet():
+        case Flag() | Store() | StoreMatrix() | Meet():
             return set()
 
 
 def used(operation: Operation) -> set[str]:
     """Words, indices and flags that it reads."""
     match operation:
-        case Index(_, text) | Flag(_, text) | Load(_, text, _):
+        case Index(_, text) | Flag(_, text) | Load(_, text, _) | LoadMatrix(_, text, _):
             return _names(text)
         case Select(_, flag, yes, no):
             return {flag, yes, no}
@@ -168,7 +191,7 @@ def used(operation: Operation) -> set[str]:
             return {low, high, *_names(text)}
         case Merge(_, kept, value, _, text):
             return {kept, value, *_names(text)}
-        case Store(text, values):
+        case Store(text, values) | StoreMatrix(text, values, _):
             return {*values, *_names(text)}
         case Meet():
             return set()
@@ -226,6 +249,10 @@ def renamed(operation: Operation, values: Mapping[str, str], indices: Mapping[st
             return Store(text(address), tuple(values.get(value, value) for value in stored))
         case Load(names, address, array):
             return Load(tuple(values[name] for name in names), text(address), array)
+        case StoreMatrix(address, stored, is_turned):
+            return StoreMatrix(text(address), tuple(values.get(value, value) for value in stored), is_turned)
+        case LoadMatrix(names, address, is_turned):
+            return LoadMatrix(tuple(values[name] for name in names), text(address), is_turned)
         case Meet():
             return operation
 
@@ -289,8 +316,28 @@ def _statements(operation: Operation, program: Program) -> Iterator[str]:
             yield f"const {kind} {whole} = *reinterpret_cast<const {kind}*>(&{array}[{printed(address)}]);"
             for name, part in zip(names, "xyzw", strict=False):
                 yield f"const unsigned {name} = {whole}.{part};"
+        case StoreMatrix(address, values, is_turned):
+            given = ", ".join(f'"r"({value})' for value in values)
+            named = ", ".join(f"%{i + 1}" for i in range(len(values)))
+            form = _matrix_form("st", len(values), is_turned)
+            yield f'asm volatile("{form} [%0], {{{named}}};" :: "r"({_in_shared(address)}), {given} : "memory");'
+        case LoadMatrix(names, address, is_turned):
+            taken = ", ".join(f'"=r"({name})' for name in names)
+            named = ", ".join(f"%{i}" for i in range(len(names)))
+            form = _matrix_form("ld", len(names), is_turned)
+            where = f'"r"({_in_shared(address)})'
+            code = f'"{form} {{{named}}}, [%{len(names)}];"'
+            yield f'unsigned {", ".join(names)}; asm volatile({code} : {taken} : {where} : "memory");'
         case Meet():
             yield BARRIER if program.threads > 32 else "__syncwarp();"
+
+
+def _matrix_form(way: Literal["ld", "st"], count: int, is_turned: bool) -> str:
+    return f"{way}matrix.sync.aligned.m8n8.x{count}{'.trans' if is_turned else ''}.shared.b16"
+
+
+def _in_shared(address: str) -> str:
+    return f"(unsigned)__cvta_generic_to_shared(&shared[{printed(address)}])"
 
 
 def printed(expression: str) -> str:

@@ -21,6 +21,8 @@ _Words = NDArray[np.int64]
 
 BYTES = 4
 _SHIFT = 4
+_TO = r'"r"\(\(unsigned\)__cvta_generic_to_shared\(&shared\[(.*)\]\)\)'
+_MATRIX = r"matrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.shared\.b16"
 _MOVMATRIX = r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16"
 _WORD = (1 << 32) - 1
 _STATEMENTS = tuple(
@@ -37,6 +39,11 @@ _STATEMENTS = tuple(
         ("loads", r"const uint([24]) (\w+) = \*reinterpret_cast<const uint\1\*>\(&(shared|memory)\[(.*)\]\)"),
         ("store", r"shared\[(.*)\] = ([\w\[\]]+)"),
         ("stores", r"\*reinterpret_cast<uint([24])\*>\(&shared\[(.*)\]\) = make_uint\1\((.*)\)"),
+        ("store_matrix", rf'asm volatile\("st{_MATRIX} \[%0\], \{{([%\d, ]+)\}};" :: {_TO}, (.*) : "memory"\)'),
+        (
+            "load_matrix",
+            rf'unsigned ([\w, ]+); asm volatile\("ld{_MATRIX} \{{([%\d, ]+)\}}, \[%([124])\];" : (.*) : {_TO} : "memory"\)',
+        ),
         ("meet", r"(__syncwarp|__syncthreads)\(\)"),
         ("out", r"out\[(\d+)\] = ([\w\[\]]+)"),
         ("index", r"const unsigned (\w+) = (.*)"),
@@ -139,10 +146,12 @@ class Replay:
         self._words[name] = np.where(parts != 0, moved, self._value(kept))
 
     def _transpose(self, name: str, result: str, value: str) -> None:
-        """Lane 4 r + k of a warp has columns 2 k and 2 k + 1 of row r; the result has rows for columns."""
         if name != result or self.threads % 32:
             raise FaultError(f"a matrix that no whole warps transpose, or another word than {name}")
-        given = self._value(value)
+        self._words[name] = self._turned(self._value(value))
+
+    def _turned(self, given: Bytes) -> Bytes:
+        """Lane 4 r + k of a warp has columns 2 k and 2 k + 1 of row r; the result has rows for columns."""
         found = np.empty_like(given)
         half = given.shape[1] // 2
         for thread in range(self.threads):
@@ -150,7 +159,42 @@ class Replay:
             for side in (0, 1):
                 source = thread // 32 * 32 + (first + side) * 4 + row // 2
                 found[thread, side * half : (side + 1) * half] = given[source, row % 2 * half : (row % 2 + 1) * half]
-        self._words[name] = found
+        return found
+
+    def _store_matrix(self, count: str, turned: str | None, named: str, address: str, values: str) -> None:
+        words = [self._value(value) for value in re.findall(r'"r"\(([\w\[\]]+)\)', values)]
+        if named != ", ".join(f"%{i + 1}" for i in range(int(count))) or len(words) != int(count):
+            raise FaultError(f"{count} words were expected: {values}")
+        places = self._rows(self._number(address), int(count))
+        for matrix, word in enumerate(words):
+            rows = (self._turned(word) if turned else word).reshape(-1, 8, 4, word.shape[1])
+            words[matrix] = rows
+        contents = np.stack(words, axis=1).reshape(-1, 4, words[0].shape[-1])
+        self._write(places, [contents[:, column] for column in range(4)])
+        self.store_wavefronts += self._of_rows(self._number(address), int(count))
+
+    def _load_matrix(self, names: str, count: str, turned: str | None, named: str, last: str, results: str, address: str) -> None:
+        words = names.split(", ")
+        expected = ", ".join(f"%{i}" for i in range(int(count))), ", ".join(f'"=r"({name})' for name in words)
+        if (named, results) != expected or not len(words) == int(count) == int(last):
+            raise FaultError(f"{count} words were expected: {names}")
+        places = self._rows(self._number(address), int(count))
+        self._reading(places)
+        rows = self._memory[places].reshape(-1, int(count), 32, self._memory.shape[1])
+        for matrix, name in enumerate(words):
+            word = rows[:, matrix].reshape(self.threads, -1)
+            self._words[name] = self._turned(word) if turned else word
+        self.load_wavefronts += self._of_rows(self._number(address), int(count))
+
+    def _rows(self, address: _Words, count: int) -> _Words:
+        """Places of the words of each row, of all matrices of all warps."""
+        if self.threads % 32:
+            raise FaultError("a matrix that no whole warps access")
+        return self._places(address.reshape(-1, 32)[:, : 8 * count].ravel(), 4, self.shared_words)
+
+    def _of_rows(self, address: _Words, count: int) -> int:
+        rows, _ = self._by_warp(address * BYTES)
+        return wavefronts(rows, np.broadcast_to(np.arange(32) < 8 * count, rows.shape), BYTES * 4)
 
     def _store(self, address: str, value: str) -> None:
         self._put(self._number(address), [self._value(value)])
@@ -183,14 +227,16 @@ class Replay:
         self.outputs[int(number)] = self._value(value)
 
     def _put(self, address: _Words, words: list[Bytes]) -> None:
-        places = self._places(address, len(words), self.shared_words)
+        self._write(self._places(address, len(words), self.shared_words), words)
+        self.store_wavefronts += self._wavefronts(address, len(words))
+
+    def _write(self, places: _Words, words: list[Bytes]) -> None:
         if len(np.unique(places)) != places.size or self._written[places].any() or self._read[places].any():
             raise FaultError("a word of shared memory is written twice, or read by others, before the threads meet")
         for column, word in enumerate(words):
             self._memory[places[:, column]] = word
         self._written[places] = True
         self.stores += 1
-        self.store_wavefronts += self._wavefronts(address, len(words))
 
     def _get(self, address: _Words, count: int, array: str) -> list[Bytes]:
         if array == "memory":
@@ -201,12 +247,15 @@ class Replay:
             self.sectors += lines(rows, active, BYTES * count)
             return [held[places[:, column]] for column in range(count)]
         places = self._places(address, count, self.shared_words)
+        self._reading(places)
+        self.load_wavefronts += self._wavefronts(address, count)
+        return [self._memory[places[:, column]] for column in range(count)]
+
+    def _reading(self, places: _Words) -> None:
         if self._written[places].any():
             raise FaultError("a word of shared memory is read before the threads meet")
         self._read[places] = True
         self.loads += 1
-        self.load_wavefronts += self._wavefronts(address, count)
-        return [self._memory[places[:, column]] for column in range(count)]
 
     @staticmethod
     def _places(address: _Words, count: int, room: int) -> _Words:

@@ -95,10 +95,10 @@ def _orders(held: Ints, wanted: Ints, keep: Ints) -> Iterator[Iterator[dict[int,
         key = tuple(order[int(word)] for word in words)
         if key not in seen:
             seen.add(key)
-            yield ({int(w): int(at) for w, at in zip(words, place, strict=True)} for place in _moved(np.array(key)))
+            yield ({int(w): int(at) for w, at in zip(words, place, strict=True)} for place in turned(np.array(key)))
 
 
-def _moved(place: Ints) -> Iterator[Ints]:
+def turned(place: Ints) -> Iterator[Ints]:
     """Rows of banks with their chunks of 1, 2 or 4 words xored by a part of the row's number."""
     yield place
     rows = -(-len(place) // BANKS)
@@ -143,7 +143,7 @@ def accesses(table: Ints, words: Ints) -> tuple[tuple[tuple[int, int], ...], int
                 continue
             if width > 1 and not _side_by_side(where[:, at : at + width]):
                 continue
-            cost = _count(where[:, at : at + width]) if width > 1 else single[at]
+            cost = wavefronts_of(where[:, at : at + width]) if width > 1 else single[at]
             if cost <= sum(single[at : at + width]):
                 found.append((at, width))
                 total += cost
@@ -166,7 +166,7 @@ def _each(where: Ints) -> list[int]:
     return passes(rows.reshape(-1, 32), rows.reshape(-1, 32) >= 0).reshape(where.shape[1], -1).sum(axis=1).tolist()
 
 
-def _count(where: Ints) -> int:
+def wavefronts_of(where: Ints) -> int:
     """Wavefronts of one access; threads that take no part go along with another one's address."""
     padded = np.full(-(-len(where) // 32) * 32, -1, dtype=np.int64)
     padded[: len(where)] = where[:, 0]

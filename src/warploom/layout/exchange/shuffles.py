@@ -20,6 +20,7 @@ from warploom.layout.exchange.program import (
     Flag,
     Index,
     Load,
+    LoadMatrix,
     Meet,
     Merge,
     Operation,
@@ -28,6 +29,7 @@ from warploom.layout.exchange.program import (
     Select,
     Shuffle,
     Store,
+    StoreMatrix,
     Transpose,
     renamed,
 )
@@ -114,11 +116,11 @@ class Writer:
                     renames[name] = f"w{len(renames)}"
                 case Flag(name, _):
                     known[name] = f"q{sum(v.startswith('q') for v in known.values())}"
-                case Load(loaded, _):
+                case Load(loaded, _) | LoadMatrix(loaded, _):
                     known |= {name: self.fresh() for name in loaded}
                 case Select(name) | Shuffle(name) | Permute(name) | Merge(name) | Transpose(name):
                     known[name] = self.fresh()
-                case Store() | Meet():
+                case Store() | StoreMatrix() | Meet():
                     pass
             self.operations.append(renamed(operation, known, renames))
         return [known.get(name, name) for name in inner.outputs]

@@ -1,11 +1,28 @@
-"""What holds of a kernel for every launch: data races, on terms for all threads at once.
+"""What holds of a kernel for every launch: data races and bounds, on terms for all threads at once.
 
 Takes a program, the name of a kernel and assumptions about launches. Gives `RaceFree` with its domain, a `Meeting` of two
-instructions with a small launch to replay, or why it is not decided. Open `races.py` first, then `intervals.py`.
+instructions with a small launch to replay, or why it is not decided; `Bounds` of arrays with known lengths. Open `races.py`,
+then `intervals.py`.
 """
 
 from warploom.ptx.launches.assumptions import Assumed, assumptions
+from warploom.ptx.launches.bounds import Bounds, Outside, bounds
 from warploom.ptx.launches.offers import offered
-from warploom.ptx.launches.races import Launch, Meeting, NotDecided, RaceFree, Verdict, races
+from warploom.ptx.launches.questions import Launch, NotDecided
+from warploom.ptx.launches.races import INSIDE, Meeting, RaceFree, Verdict, races
 
-__all__ = ["Assumed", "Launch", "Meeting", "NotDecided", "RaceFree", "Verdict", "assumptions", "offered", "races"]
+__all__ = [
+    "INSIDE",
+    "Assumed",
+    "Bounds",
+    "Launch",
+    "Meeting",
+    "NotDecided",
+    "Outside",
+    "RaceFree",
+    "Verdict",
+    "assumptions",
+    "bounds",
+    "offered",
+    "races",
+]

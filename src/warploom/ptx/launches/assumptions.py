@@ -2,14 +2,15 @@
 
 assumption := comparison (&& comparison)*
 comparison := sum (== | != | < | <= | > | >=) sum (...)*
-sum        := whole numbers, names, + - * and `% NUMBER`, as in C; parameters are signed numbers of their width
+sum        := whole numbers, names, lengths, + - * and `% NUMBER`, as in C; parameters are signed numbers of their width
+length     := len(ARRAY), its elements, or bytes(ARRAY); the array is a pointer parameter, or shared memory without a size
 name       := blockDim.x, gridDim.y, ... | arg0, arg1, ... (parameters by position) | the name of a parameter in the PTX
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
@@ -35,7 +36,16 @@ class Assumed:
 
     @property
     def names_parameter(self) -> bool:
-        return any(isinstance(n, ast.Name) and n.id not in _EXTENTS for n in ast.walk(self.comparison))
+        arrays = {id(part) for call in self._calls() for part in (call.func, *call.args)}
+        names = (n for n in ast.walk(self.comparison) if isinstance(n, ast.Name) and id(n) not in arrays)
+        return any(n.id not in _EXTENTS for n in names)
+
+    def _calls(self) -> list[ast.Call]:
+        return [n for n in ast.walk(self.comparison) if isinstance(n, ast.Call)]
+
+    def sized(self, routine: Routine) -> tuple[str, ...]:
+        """Arrays of which it says a length."""
+        return tuple(_array(call, routine) for call in self._calls())
 
     def exact(self, register: str) -> int | None:
         """The number that the comparison sets a register to, if it does just that."""
@@ -45,9 +55,10 @@ class Assumed:
             case _:
                 return None
 
-    def condition(self, pair: Pair, routine: Routine, table: TermTable) -> Handle:
-        """UserError (ASSUMPTION) for a name that the kernel does not have."""
-        reading = _Reading(pair, routine, table)
+    def condition(self, pair: Pair, routine: Routine, table: TermTable, widths: Mapping[str, int]) -> Handle:
+        """`widths`: bytes of an element of each array, 0 where accesses differ. UserError (ASSUMPTION) for a name that the
+        kernel does not have."""
+        reading = _Reading(pair, routine, table, widths)
         sides = [reading.number(n) for n in (self.comparison.left, *self.comparison.comparators)]
         parts: list[Handle] = []
         for x, operator, y in zip(sides, self.comparison.ops, sides[1:], strict=False):
@@ -63,6 +74,25 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Pair, Number, Number], Handle]] = {
     ast.Gt: lambda p, x, y: p.at_least(x, y.shifted(1)),
     ast.GtE: lambda p, x, y: p.at_least(x, y),
 }
+
+
+def length_of(pair: Pair, array: str) -> Number:
+    """Its bytes, an open number."""
+    return pair.atom(f"bytes of {array}", 0, 0)
+
+
+def _array(call: ast.Call, routine: Routine) -> str:
+    """UserError (ASSUMPTION) for what is no length of an array."""
+    match call:
+        case ast.Call(func=ast.Name(id="len" | "bytes"), args=[ast.Name(id=name)], keywords=[]):
+            for n, variable in enumerate(routine.parameters):
+                if name in (variable.name, f"arg{n}") and variable.size_bytes == 8 and not variable.dimensions:
+                    return variable.name
+            if name in routine.variables and not routine.variables[name].size_bytes:
+                return name
+            raise _wrong(f"expected an array of {routine.name} in {ast.unparse(call)}, such as arg0, got {name!r}")
+        case _:
+            raise _wrong(f"expected len(ARRAY) or bytes(ARRAY), got {ast.unparse(call)!r}")
 
 
 def assumptions(text: str) -> tuple[Assumed, ...]:
@@ -92,6 +122,7 @@ class _Reading:
     pair: Pair
     routine: Routine
     table: TermTable
+    widths: Mapping[str, int]
 
     def number(self, node: ast.expr) -> Number:
         if (register := _register(node)) is not None:
@@ -101,6 +132,16 @@ class _Reading:
                 return constant(value)
             case ast.Name(id=name):
                 return self._parameter(name)
+            case ast.Call(func=ast.Name(id=measure)):
+                name = _array(node, self.routine)
+                found = length_of(self.pair, name)
+                if measure == "bytes":
+                    return found
+                if not (width := self.widths.get(name, 0)):
+                    raise _wrong(f"expected bytes({name}), since the kernel accesses elements of several widths, got len({name})")
+                elements = self.pair.atom(f"elements of {name}", 0, 0)
+                self.pair.require(self.pair.is_zero(elements.scaled(width).plus(found, -1)))
+                return elements
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return self.number(operand).scaled(-1)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
@@ -123,7 +164,9 @@ class _Reading:
                 return rest
             case _:
                 pass
-        raise _wrong(f"expected whole numbers, blockDim, gridDim, parameters, + - * and % by a number, got {ast.unparse(node)!r}")
+        raise _wrong(
+            f"expected whole numbers, blockDim, gridDim, parameters, len(ARRAY), + - * and % NUMBER, got {ast.unparse(node)!r}"
+        )
 
     def _parameter(self, name: str) -> Number:
         listed = self.routine.parameters

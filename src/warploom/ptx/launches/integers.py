@@ -75,12 +75,14 @@ class Pair:
         self.conditions: list[Handle] = []
         self._limits = limits
         self._shared = shared
-        self._rounds = (), dict(rounds[0]), dict(rounds[1])
+        self._rounds = {1: dict(rounds[0]), 2: dict(rounds[1])}
         self._ranged: dict[tuple[Term, int, int], Number] = {}
         self._values: dict[tuple[Term, int], Number] = {}
         self._truths: dict[tuple[Term, int], Handle] = {}
-        self._products: set[Monomial] = set()
+        self.products: set[Monomial] = set()
         self._least_and_most: dict[Monomial, tuple[int, int]] = {}
+        self._never_negative: set[Atom] = set()
+        self._no_wraps: set[tuple[Number, int]] = set()
 
     # numbers for z3
 
@@ -90,9 +92,11 @@ class Pair:
         return b.add(total, b.constant(number.constant, INT)) if number.constant else total
 
     def _variable(self, monomial: Monomial) -> Handle:
-        if len(monomial) > 1 and monomial not in self._products:
-            self._products.add(monomial)
+        if len(monomial) > 1 and monomial not in self.products:
+            self.products.add(monomial)
             self._limited(monomial)
+            if self._never_negative.issuperset(monomial):
+                self.require(self.at_least(variable(monomial), constant(0)))
         return self.builder.variable(_name(monomial), INT)
 
     @staticmethod
@@ -126,6 +130,8 @@ class Pair:
         made = variable((Atom(name, who),))
         if low is not None:
             self.require(self.at_least(made, constant(low)))
+            if low >= 0:
+                self._never_negative.add(made.terms[0][0][0])
         if high is not None:
             self.require(self.at_least(constant(high), made))
         if low is not None and high is not None and high - low < _WHOLE_WORD:
@@ -147,6 +153,17 @@ class Pair:
         return 0 if self._shared(term) else who
 
     # terms
+
+    def define(self, term: Term, who: int, number: Number) -> None:
+        """Before the term is first asked for: its value."""
+        self._values[term, who] = number
+
+    def take_as_signed(self, term: Term, who: int) -> None:
+        """The sum or product does not wrap when it is read as signed, wherever its value is met."""
+        value, half = self.value(term, who), 1 << (term.width - 1)
+        self.require(self.at_least(value, constant(-half)))
+        self.require(self.at_least(constant(half - 1), value))
+        self._no_wraps.add((value, term.width))
 
     def value(self, term: Term, who: int) -> Number:
         """A number that is the term's value modulo 2^width."""
@@ -176,7 +193,7 @@ class Pair:
         value, size = self.value(term, who), 1 << term.width
         if not value.terms:
             return constant((value.constant - low) % size + low)
-        if self._lies(value, low, high):
+        if (low < 0 and (value, term.width) in self._no_wraps) or self._lies(value, low, high):
             return value
         wraps = self.atom(f"wraps{term.serial}.{low}", who)
         result = self.atom(f"t{term.serial}.{low}", who, low, high)
@@ -235,8 +252,41 @@ class Pair:
                 return self._counter(term, who)
             case "and":
                 return self.atom(f"t{term.serial}", who, 0, self._least_mask(term))
+            case "or" | "xor":
+                return self._joined(term, who)
             case _:
                 return self._open(term, who)
+
+    def _joined(self, term: Term, who: int) -> Number:
+        """A sum at most, and below a power of two if all its parts are."""
+        made = self.atom(f"t{term.serial}", who, 0, (1 << term.width) - 1)
+        parts = [self.unsigned(a, who) for a in term.args]
+        total = reduce(lambda x, y: x.plus(y), parts)
+        self.require(self.at_least(total, made))
+        for mask in {self._mask(a) for a in term.args} - {(1 << term.width) - 1}:
+            limit = constant(mask)
+            below = self.builder.both([self.at_least(limit, part) for part in parts])
+            self.require(self.implies(below, self.at_least(limit, made)))
+        return made
+
+    def _mask(self, term: Term) -> int:
+        """Ones wherever the value can have a one."""
+        whole = (1 << term.width) - 1
+        match term.op:
+            case "const":
+                return (1 << signed(int(term.data[0]), term.width + 1).bit_length()) - 1
+            case "zext" | "trunc":
+                return min(whole, self._mask(term.args[0]))
+            case "and":
+                return min(self._mask(a) for a in term.args)
+            case "or" | "xor":
+                return max(self._mask(a) for a in term.args)
+            case "high":
+                return self._mask(term.args[0]) >> int(term.data[0])
+            case "special" if (bounds := self._bounds(term)) is not None:
+                return (1 << bounds[1].bit_length()) - 1
+            case _:
+                return whole
 
     @staticmethod
     def _least_mask(term: Term) -> int:
@@ -290,8 +340,7 @@ class Pair:
 
     def _counter(self, term: Term, who: int) -> Number:
         header = int(term.data[0])
-        for known in self._rounds[1:] if who == 0 else (self._rounds[who],):
-            assert isinstance(known, dict)
+        for known in self._rounds.values() if who == 0 else (self._rounds.get(who, {}),):
             if (found := known.get(header)) is not None and found.later is not None:
                 first = self.atom(f"round{header}", 0, 0) if found.is_relative else constant(0)
                 return first.shifted(found.later)
@@ -360,6 +409,15 @@ class Products:
             content = inner.divisor or 1
             inner = inner.divided(content) or inner
             self._explained(factor, inner)
+
+    def relate(self, number: Number) -> None:
+        """The same for differences to products of conditions: `row * width` in the number, `height * width` in them."""
+        for factor in sorted({a for m, _ in number.terms if len(m) > 1 for a in m if a.who == 0}):
+            part = collected([(m, c) for m, c in number.terms if len(m) > 1 and factor in m], 0)
+            part = part.divided(part.divisor or 1) or part
+            for other in sorted(self._pair.products):
+                if factor in other and other not in dict(number.terms):
+                    self.explain(variable(other).plus(part, -1))
 
     def _explained(self, factor: Atom, inner: Number) -> None:
         if (factor, inner) in self._said:

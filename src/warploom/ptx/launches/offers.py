@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from warploom.ptx.launches.assumptions import Assumed, assumptions
-from warploom.ptx.launches.races import RaceFree, extents_read, races
+from warploom.ptx.launches.questions import extents_read
+from warploom.ptx.launches.races import RaceFree, races
 from warploom.ptx.routine import Program
 
 _LENGTHS = (1024, 512, 256, 128, 64, 32, 16, 8)

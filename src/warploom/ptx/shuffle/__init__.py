@@ -44,7 +44,8 @@ Why memory ends up the same, for every launch:
    acquire or call that might touch the space, wherever it may point. `.nc` loads read what nobody writes (ISA). If some write
    came between the neighbour's source and this lane's target all the same, nothing orders it against one of the two accesses:
    a data race of the original. Volatile, relaxed and acquire loads are never sources or targets. Where a thread may come to the
-   target past the source, the ways count from the last place that both have in common.
+   target past the source, the ways count from the last place that both have in common. `noalias` lets plain stores through
+   another pointer parameter than the source's stand between, and the report says which: right where the arrays do not overlap.
 
 A reuse (N = 0) needs 3, 5 and 6 for one thread only, so plain stores of that thread in the straight-line code between the two
 loads may stay: those at addresses shown to be elsewhere, and a few others that the thread tests,

@@ -11,7 +11,8 @@ from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.iterations import aligned_loops
 from warploom.ptx.shuffle.loads import Load, classify, is_counted
-from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan, Store
+from warploom.ptx.shuffle.plan import UNTOUCHED, Element, Neighbour, NoWrap, Plan, Store
+from warploom.ptx.shuffle.pointers import pointer_of
 from warploom.ptx.shuffle.visible import OuterNames, Values
 from warploom.ptx.symbolic import (
     Algebra,
@@ -51,6 +52,8 @@ class Search:
     """Show what `Plan.halo` needs."""
     lone_sources: bool = False
     """A load that an earlier one could cover is no source, covered or not."""
+    noalias: bool = False
+    """Arrays behind different pointer parameters do not overlap where one of them is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +251,12 @@ class _Detector:
         if inner[: len(nest)] != nest:
             return f"{where} is in a loop that is over by then"
         stores: list[Store] = []
+        assumed: list[str] = []
         since = self._last_in_common(source.block, place.block) if unsure else first
         for clobber in () if "nc" in source.load.qualifiers else self.paths.clobbers(since, last, source.load.space):
+            if self.search.noalias and (text := self._other_array(clobber, source)):
+                assumed.append(text)
+                continue
             store = self._own_store(clobber, source, place) if at.is_self and len(stores) < _MOST_STORES else None
             if store is None:
                 return f"line {self.routine.span(clobber).line} may change what {where} read"
@@ -270,10 +277,9 @@ class _Detector:
         match = self._match(wanted, moved, place, source, at)
         if match is None:
             return f"its address is not shown to be that of {where}, {at} lanes away"
-        assumed: tuple[str, ...] = ()
         checks: tuple[NoWrap, ...] = ()
         if match.conditions and self.search.assume_nsw and all(c.is_signed for c in match.conditions):
-            assumed = tuple(str(c) for c in match.conditions)
+            assumed += map(str, match.conditions)
         elif match.conditions:
             found = self._checks(place, match.conditions)
             if isinstance(found, str):
@@ -286,7 +292,7 @@ class _Detector:
         if unsure:
             elements = tuple(replace(element, must_copy=True) for element in elements)
         return Plan(
-            last, first, at, elements, 8 * place.load.element_bytes, checks, assumed, tuple(stores), unsure,
+            last, first, at, elements, 8 * place.load.element_bytes, checks, tuple(assumed), tuple(stores), unsure,
             self._stride(source), halo,
         )  # fmt: skip
 
@@ -334,6 +340,20 @@ class _Detector:
         if linear(access.address)[1] == linear(place.address)[1] and not self._is_apart(index, place):
             return None  # it does write there
         return Store(index, self.routine.span(index).line, register, address.offset, access.size_bytes)
+
+    def _other_array(self, index: int, source: _Place) -> str:
+        """What `noalias` says of a plain store between the loads, by whichever thread; '' where it says nothing.
+
+        Another thread's store there goes through the same parameter, so it leaves the source's array alone, too.
+        """
+        instruction, access = self.routine.instructions[index], self.accesses.get(index)
+        if instruction.opcode != "st" or not _STORED.issuperset(instruction.modifiers) or space(instruction) != "global":
+            return ""
+        own = pointer_of(source.address)
+        other = None if access is None or access.address is None else pointer_of(access.address)
+        if own is None or other is None or own == other:
+            return ""
+        return f"the store in line {self.routine.span(index).line} through {other} {UNTOUCHED} {own} alone"
 
     def _is_apart(self, index: int, place: _Place) -> bool:
         """Whether the thread's store is shown to leave alone what its load reads; both in one block."""

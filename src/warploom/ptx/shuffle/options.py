@@ -35,6 +35,8 @@ class ShuffleOptions:
     """Join loads of adjacent places into vector loads."""
     assume_aligned: bool = False
     """Take it that arrays begin at multiples of 16 bytes, as cudaMalloc gives them, instead of testing it at run time."""
+    noalias: bool = False
+    """Take it that arrays behind different pointer parameters do not overlap where one of them is written."""
     lone_sources: bool = False
     """Take as sources only loads that no earlier one could cover, as PTXASW does, to compare counts with it. Else all loads that
     stay are sources."""

@@ -77,6 +77,10 @@ class Store:
         return f"the store in line {self.line} leaves what it reads alone"
 
 
+UNTOUCHED = "leaves what is behind"
+"""In the text of an assumption of `--assume noalias`, and of no other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Plan that covers one load."""
@@ -94,7 +98,7 @@ class Plan:
     checks: tuple[NoWrap, ...] = ()
     """All must hold in the lane that takes a neighbour's value."""
     assumed: tuple[str, ...] = ()
-    """Assumptions taken for granted by `--assume nsw`, as text."""
+    """Assumptions taken for granted by `--assume nsw` and `noalias`, as text."""
     stores: tuple[Store, ...] = ()
     """Of a reuse: where one of them writes what the load reads, it loads."""
     unsure: bool = False

@@ -34,7 +34,7 @@ class Candidate:
     """Tested at run time in every lane, together with those of the other loads around; where one fails, the lane loads for
     itself, as it may where one of another load fails."""
     assumed: tuple[str, ...]
-    """Assumptions that are not tested but taken for granted under `--assume nsw`."""
+    """Assumptions that are not tested but taken for granted under `--assume nsw` and `noalias`."""
     indices: tuple[str, ...] = ()
     """The registers that the conditions are about; in straight-line code each is tested once."""
     stores: int = 0

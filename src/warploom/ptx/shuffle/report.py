@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from warploom.ptx.shuffle.plan import Mode, Variant
+from warploom.ptx.shuffle.plan import UNTOUCHED, Mode, Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -81,6 +81,15 @@ class KernelReport:
         return tuple(j.candidate for j in self.judged if j.decision.applies)
 
     @property
+    def domain(self) -> str:
+        """The launches for which the rewritten kernel is right; '' for every launch."""
+        taken = [text for c in self.applied for text in c.assumed]
+        found = ["of arrays that do not overlap where one is written (noalias)"] if any(UNTOUCHED in t for t in taken) else []
+        found += ["in which no signed index wraps (nsw)"] if any(UNTOUCHED not in t for t in taken) else []
+        found += ["of arrays at multiples of 16 bytes (aligned)"] if any(v.applies and v.assumed for v in self.vectors) else []
+        return f"launches {', '.join(found)}" if found else ""
+
+    @property
     def predicted_gain(self) -> float | None:
         """Sum over what is applied; None when nobody estimated it."""
         gains = [j.decision.predicted_gain for j in self.judged if j.decision.applies]
@@ -104,6 +113,8 @@ class KernelReport:
         }
         if self.variant:
             line |= {"variant": self.variant, "is_valid": False}
+        elif self.domain:
+            line["domain"] = self.domain
         return line
 
 

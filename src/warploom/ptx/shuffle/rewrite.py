@@ -90,7 +90,10 @@ def _search(options: ShuffleOptions, limits: LaunchLimits) -> Search:
     if rows is None:
         width = limits.block_min[0] if limits.block_min[0] == limits.block_max[0] else 0
         rows = min(_ROWS, 31 // width) if width and limits.block_max[1] > 1 else 0
-    return Search(options.max_delta, rows, options.shared, options.assume_nsw, options.mode == "cache", options.lone_sources)
+    return Search(
+        options.max_delta, rows, options.shared, options.assume_nsw, options.mode == "cache", options.lone_sources,
+        options.noalias,
+    )  # fmt: skip
 
 
 def _vectors(

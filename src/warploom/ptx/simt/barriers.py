@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
-from warploom.ptx.simt.code import End, Group, RunningBlocks, Wait
+from warploom.ptx.simt.code import Code, End, Group, RunningBlocks, Wait
 from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.order_of_threads import Arrival
@@ -30,8 +30,8 @@ class Barriers:
         """Number of threads that have executed `bar.arrive`: for each barrier number an array by block."""
         self.arrivals: dict[int, dict[int, list[Arrival]]] = {}
         """Arrivals by `bar.arrive`, by barrier number and block."""
-        self.expected: dict[int, int] = {}
-        """Counts given with `bar.arrive`."""
+        self.expected: dict[int, tuple[int, Code, int]] = {}
+        """Counts given with `bar.arrive`, and the instruction."""
 
     def release(self, running: RunningBlocks) -> bool:
         """Lets all threads go on whose barrier is complete; whether there were any."""
@@ -45,8 +45,8 @@ class Barriers:
         alive = np.add.reduce(running.alive.reshape(self.blocks, -1), axis=1, dtype=np.int64)
         present = np.zeros(self.blocks, np.int64)
         wanted = alive.copy()
-        if self.expected.get(number):
-            wanted[self.arrived[number] > 0] = self.expected[number]
+        if number in self.expected and self.expected[number][0]:
+            wanted[self.arrived[number] > 0] = self.expected[number][0]
         for wait in waits:
             blocks = running.block_of[wait.group.threads]
             present += np.bincount(blocks, minlength=self.blocks)
@@ -58,6 +58,7 @@ class Barriers:
         complete = waiting & (present >= wanted)
         if not complete.any():
             return False
+        self._check_counts(number, waits, complete, running)
         if number in self.arrived:
             self.arrived[number][complete] = 0
         self._order(number, complete, (present, wanted, alive), running)
@@ -111,6 +112,27 @@ class Barriers:
         message = f"{present} threads at barrier {number}, which takes {wanted}: which of them go on together is open"
         span = wait.code.routine.span(wait.instruction)
         running.launch.findings.add(Finding("barrier_divergence", message, span, place, inside))
+
+    def _check_counts(self, number: int, waits: list[Wait], complete: NDArray[np.bool_], running: RunningBlocks) -> None:
+        """All threads that take part in a barrier give it one count; without one it is that of the block."""
+        if not running.launch.checks:
+            return
+        given: dict[int, tuple[int, Code, int]] = {}
+        if number in self.expected and (complete & (self.arrived[number] > 0)).any():
+            given[-1] = self.expected[number]
+        for n, wait in enumerate(waits):
+            if complete[running.block_of[wait.group.threads]].any():
+                given[n] = (wait.count or running.block_threads, wait.code, wait.instruction)
+        (count, code, instruction), *others = given.values()
+        for other, other_code, at in others:
+            if other != count:
+                message = f"barrier {number} is for {count} threads here and for {other} where others come to it"
+                elsewhere = (("the other count", other_code.routine.span(at)),)
+                thread = int(waits[0].group.threads[0])
+                place, inside = running.coordinates(thread)
+                span = code.routine.span(instruction)
+                running.launch.findings.add(Finding("barrier_divergence", message, span, place, inside, others=elsewhere))
+                break
 
     def _finish(self, waits: list[Wait], complete: NDArray[np.bool_], running: RunningBlocks) -> None:
         """The results of bar.red, over all threads of a block."""
@@ -195,7 +217,7 @@ def decode_barrier(site: Site, following: int) -> End:
             blocks = running.block_of[group.threads]
             known = barriers.arrived.setdefault(number, np.zeros(running.blocks, np.int64))
             known += np.bincount(blocks, minlength=running.blocks)
-            barriers.expected[number] = count
+            barriers.expected[number] = count, code, instruction
             if running.is_watching:
                 known_arrivals = barriers.arrivals.setdefault(number, {})
                 for block in np.unique(blocks).tolist():

@@ -17,7 +17,8 @@ from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.undefined import DEFINED, marks_of
 from warploom.ptx.syntax import Operand, Pair
 
-ALL = np.array(0xFFFFFFFF, np.uint32)
+_EVERY_LANE = 0xFFFFFFFF
+ALL = np.array(_EVERY_LANE, np.uint32)
 
 
 def _members(site: Site) -> Members:
@@ -44,7 +45,29 @@ def gate_of(site: Site, segment: Segment) -> Gate:
     index = segment.index
     members_of = segment.members = _members(site)
 
+    code, number = site.code, site.index
+
+    def check_named(group: Group, running: RunningBlocks, members: Value) -> None:
+        """Threads execute it without being in their own mask, which is undefined."""
+        own = members >> (group.threads & 31).astype(np.uint32) & np.uint32(1)
+        left_out = own == 0
+        if predicate >= 0:
+            flags = group.registers[predicate]
+            if flags is None:
+                return
+            left_out = left_out & (np.logical_not(flags) if negated else flags)
+        if left_out.any():
+            thread = int(np.flatnonzero(left_out)[0])
+            mask = int(members if members.ndim == 0 else members[thread])
+            message = f"the lane executes {site.instruction.name} with the mask 0x{mask:08x}, which leaves it out"
+            count = int(np.count_nonzero(left_out))
+            running.report("shuffle_inactive", message, code, number, int(group.threads[thread]), count=count)
+
     def gate(group: Group, running: RunningBlocks) -> Group | None:
+        if running.launch.checks:
+            members = members_of(group, running)
+            if members.ndim or int(members) != _EVERY_LANE:
+                check_named(group, running, members)
         group = running.parked_at(group, index)
         layout = group.layout
         if layout.is_dense and predicate < 0:

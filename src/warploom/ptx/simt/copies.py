@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core import Span
 from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
+from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
@@ -25,8 +27,16 @@ class _Flight:
     threads: Threads
     number: NDArray[np.int64]
     """Number of the thread's group to which each copy belongs."""
-    granules: NDArray[np.int64]
-    """[copies, granules each] in the marks of shared memory."""
+    words: NDArray[np.int64]
+    """[copies, words each] of 4 bytes in shared memory, whose marks may become finer before the wait."""
+    span: Span
+    """The instruction."""
+
+
+def _granules(words: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
+    """Places of the marks that are kept of these words."""
+    each = 4 // region.granule
+    return words[..., None] * each + np.arange(each)
 
 
 class Copies:
@@ -38,16 +48,19 @@ class Copies:
         self.flights: list[_Flight] = []
         self.size = threads
 
-    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, running: RunningBlocks) -> None:
+    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, span: Span, running: RunningBlocks) -> None:
         """`count` 4-byte words of shared memory from `words` on are being written."""
         region = running.shared
-        each = 4 // region.granule
-        granules = words[:, None] * each + np.arange(count * each)
+        written = words[:, None] + np.arange(count)
         pending = region.marks.get("pending")
         if pending is None:
             pending = region.marks["pending"] = np.zeros(region.views.bytes.size // region.granule + 1, np.uint64)
-        pending[granules] = 1
-        self.flights.append(_Flight(threads, self.committed[threads], granules))
+        pending[_granules(written, region)] = 1
+        self.flights.append(_Flight(threads, self.committed[threads], written, span))
+
+    def writing(self, word: int) -> Span | None:
+        """The instruction of a copy to this place that is going on."""
+        return next((flight.span for flight in self.flights if (flight.words == word).any()), None)
 
     def wait(self, threads: Threads, left: int, running: RunningBlocks) -> None:
         """All but the newest `left` committed groups of these threads are complete; -1: everything."""
@@ -61,12 +74,12 @@ class Copies:
         for flight in self.flights:
             done = flight.number < limit[flight.threads]
             if done.any():
-                granules = flight.granules[done]
+                granules = _granules(flight.words[done], running.shared)
                 pending[granules] = 0
                 writes[granules] = (writes[granules] & np.uint64(0xFFFFFFFFFFFC0000)) | np.uint64(now)
             if not done.all():
                 rest = ~done
-                kept.append(_Flight(flight.threads[rest], flight.number[rest], flight.granules[rest]))
+                kept.append(_Flight(flight.threads[rest], flight.number[rest], flight.words[rest], flight.span))
         self.flights = kept
 
 
@@ -124,6 +137,7 @@ def _copy(site: Site) -> Step:
     target = access_of(site, to, "st", 4, size // 4, "shared", is_strong=False)
     source = access_of(site, from_, "ld", 4, size // 4, "global", is_strong=False)
     source_bytes = access_of(site, from_, "ld", 1, 1, "global", is_strong=False)
+    span = site.code.routine.span(site.index)
 
     def copy(group: Group, running: RunningBlocks) -> None:
         ((_, shared, index),) = resolve(target, group, running)
@@ -146,7 +160,7 @@ def _copy(site: Site) -> Step:
                 continue
             _copy_words(source, part, running, words, places[chosen], int(given) // 4, size // 4)
         if running.is_watching:
-            running.copies.launched(group.threads, places, size // 4, running)
+            running.copies.launched(group.threads, places, size // 4, span, running)
 
     return copy
 

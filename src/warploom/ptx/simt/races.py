@@ -290,11 +290,15 @@ def _report_pending(
 ) -> None:
     bad = np.flatnonzero(np.broadcast_to(marks != _ZERO, len(threads)))
     position = int(bad[0])
-    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % running.launch.shared_stride
+    granule = int(np.broadcast_to(granules, len(threads))[position])
+    address = granule * region.granule % running.launch.shared_stride
     message = f"a read of shared memory at byte {address}, where an asynchronous copy is still going on"
+    copy = running.copies.writing(granule * region.granule // 4)
+    others = () if copy is None else (("the copy", copy),)
     running.report(
-        "early_copy_read", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad)
-    )
+        "early_copy_read", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad),
+        others=others,
+    )  # fmt: skip
 
 
 def enlist(access: Access, known: list[Access | None]) -> None:

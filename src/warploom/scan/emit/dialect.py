@@ -165,6 +165,8 @@ NUMBA = Dialect(
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
         "gcd": _call("greatest_common_divisor", 2),
         "exp": _call(f"math.{_EXP.name}", 1),
+        "log": _call("math.log", 1),
+        "sqrt": _call("math.sqrt", 1),
         "cast": Spelling("{T}({0})", ATOM, TERNARY),
     },
     {
@@ -192,6 +194,8 @@ TRITON = Dialect(
         "mod": _call("floor_remainder", 2),
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
         "exp": _call("tl.exp", 1),
+        "log": _call("tl.log", 1),
+        "sqrt": _call("tl.sqrt", 1),
         "cast": Spelling("({0}).to({T})", ATOM, TERNARY),
     },
     {
@@ -220,6 +224,8 @@ NUMPY = Dialect(
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
         "gcd": _call("np.gcd", 2),
         "exp": _call(f"np.{_EXP.numpy}", 1),
+        "log": _call("np.log", 1),
+        "sqrt": _call("np.sqrt", 1),
         "cast": Spelling("np.asarray({0}, {T})", ATOM, TERNARY),
     },
     {

@@ -145,8 +145,8 @@ class Printer:
                 return self._select(test, written, zero, wanted)
             case "maybe":
                 raise unserved("a result that may be None", dialect.name)
-            case "exp":
-                ready = self._spelling("exp", wanted, [expr])
+            case "exp" | "log" | "sqrt":
+                ready = self._spelling(expr.op, wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])
 
     def constant(self, value: Value, wanted: Scalar) -> str:

@@ -9,6 +9,7 @@ from warploom.gpu import toolchain_available
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan
 from warploom.scan.emit.dialect import Types
+from warploom.scan.emit.frameworks import AGGREGATES, aggregate_source, jax_source, try_aggregate, try_jax
 from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import numpy_source, whole_bound
@@ -23,9 +24,14 @@ from warploom.scan.operators.machine_numbers import computes_no_reals, differing
 from warploom.scan.operators.operator import Operator
 from warploom.scan.variants import FORWARD, ScanForm
 
-Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
-_NAMES: dict[Target, str] = {"cuda": "CUDA", "cub": "CUB", "triton": "Triton", "numba": "Numba", "numpy": "NumPy"}
-TARGETS: tuple[Target, ...] = ("cuda", "cub", "triton", "numba", "numpy")
+Target = Literal["cuda", "cub", "triton", "numba", "numpy", "jax", "dask", "polars", "duckdb", "spark"]
+_NAMES: dict[Target, str] = {
+    "cuda": "CUDA", "cub": "CUB", "triton": "Triton", "numba": "Numba", "numpy": "NumPy", "jax": "JAX", "dask": "Dask",
+    "polars": "Polars", "duckdb": "DuckDB", "spark": "Spark",
+}  # fmt: skip
+TARGETS: tuple[Target, ...] = tuple(_NAMES)
+_ON_NUMPY = ("numpy", *AGGREGATES)
+"""Targets whose whole numbers are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ def source_of(
         raise unserved("a backward or segmented scan, or one on cells of shared memory", _NAMES[target])
     if not operator.fields:
         raise unserved("an operator that carries nothing", _NAMES[target])
-    kind = "int64" if target == "numpy" else (types or Types()).whole
+    kind = "int64" if target in _ON_NUMPY else (types or Types()).whole
     if (beyond := _beyond(operator, 64 if kind == "int64" else 32)) is not None:
         raise unserved(f"the constant {beyond}, which {kind} does not hold", _NAMES[target])
     match target:
@@ -82,6 +88,10 @@ def source_of(
             return numba_source(operator, types)
         case "numpy":
             return numpy_source(operator, types)
+        case "jax":
+            return jax_source(operator, types)
+        case _:
+            return aggregate_source(operator, target)
 
 
 def _beyond(operator: Operator, bits: int) -> int | None:
@@ -105,7 +115,7 @@ def emit(
     kinds = types or Types()
     source = source_of(operator, target, kinds, choices, asked)
     notes = _notes(operator, target, kinds)
-    kernels = () if target == "numpy" else ("scan_block",)
+    kernels = () if target in (*_ON_NUMPY, "jax") else ("scan_block",)
     if target == "cuda":
         kernels = asked.made(operator, kinds, choices).kernels
     moved: Movement | None = None
@@ -142,17 +152,23 @@ def _tried(operator: Operator, target: Target, types: Types, choices: Choices | 
             return try_numba(operator, types)
         case "numpy":
             return try_numpy(operator, types)
+        case "jax":
+            return try_jax(operator, types)
+        case _:
+            return try_aggregate(operator, target)
 
 
 def _notes(operator: Operator, target: Target, types: Types) -> list[str]:
     """Notes on where machine numbers and the proof's may part, for the whole program, lift and projection included."""
     notes: list[str] = []
-    real = in_floats(operator, 64 if types.real == "float64" or target == "numpy" else 32)
+    if target in AGGREGATES:
+        notes.append(f"the lines for {_NAMES[target]} itself are unchecked; zero, update, merge and finish were run")
+    real = in_floats(operator, 64 if types.real == "float64" or target in _ON_NUMPY else 32)
     if real:
-        notes.append(f"{'float64' if target == 'numpy' else types.real}: {real}")
+        notes.append(f"{'float64' if target in _ON_NUMPY else types.real}: {real}")
     program = (*operator.lift, *operator.combine, *operator.projection)
     if any(e.sort.base == "int" for e in subexpressions(*program)):
-        if target == "numpy":
+        if target in _ON_NUMPY:
             bound = whole_bound(operator)
             kept = f"in int64 while {bound[0]} fits, else " if bound is not None else ""
             return [*notes, f"whole numbers are exact: {kept}as Python's own"]

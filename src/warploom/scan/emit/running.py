@@ -62,7 +62,6 @@ def compare(
     program = compiled_program(made)
     loop = made.plain.loop
     constants = constant_values(loop, seed)
-    bits = 64 if made.body.types.whole == "int64" else 32
     cases = 0
     for kernel in made.kernels if kernels is None else kernels:
         for number, size in enumerate((*sizes, 0)):
@@ -74,25 +73,36 @@ def compare(
                 grid = max(1, -(-size // threads))
             given = elements(loop, size, seed + number) if size else []
             flags = edges(size, seed + number) if made.form.is_segmented else None
-            columns: list[Sequence[Value]] = [[e[f] for e in given] for f in range(len(loop.fields))]
-            columns += [] if flags is None else [flags]
-            inputs = [column(values, s.scalar) for values, s in zip(columns, made.body.elements, strict=True)]
+            inputs = columns_of(made, given, flags)
             outputs = run_kernel(made, program, kernel, inputs, constants, threads, grid)
             part = max(size, 1) if "device" in kernel else WARP if "warp" in kernel else threads
             for start in range(0, size, part) if size or not kernel.startswith("reduce") else (0,):
                 piece = given[start : start + part]
-                if made.form.is_plain:
-                    compared, mismatch = differing(made.body, kernel, outputs, serial(loop, piece, constants, bits), start, part)
-                else:
-                    parted = None if flags is None else flags[start : start + part]
-                    wanted = of_form(loop, made.form, piece, parted, constants, bits, is_exclusive=kernel.endswith("exclusive"))
-                    compared, mismatch = different_results(
-                        made.body, outputs, [(start + i, result) for i, result in wanted.items()]
-                    )
+                parted = None if flags is None else flags[start : start + part]
+                compared, mismatch = compare_part(made, kernel, outputs, piece, parted, constants, start, part)
                 cases += compared
                 if mismatch:
                     return Comparison(cases, f"{kernel} of {size} elements, blocks of {threads}: {mismatch}")
     return Comparison(cases)
+
+
+def columns_of(made: CudaScan, given: Sequence[Element], flags: Sequence[bool] | None) -> list[Array]:
+    """The input arrays of a kernel: the fields of the elements, and the flags of segments where there are any."""
+    columns: list[Sequence[Value]] = [[e[f] for e in given] for f in range(len(made.plain.loop.fields))]
+    columns += [] if flags is None else [flags]
+    return [column(values, s.scalar) for values, s in zip(columns, made.body.elements, strict=True)]
+
+
+def compare_part(
+    made: CudaScan, kernel: Kernel, outputs: Sequence[Array], given: Sequence[Element], flags: Sequence[bool] | None,
+    constants: Sequence[Value], start: int, part: int,
+) -> tuple[int, str]:  # fmt: skip
+    """Results compared of what one warp, block or launch makes of its elements, from place `start` on, and what differs."""
+    loop, bits = made.plain.loop, 64 if made.body.types.whole == "int64" else 32
+    if made.form.is_plain:
+        return differing(made.body, kernel, outputs, serial(loop, given, constants, bits), start, part)
+    wanted = of_form(loop, made.form, given, flags, constants, bits, is_exclusive=kernel.endswith("exclusive"))
+    return different_results(made.body, outputs, [(start + i, result) for i, result in wanted.items()])
 
 
 def differing(ready: Body, kernel: Kernel, outputs: Sequence[Array], wanted: Serial, start: int, part: int) -> tuple[int, str]:

@@ -143,15 +143,19 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def agree(left: object, right: object) -> bool:
-    """Equal, or both numbers of which one was rounded and that are as good as equal."""
+def agree(left: object, right: object, *, is_rounded: bool = False) -> bool:
+    """Equal, or both numbers of which one was rounded (`is_rounded`: any was) and that are as good as equal."""
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         ours, theirs = cast("list[object]", left), cast("list[object]", right)
-        return len(ours) == len(theirs) and all(agree(a, b) for a, b in zip(ours, theirs, strict=True))
+        if len(ours) != len(theirs):
+            return False
+        return all(agree(a, b, is_rounded=is_rounded) for a, b in zip(ours, theirs, strict=True))
     if left == right:
         return True
     numbers = (int, float, Fraction)
-    if not isinstance(left, numbers) or not isinstance(right, numbers) or not isinstance(left, float) | isinstance(right, float):
+    if not isinstance(left, numbers) or not isinstance(right, numbers):
+        return False
+    if not is_rounded and not isinstance(left, float) | isinstance(right, float):
         return False
     try:
         a, b = float(left), float(right)

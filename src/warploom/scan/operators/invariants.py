@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.closure import right
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.family import Family, observations
-from warploom.scan.operators.laws import kept, met_by_elements
+from warploom.scan.operators.laws import Order, kept, kept_orders, met_by_elements
 from warploom.scan.operators.printing import compiled
 from warploom.scan.operators.prover import Fails, Holds, Open
 
@@ -20,6 +21,17 @@ def invariants(family: Family) -> list[Expr]:
     candidates = _candidates(family)
     candidates = _kept_by_elements(family, candidates)
     return _inductive(family, candidates)
+
+
+def orders(family: Family) -> list[Order]:
+    """Orders of slots that may be infinite, that hold for every list with at least one element."""
+    numeric = [s for s in family.slots if s.sort.is_numeric]
+    if not any(s.sort.is_infinite for s in numeric):
+        return []
+    seen = [dict(zip(family.slots, o.values, strict=True)) for o in observations(family, seed=1)]
+    found = [(a, b) for a in numeric for b in numeric if a is not b and (a.sort.is_infinite or b.sort.is_infinite)]
+    likely = [(a, b) for a, b in found if all(cast(float, o[a]) >= cast(float, o[b]) for o in seen)]
+    return kept_orders(family, likely)
 
 
 def _candidates(family: Family) -> list[Expr]:

@@ -5,6 +5,7 @@ With T the family's functions of the states, p, q, r slots of lists, I what is k
 - base: T(s; lift(e)) = step(s, e)
 - composition: T(T(s; p); q) = T(s; op(p, q)), so T(s; slots of a list) is the loop on that list, for any bracketing
 - kept: I(lift(e)); I(p) and I(q) imply I(op(p, q))
+- widths: slots and states of a known number of bits have no more
 - associativity: op(op(p, q), r) = op(p, op(q, r)); identity: op(i, p) = p = op(p, i), op(i, i) = i
 
 Associativity and identity make h(x ++ y) = op(h(x), h(y)) an induction on the length; base and composition make the results of h
@@ -15,16 +16,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from warploom.scan.operators import expression as ex
+from warploom.scan.operators.bits import equal_bits, fits, has_bits
 from warploom.scan.operators.cases import equal_by_cases
 from warploom.scan.operators.closure import right
-from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.expression import Expr, Sort
 from warploom.scan.operators.family import Family
 from warploom.scan.operators.products import equal_over_products, has_products
-from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
+from warploom.scan.operators.prover import (
+    RLIMIT,
+    Bindings,
+    Fails,
+    Holds,
+    Number,
+    Open,
+    Translator,
+    UntranslatableError,
+    Verdict,
+    decide,
+)
+from warploom.solve import Handle
 
 Equation = tuple[Expr, Expr]
+MOST_ENDLESS = 2
+"""Variables that may be infinite, where each is told by cases."""
 
 
 def third(slot: Expr) -> Expr:
@@ -53,7 +70,48 @@ def _step(family: Family, state: Expr) -> Expr:
     return next(s.step for s in family.loop.states if s.variable is state)
 
 
-def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> Verdict:
+Order = tuple[Expr, Expr]
+"""The first is at least the second, of infinite values, too."""
+
+
+def ordered(t: Translator, order: Order, bindings: Bindings | None = None) -> Handle:
+    """The order as a maximum, which infinities have, too."""
+    greater, lesser = order
+    return t.equal(t.number(ex.maximum(greater, lesser), bindings), t.number(greater, bindings))
+
+
+def renamed(orders: Sequence[Order], names: Mapping[Expr, Expr]) -> list[Order]:
+    return [(names.get(a, a), names.get(b, b)) for a, b in orders]
+
+
+def kept_orders(family: Family, orders: Sequence[Order]) -> list[Order]:
+    """Those of the orders of slots that hold of every list."""
+    others = {s: right(s) for s in family.slots}
+    found = [*orders]
+    while found:
+        t = Translator()
+        try:
+            lifted, joined = t.bound(family.lift), t.bound(family.operator)
+            assumed = [t.condition(a) for a in family.loop.assumed]
+            given = [ordered(t, o) for o in (*found, *renamed(found, others))]
+            held = [
+                o
+                for o in found
+                if isinstance(decide(t, assumed, [ordered(t, o, lifted)], []), Holds)
+                and isinstance(decide(t, given, [ordered(t, o, joined)], []), Holds)
+            ]
+        except UntranslatableError:
+            return []
+        if len(held) == len(found):
+            return found
+        found = held
+    return []
+
+
+def composition(
+    family: Family, known: Sequence[Expr], rlimit: int = RLIMIT, orders: Sequence[Order] = (), states: Sequence[Order] = ()
+) -> Verdict:
+    """`orders` hold of the slots, `states` of the states."""
     others = {s: right(s) for s in family.slots}
     second = {v: ex.substituted(e, others) for v, e in family.transformers.items()}
 
@@ -66,7 +124,17 @@ def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> 
         (lambda v=v: ex.substituted(second[v], family.transformers), lambda e=e: ex.substituted(e, family.operator))
         for v, e in family.transformers.items()
     ]
-    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit)
+    every = [*orders, *renamed(orders, others), *states]
+    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit, every)
+
+
+def widths(family: Family) -> Verdict:
+    """Whether states and slots are of the bits that their sorts say."""
+    loop = family.loop
+    claimed = [(v, e) for s in loop.states for v, e in ((s.variable, s.initial), (s.variable, s.step))]
+    claimed += [(s, e) for s in family.slots for e in (family.lift[s], family.operator[s])]
+    failed = [v for v, e in claimed if v.sort.bits is not None and not fits(e, v.sort.bits)]
+    return Open(f"the bits of {failed[0].value}") if failed else Holds()
 
 
 def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr]) -> Verdict:
@@ -95,7 +163,12 @@ def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
 
 
 def associativity(
-    slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None, rlimit: int = RLIMIT
+    slots: Sequence[Expr],
+    operator: Mapping[Expr, Expr],
+    known: Sequence[Expr],
+    width: int | None = None,
+    rlimit: int = RLIMIT,
+    orders: Sequence[Order] = (),
 ) -> Verdict:
     """The law of associativity over the slots of three lists; with `width`, in words of so many bits."""
     to_right = {s: right(s) for s in slots}
@@ -123,7 +196,8 @@ def associativity(
         *(ex.substituted(k, {s: third(s) for s in slots}) for k in known),
     ]
     asked = [v for s in slots for v in (s, right(s), third(s))]
-    return decided(slots, exact, claims, given, asked, width, rlimit)
+    every = [*orders, *renamed(orders, to_right), *renamed(orders, {s: third(s) for s in slots})]
+    return decided(slots, exact, claims, given, asked, width, rlimit, every)
 
 
 def identity(slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], value: Mapping[Expr, Expr]) -> Verdict:
@@ -156,9 +230,10 @@ def _decided(
     given: Iterable[Expr],
     asked: Sequence[Expr],
     rlimit: int = RLIMIT,
+    orders: Sequence[Order] = (),
 ) -> Verdict:
     states = [*family.transformers]
-    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None, rlimit)
+    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None, rlimit, orders)
 
 
 def decided(
@@ -169,6 +244,7 @@ def decided(
     asked: Sequence[Expr],
     width: int | None,
     rlimit: int = RLIMIT,
+    orders: Sequence[Order] = (),
 ) -> Verdict:
     """Decides the laws by canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical
     forms."""
@@ -184,14 +260,20 @@ def decided(
                 return Holds()
         except ex.UndefinedError:
             sides, settled = [], set()
+    if sides and has_bits(*(e for pair in sides for e in pair)):
+        settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_bits(a, b)}
+        if len(settled) == len(sides):
+            return Holds()
     if sides and has_products(*(e for pair in sides for e in pair)):
         settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_over_products(a, b, assumed)}
         if len(settled) == len(sides):
             return Holds()
+    if width is None and not finite and exact and _equal_with_powers(exact, variables, assumed):
+        return Holds()
     t = Translator(width)
     try:
         pairs = claims(t)
-        conditions = [t.condition(g) for g in assumed]
+        conditions = [*(t.condition(g) for g in assumed), *(ordered(t, o) for o in orders)]
     except UntranslatableError as error:
         return _by_cases(sides, settled, assumed, str(error))
     for number, (a, b) in enumerate(pairs):
@@ -205,6 +287,28 @@ def decided(
     return Holds()
 
 
+def _equal_with_powers(exact: Exact, variables: Sequence[Expr], given: Sequence[Expr]) -> bool:
+    """Whether sides with powers of e are equal where the variables are finite and where they are minus infinity."""
+    endless = [v for v in variables if v.sort.is_infinite]
+    if len(endless) > MOST_ENDLESS or any(v.sort.above for v in endless):
+        return False
+    try:
+        sides = [(a(), b() if callable(b) else b) for a, b in exact]
+        if not any(e.op == "exp" for e in ex.subexpressions(*(e for pair in sides for e in pair))):
+            return False
+        for chosen in product((False, True), repeat=len(endless)):
+            values = {
+                v: ex.MINUS_INFINITY if below else ex.variable(str(v.value), Sort(v.sort.base))
+                for v, below in zip(endless, chosen, strict=True)
+            }
+            known = [ex.substituted(g, values) for g in given]
+            if not all(equal_by_cases(ex.substituted(a, values), ex.substituted(b, values), known) for a, b in sides):
+                return False
+    except ex.UndefinedError:
+        return False
+    return True
+
+
 def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequence[Expr], reason: str) -> Verdict:
     if not sides:
         return Open(reason)
@@ -214,4 +318,16 @@ def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequ
     return Holds()
 
 
-__all__ = ["Fails", "Holds", "Law", "Open", "associativity", "base", "composition", "identity", "kept", "met_by_elements"]
+__all__ = [
+    "Fails",
+    "Holds",
+    "Law",
+    "Open",
+    "associativity",
+    "base",
+    "composition",
+    "identity",
+    "kept",
+    "met_by_elements",
+    "widths",
+]

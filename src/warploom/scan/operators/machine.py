@@ -99,7 +99,7 @@ def _value(expr: Expr, known: Mapping[Expr, Value], width: int) -> Value:
             return reduce(lambda a, b: a | b, map(_int, args))
         case "bitxor":
             return reduce(lambda a, b: a ^ b, map(_int, args))
-        case "var" | "div" | "exp" | "maybe":
+        case "var" | "div" | "exp" | "log" | "sqrt" | "maybe":
             raise ValueError(f"no machine form of {expr.op}")
 
 

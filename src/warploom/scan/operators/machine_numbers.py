@@ -77,7 +77,7 @@ def in_words(
         return InWords("proved", safe or NO_ARITHMETIC)
     if ops <= {"poly", "var", "const"}:
         return InWords("proved", safe or "sums and products wrap consistently")
-    if ops & {"exp", "mod", "floordiv", "div"} or any(f.sort.is_infinite for f in fields):
+    if ops & {"exp", "log", "sqrt", "mod", "floordiv", "div"} or any(f.sort.is_infinite for f in fields):
         return InWords("unknown", range_)
     verdict = associativity(fields, dict(zip(fields, results, strict=True)), known, width, WORD_RLIMIT)
     match verdict:
@@ -168,7 +168,7 @@ def computed_sums(results: Sequence[Expr]) -> list[Sum]:
 def is_selection(results: Sequence[Expr], width: int) -> bool:
     """Whether it only chooses among values: nothing is added, multiplied or negated, and every number fits."""
     every = ex.subexpressions(*results)
-    if any(e.op in ("gcd", "exp", "div") or e.sort.base == "real" for e in every):
+    if any(e.op in ("gcd", "exp", "log", "sqrt", "div") or e.sort.base == "real" for e in every):
         return False
     plain = all(len(s) <= 1 and all(not m or (c == 1 and len(m) == 1) for m, c in s.items()) for s in computed_sums(results))
     whole = [v for e in every for v in (e.value, *(c for c, m in e.terms if not m)) if isinstance(v, int)]
@@ -185,7 +185,7 @@ def growth(operator: Operator) -> str | None:
     """
     program = [*operator.lift, *operator.combine, *operator.projection]
     every = [*ex.subexpressions(*program), *operator.loop.fields, *operator.loop.constants]
-    if any(e.sort.base == "real" or e.op in ("gcd", "exp", "div", "bitand", "bitor", "bitxor") for e in every):
+    if any(e.sort.base == "real" or e.op in ("gcd", "exp", "log", "sqrt", "div", "bitand", "bitor", "bitxor") for e in every):
         return None
     finite = [abs(int(e.value)) for e in operator.identity if isinstance(e.value, int) and not isinstance(e.value, bool)]
     for least, text in enumerate(GROWTHS):
@@ -237,7 +237,10 @@ def differing_list(operator: Operator, width: int = machine.WIDTH) -> Differing 
     """A short list of large numbers for which the program in words, from left to right, does not give the loop's result."""
     loop = operator.loop
     program = [*operator.lift, *operator.combine, *operator.projection]
-    if any(e.op in ("div", "exp") or e.sort.base in ("real", "text") for e in (*ex.subexpressions(*program), *loop.fields)):
+    if any(
+        e.op in ("div", "exp", "log", "sqrt") or e.sort.base in ("real", "text")
+        for e in (*ex.subexpressions(*program), *loop.fields)
+    ):
         return None
     compared = [s for e in ex.subexpressions(*program) if e.op in ("ge", "gt") for s in _compared_sides(e)]
     if any(abs(s.get((), 0)) >= 2 ** (width - 1) for s in compared):
@@ -306,7 +309,7 @@ def in_floats(operator: Operator, width: int = 64) -> str:
 def computes_no_reals(operator: Operator) -> bool:
     """Whether real numbers are only chosen among and compared."""
     program = [*operator.lift, *operator.combine, *operator.projection]
-    if any(e.op in ("div", "exp", "mod", "floordiv") for e in ex.subexpressions(*program)):
+    if any(e.op in ("div", "exp", "log", "sqrt", "mod", "floordiv") for e in ex.subexpressions(*program)):
         return False
     real = [s for s in computed_sums(program) if any(isinstance(c, Fraction) or _has_real(m) for m, c in s.items())]
     return all(len(s) <= 1 and all(not m or (c == 1 and len(m) == 1) for m, c in s.items()) for s in real)

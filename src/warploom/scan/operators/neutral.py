@@ -41,6 +41,8 @@ def _likely(family: Family, slot: Expr) -> list[Expr]:
         return []
     if slot.sort.values is not None:
         return [ex.constant(v) for v in slot.sort.values]
+    if slot.sort.bits is not None:
+        return [ex.constant(n) for n in (0, 1, 1 << (slot.sort.bits - 1))]
     initial = [s.initial for s in family.loop.states if s.initial.op == "const" and s.initial.sort.is_numeric]
     infinite: list[Expr] = [e for e, may in ((ex.MINUS_INFINITY, slot.sort.below), (ex.INFINITY, slot.sort.above)) if may]
     found = [*infinite, ex.ZERO, ex.ONE, *initial, ex.MINUS_INFINITY, ex.INFINITY]

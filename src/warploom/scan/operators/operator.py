@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from warploom.scan.operators import expression as ex
@@ -116,6 +117,7 @@ class Operator:
             [self.lift_source(), self.operator_source(), f"identity = {self.identity_source()}", self.projection_source()]
         )
         imports = [f"from math import {n}" for n in ("exp", "gcd", "inf") if _mentions(body, n)]
+        imports = ["import math", *imports] if any(f"math.{n}(" in body for n in ("log", "sqrt")) else imports
         imports += ["from fractions import Fraction"] if _mentions(body, "Fraction") else []
         return "\n".join([*imports, "", "", body]) if imports else body
 
@@ -132,13 +134,7 @@ class Operator:
         `is_exact`: their decimal numbers are meant exactly, as `exact` has it, not as floats.
         """
 
-        def printed(source: str, name: str) -> Callable[..., object]:
-            made = cast("Callable[..., object]", evaluated(source, name))
-            return exactly(made) if is_exact else made
-
-        lift = printed(self.lift_source(), "lift")
-        operator = printed(self.operator_source(), "operator")
-        projection = printed(self.projection_source(), "projection")
+        lift, operator, projection = _printed(self, is_exact)
         named = {str(c.value): v for c, v in zip(self.loop.constants, constants, strict=True)}
 
         def given(exprs: Sequence[Expr]) -> list[Value]:
@@ -162,6 +158,21 @@ class Operator:
 
     def _renamed(self, side: str, fields: Sequence[Expr]) -> dict[Expr, str]:
         return {f: f"{side}_{n}" for f, n in zip(fields, self.names, strict=True)}
+
+
+@lru_cache(maxsize=4)
+def _printed(operator: Operator, is_exact: bool) -> tuple[Callable[..., object], Callable[..., object], Callable[..., object]]:
+    """`lift`, `operator` and `projection` as they are printed."""
+
+    def made(source: str, name: str) -> Callable[..., object]:
+        function = cast("Callable[..., object]", evaluated(source, name))
+        return exactly(function) if is_exact else function
+
+    return (
+        made(operator.lift_source(), "lift"),
+        made(operator.operator_source(), "operator"),
+        made(operator.projection_source(), "projection"),
+    )
 
 
 def _mentions(source: str, name: str) -> bool:

@@ -1,6 +1,7 @@
 """Families that need no search: states that a monoid folds, and linear recurrences of several states as matrices, modulo m, too.
 
     s = gcd(s, e), s ^ e, s & e, s | e         one slot, folded alike
+    s = M s ^ e over single bits               two words (`bit_maps`)
     s_i = sum of a_ij * s_j + b_i [mod m]      a slot for each a_ij that a path of steps can reach, and one for each b_i
 
 The states that are neither are left to `closure`, if they depend on none of these.
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Style
+from warploom.scan.operators.bit_maps import BitMap, bit_map
 from warploom.scan.operators.closure import MAX_SLOTS, Closure, Start, closure, right
 from warploom.scan.operators.expression import Expr, Op, Sort
 from warploom.scan.operators.forms import FormError
@@ -26,17 +28,20 @@ _NEW: tuple[Op, ...] = ("gcd", "bitand", "bitor", "bitxor")
 def in_parts(loop: Loop, style: Style, start: Start) -> Closure:
     """Raises FormError where no state is folded or recurs linearly."""
     folded = {s.variable: e for s in loop.states if (e := _folded(s, loop)) is not None}
-    linear = _linear([s for s in loop.states if s.variable not in folded], loop)
-    rest = [s for s in loop.states if s.variable not in folded and s.variable not in linear]
+    words = {s.variable: m for s in loop.states if s.variable not in folded and (m := bit_map(s, loop)) is not None}
+    linear = _linear([s for s in loop.states if s.variable not in folded and s.variable not in words], loop)
+    rest = [s for s in loop.states if not {s.variable} & {*folded, *words, *linear}]
     is_new = any(s.step.op in _NEW for s in loop.states if s.variable in folded) or len(linear) > 1
-    is_new |= any(row.modulus is not None for row in linear.values())
+    is_new |= any(row.modulus is not None for row in linear.values()) or bool(words)
     if not is_new:
         raise FormError("no states that are folded or recur linearly")
-    if any({*ex.variables(s.step)} & {*folded, *linear} for s in rest):
+    if any({*ex.variables(s.step)} & {*folded, *linear, *words} for s in rest):
         raise FormError("states that depend on those that are folded or recur linearly")
     made = _Made(style)
     for variable, element in folded.items():
         made.fold(variable, next(s.step.op for s in loop.states if s.variable is variable), element)
+    for variable, found in words.items():
+        made.bit_map(variable, found)
     made.matrix(linear)
     if rest:
         made.add(closure(replace(loop, states=tuple(rest), outputs=()), style, start))
@@ -180,6 +185,19 @@ class _Made:
         self._transformers[state] = fold_of(op, state, slot)
         self._lift[slot] = element
         self._operator[slot] = fold_of(op, slot, right(slot))
+
+    def bit_map(self, state: Expr, found: BitMap) -> None:
+        offset = self._slot(state.sort)
+        power = None if found.is_plain else self._slot(Sort("int", bits=len(found.places)))
+        self._lift[offset] = found.offset
+        if power is None:
+            self._transformers[state] = ex.bitwise("bitxor", state, offset)
+            self._operator[offset] = ex.bitwise("bitxor", offset, right(offset))
+            return
+        self._lift[power] = ex.constant(found.power)
+        self._transformers[state] = ex.bitwise("bitxor", found.applied(power, state), offset)
+        self._operator[offset] = ex.bitwise("bitxor", found.applied(right(power), offset), right(offset))
+        self._operator[power] = found.product(right(power), power)
 
     def matrix(self, rows: Mapping[Expr, _Row]) -> None:
         reach = _reached(rows)

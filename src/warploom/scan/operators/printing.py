@@ -25,7 +25,7 @@ from warploom.scan.operators.expression import (
 
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _BITOR, _BITXOR, _BITAND, _SUM, _PRODUCT, _ATOM = range(11)
 _SIGNS = {"bitand": (" & ", _BITAND), "bitor": (" | ", _BITOR), "bitxor": (" ^ ", _BITXOR)}
-RESERVED = frozenset({"max", "min", "gcd", "exp", "inf", "Fraction", "element", "TypeError"})
+RESERVED = frozenset({"max", "min", "gcd", "exp", "inf", "math", "Fraction", "element", "TypeError"})
 """Names that printed functions use: no variable may have one."""
 WIDEST = 88
 """Characters of a result that still go on one line."""
@@ -92,6 +92,8 @@ class _Printer:
                 return f"{expr.op}({', '.join(self.text(a, _TERNARY) for a in expr.args)})", _ATOM
             case "exp":
                 return f"exp({self.text(expr.args[0], _TERNARY)})", _ATOM
+            case "log" | "sqrt":
+                return f"math.{expr.op}({self.text(expr.args[0], _TERNARY)})", _ATOM
             case "ite":
                 condition, then, otherwise = expr.args
                 with self._where(condition):
@@ -283,7 +285,7 @@ def _repeated(results: Iterable[Expr]) -> list[Expr]:
         sizes[expr] = 1 + sum(sizes[a] for a in expr.args)
 
     def is_wide(expr: Expr) -> bool:
-        return sizes[expr] > _MANY or expr.op in ("gcd", "exp") or len(python(expr)) >= _WIDE
+        return sizes[expr] > _MANY or expr.op in ("gcd", "exp", "log", "sqrt") or len(python(expr)) >= _WIDE
 
     return [e for e in every if uses[e] > 1 and e.op not in ("const", "var") and is_wide(e)]
 
@@ -299,5 +301,6 @@ def compiled(parameters: Sequence[Expr], results: Sequence[Expr]) -> Callable[..
 def evaluated(source: str, name: str) -> object:
     """The function `name` of Python source that this module printed."""
     scope: dict[str, object] = {"inf": math.inf, "Fraction": Fraction, "gcd": math.gcd, "exp": math.exp}
+    scope["math"] = math
     exec(compile(source, f"<{name}>", "exec"), scope)
     return scope[name]

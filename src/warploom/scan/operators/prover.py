@@ -171,11 +171,11 @@ class Translator:
                 return Number(joined, undefined=self._undefined(*args))
             case "maybe":
                 raise UntranslatableError("a result that may be None")
-            case "gcd" | "exp":
+            case "gcd" | "exp" | "log" | "sqrt":
                 if bindings:
                     raise UntranslatableError(expr.op)
                 if expr not in self._opaque:
-                    term = a.variable(f"{expr.op}#{len(self._opaque)}", REAL if expr.op == "exp" else self.whole)
+                    term = a.variable(f"{expr.op}#{len(self._opaque)}", self.whole if expr.op == "gcd" else REAL)
                     self._opaque[expr] = Number(term)
                     self.known += self._facts(expr, term, args)
                 return self._opaque[expr]
@@ -186,6 +186,8 @@ class Translator:
         zero, one = a.constant(0, self.whole), a.constant(1, self.whole)
         if expr.op == "exp":
             return [a.negation(a.at_least(zero, term))]
+        if expr.op in ("log", "sqrt"):
+            return []
         found = [a.at_least(term, zero)]
         for number in args:
             own = self._finite(number)
@@ -218,6 +220,9 @@ class Translator:
             self.known.append(a.negation(a.both([below, above])))
         if sort.values is not None:
             self.known.append(a.either([a.equal(term, a.constant(v, self.whole)) for v in sort.values]))
+        if sort.bits is not None and (self._width is None or sort.bits < self._width):
+            most = a.constant((1 << sort.bits) - 1, self.whole)
+            self.known += [a.at_least(term, a.constant(0, self.whole)), a.at_least(most, term)]
         found = self._variables[expr] = Number(term, below, above)
         return found
 

@@ -29,6 +29,9 @@ def interesting(sort: ex.Sort, constants: Sequence[Value]) -> list[Value]:
         return [*texts, "?"]
     if sort.values is not None:
         return list(sort.values)
+    if sort.bits is not None:
+        most = (1 << sort.bits) - 1
+        return [n for n in (0, 1, 2, 3, 5, most // 3, most // 2 + 1, most) if n <= most]
     numbers = {c for c in constants if isinstance(c, int) and not isinstance(c, bool) and abs(c) <= 1000}
     found: set[Value] = {-3, -2, -1, 0, 1, 2, 3, 5} | {n + d for n in numbers for d in (-1, 0, 1)}
     ordered: list[Value] = sorted(found)  # type: ignore[type-var]

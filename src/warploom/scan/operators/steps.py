@@ -23,6 +23,7 @@ LISTS, LONGEST = 60, 6
 MOST = 16
 """Values of a state that is told by cases."""
 _RLIMIT = 300_000
+_BITWISE: tuple[ex.Op, ...] = ("bitand", "bitor", "bitxor")
 
 
 def simpler(loop: Loop) -> Loop | None:
@@ -31,7 +32,7 @@ def simpler(loop: Loop) -> Loop | None:
     if not seen:
         return None
     known = _throughout(loop, seen)
-    few = _few(loop, known)
+    few = {**_few(loop, known), **_few_bits(loop)}
     renamed = {v: few.get(v, v) for v in (s.variable for s in loop.states)}
     steps: list[Expr] = []
     try:
@@ -66,6 +67,12 @@ def _observed(loop: Loop) -> list[tuple[Value, ...]]:
 
 Order: TypeAlias = tuple[Expr, Expr]
 """The first is at least the second."""
+
+
+def throughout(loop: Loop) -> list[Order]:
+    """Orders of states and bounds that hold of all states that the loop reaches."""
+    seen = _observed(loop)
+    return _throughout(loop, seen) if seen else []
 
 
 def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
@@ -132,10 +139,27 @@ def _few(loop: Loop, known: Sequence[Order]) -> dict[Expr, Expr]:
     return found
 
 
+def _few_bits(loop: Loop) -> dict[Expr, Expr]:
+    """States of a few bits, and those of few values that are combined bit by bit."""
+    found: dict[Expr, Expr] = {}
+    for variable in (s.variable for s in loop.states):
+        if variable.sort.bits is not None and 1 << variable.sort.bits <= MOST:
+            found[variable] = ex.variable(str(variable.value), Sort("int", values=tuple(range(1 << variable.sort.bits))))
+        elif variable.sort.values is not None and any(_combines(s.step, variable) for s in loop.states):
+            found[variable] = variable
+    return found
+
+
+def _combines(step: Expr, variable: Expr) -> bool:
+    """Whether bits of it are combined with others."""
+    return any(e.op in _BITWISE and variable in ex.variables(e) for e in ex.subexpressions(step))
+
+
 def _by_cases(step: Expr, few: Sequence[Expr]) -> Expr:
     """The step by the values of the states that have few, where it is more than a comparison of them."""
     for variable in few:
-        if not any(variable in e.args and e.op in ("max", "min", "poly") for e in ex.subexpressions(step)):
+        plain = any(variable in e.args and e.op in ("max", "min", "poly") for e in ex.subexpressions(step))
+        if not plain and not _combines(step, variable):
             continue
         values = variable.sort.values or ()
         cases = [ex.substituted(step, {variable: ex.constant(v)}) for v in values]
@@ -176,4 +200,4 @@ def _is_equal(loop: Loop, left: Expr, right: Expr, known: Sequence[Order]) -> bo
     return isinstance(decide(t, given, [claim], [], _RLIMIT), Holds)
 
 
-__all__ = ["simpler"]
+__all__ = ["simpler", "throughout"]

@@ -17,6 +17,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.reading import subset
 from warploom.scan.reading.source import HOLE, MISSING, Function, Module, described
+from warploom.scan.reading.tables import linear_table, places_of
 from warploom.scan.reading.texts import single
 from warploom.scan.reading.values import (
     NONE,
@@ -529,10 +530,10 @@ class Evaluator:
             if not -len(whole) <= at.value < len(whole):
                 self.module.wrong(node, "SHAPE", f"expected an index below {len(whole)}, got {at.value}", "Correct the index.")
             return whole[at.value]
-        # a negative index counts from the end; any other is an error of Python's
-        options = [(n, n) for n in range(len(whole) - 1)]
-        if ex.at_least(at, ex.ZERO) not in (ex.TRUE, *self._path, *self.assumed):
-            options += [(n - len(whole), n) for n in range(len(whole))]
+        if (linear := linear_table(whole, at)) is not None:
+            return linear
+        is_positive = ex.at_least(at, ex.ZERO) in (ex.TRUE, *self._path, *self.assumed)
+        options = places_of(len(whole), is_positive)
         if len(options) > MAX_OPTIONS:
             message = f"expected a position in a tuple of at most {MAX_OPTIONS} values, got one of {len(whole)}"
             self.module.unsupported(node, message, "Compute the value.")

@@ -191,6 +191,17 @@ def _exp(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     return ex.exponential(ex.as_number(bare(one)))
 
 
+def _of_real(op: Literal["log", "sqrt"]) -> Known:
+    """A logarithm or a root."""
+
+    def apply(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
+        (one,) = _numbers(reader, node, op, arguments, 1)
+        reader.rounds |= not is_float(one) and bare(one).op != "const"
+        return floating(ex.of_real(op, ex.as_number(bare(one))))
+
+    return Known(op, apply)
+
+
 def _bool(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     if len(arguments) != 1 or isinstance(arguments[0], tuple):
         reader.module.unsupported(node, "expected one value as argument of bool", USE)
@@ -234,6 +245,8 @@ _FUNCTIONS: dict[object, Known] = {
     float: Known("float", _float),
     math.gcd: Known("gcd", _gcd),
     _EXP.exact: Known(_EXP.name, _exp),
+    math.log: _of_real("log"),
+    math.sqrt: _of_real("sqrt"),
     Fraction: Known("Fraction", _fraction),
     np.maximum: _of_floats(_MAX.name, ex.maximum),
     np.minimum: _of_floats(_MIN.name, ex.minimum),
@@ -358,7 +371,8 @@ ROWS = (
     Row(
         "types",
         'states are numbers, truth values, or a few literal texts (`state = "quoted"`); elements by annotation: `list[int]`,'
-        " `list[bool]`, `list[float]` (real numbers), `str` or `list[str]` (compared by `==` only), `list[tuple[int, bool]]`;"
+        " `list[bool]`, `list[float]` (real numbers), `str` or `list[str]` (compared by `==` only), `bytes`,"
+        " `list[tuple[int, bool]]`;"
         " the characters of a `str` also by `<`, `in`, `ord`, `int`, `c.isdigit()` and the like (of ASCII);"
         " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers, and where that matters the"
         " printed `lift` refuses other numbers",

@@ -13,7 +13,9 @@ from warploom.scan.operators.expression import BOOL, INT, REAL, TEXT, Sort
 Shape: TypeAlias = "Sort | tuple[Shape, ...]"
 """A value, or a tuple of values."""
 
-SCALARS: dict[object, Sort] = {bool: BOOL, int: INT, float: REAL, Fraction: REAL, str: TEXT}
+BYTE = typing.NewType("BYTE", int)
+"""An item of bytes."""
+SCALARS: dict[object, Sort] = {bool: BOOL, int: INT, float: REAL, Fraction: REAL, str: TEXT, BYTE: Sort("int", bits=8)}
 LISTS: tuple[object, ...] = (
     list, tuple, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable,
     collections.abc.Iterator, collections.abc.Collection,
@@ -67,6 +69,8 @@ def item_of(hint: object) -> tuple[bool, object]:
     """Whether it is the type of a list, and the type of its items (None: not said); text is a list of characters."""
     if hint is str:
         return True, str
+    if hint is bytes or hint is bytearray:
+        return True, BYTE
     arguments = typing.get_args(hint)
     origin = typing.get_origin(hint)
     if hint in LISTS or (origin in LISTS and not arguments):

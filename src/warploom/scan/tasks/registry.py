@@ -56,8 +56,8 @@ def refused_module() -> Module:
 
 @cache
 def _families() -> Mapping[str, Module]:
-    """The module of each loop for which an operator exists: by what it computes, and by how it is written."""
-    modules = [read_module(_HERE / f"{name}.py") for name in ("families", "written")]
+    """The module of each loop for which an operator exists: what it computes, how it is written, what others tried."""
+    modules = [read_module(_HERE / f"{name}.py") for name in ("families", "written", "tried")]
     return {name: module for module in modules for name in _defined(module)}
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from warploom.core import UnsupportedError
 from warploom.ir.swizzle import Composition, Xor
 from warploom.machines import BANKS
-from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
+from warploom.scan.emit.cuda import Choices, CudaScan, Kernel, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.shared import Cells, packed, shared_scan
 from warploom.scan.layouts import Lookup, Padding, Plain, Remap, Swizzle, best_layout
@@ -20,6 +20,7 @@ from warploom.scan.operators.expression import subexpressions
 from warploom.scan.operators.lifting import STYLES, Serial, lift
 from warploom.scan.operators.operator import Operator
 from warploom.scan.reading.loop import Loop
+from warploom.scan.variants import FORWARD, ScanForm
 
 Variant = Literal["shuffles", "shared memory"]
 """Warps scan by shuffles, then one warp scans their totals; or one network on all elements in shared memory."""
@@ -42,22 +43,26 @@ class Candidate:
     variant: Variant
     elements: int
     """Elements of a block."""
+    form: ScanForm = FORWARD
+    is_exclusive: bool = False
 
     @property
     def name(self) -> str:
         return f"{self.operator_name} / {self.network} / {self.layout} / {self.variant}"
 
     @property
-    def kernel(self) -> str:
-        return "scan_block" if self.variant == "shuffles" else "scan_block_shared"
+    def kernel(self) -> Kernel:
+        if self.variant == "shuffles":
+            return "scan_block_exclusive" if self.is_exclusive else "scan_block"
+        return "scan_block_shared_exclusive" if self.is_exclusive else "scan_block_shared"
 
     def made(self, types: Types | None = None) -> CudaScan:
         """UnsupportedError for what has no CUDA form."""
         if self.variant == "shuffles":
-            return cuda_scan(self.operator, types, Choices(self.network))
+            return cuda_scan(self.operator, types, Choices(self.network), form=self.form)
         assert self.remap is not None
         cells = Cells(self.network, block_network(self.network, self.elements), self.remap)
-        return shared_scan(self.operator, cells, types)
+        return shared_scan(self.operator, cells, types, form=self.form)
 
 
 def operators(loop: Loop, serial: Serial | None = None) -> list[tuple[str, Operator]]:
@@ -115,7 +120,9 @@ def block_network(name: str, columns: int) -> Network:
     return NAMED[name](columns)
 
 
-def candidates(named: Sequence[tuple[str, Operator]], elements: int) -> Iterator[Candidate]:
+def candidates(
+    named: Sequence[tuple[str, Operator]], elements: int, form: ScanForm = FORWARD, *, is_exclusive: bool = False
+) -> Iterator[Candidate]:
     """All ways for blocks of `elements` (a multiple of 32); networks that are scans for every operator only."""
     for operator_name, operator in named:
         for network in WARP_NETWORKS:
@@ -123,13 +130,13 @@ def candidates(named: Sequence[tuple[str, Operator]], elements: int) -> Iterator
                 warp_program(network)
             except UnsupportedError:
                 continue
-            yield Candidate(operator, operator_name, network, "registers", None, "shuffles", elements)
+            yield Candidate(operator, operator_name, network, "registers", None, "shuffles", elements, form, is_exclusive)
         for network in BLOCK_NETWORKS:
             net = block_network(network, elements)
             if adjacency_of(net) != "strict" or not _has_pattern(net):
                 continue
             for layout, remap in layouts(net):
-                yield Candidate(operator, operator_name, network, layout, remap, "shared memory", elements)
+                yield Candidate(operator, operator_name, network, layout, remap, "shared memory", elements, form, is_exclusive)
 
 
 def _has_pattern(net: Network) -> bool:

@@ -17,14 +17,15 @@ from warploom.machines import BANKS, Architecture, Work, joined, usual
 from warploom.ptx import launch, lower, parse
 from warploom.scan.emit.cuda import SIZES, warp_program
 from warploom.scan.emit.dialect import Types
-from warploom.scan.emit.running import LIMIT, differing
-from warploom.scan.emit.serial import DTYPES, column, elements, serial
+from warploom.scan.emit.running import LIMIT, columns_of, compare_part
+from warploom.scan.emit.serial import DTYPES, column, edges, elements
 from warploom.scan.layouts import addresses, operations, trace
 from warploom.scan.layouts.trace import BARRIER_CYCLES
 from warploom.scan.operators.machine_numbers import computes_no_reals, in_floats
 from warploom.scan.operators.samples import constant_values
 from warploom.scan.tuning.candidates import Candidate, block_network
 from warploom.scan.tuning.candidates import operations as combine_operations
+from warploom.scan.variants import variant_operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Measured:
 def estimated(way: Candidate, types: Types) -> Counted:
     """Counts from the network alone: combinations, accesses, index operations."""
     words = sum(max(1, SIZES[s.scalar] // 4) for s in way.made(types).body.fields)
-    combine = combine_operations(way.operator)
+    combine = combine_operations(variant_operator(way.operator, way.form))
     if way.variant == "shuffles":
         steps = sum(bool(at.destinations.size) for at in warp_program(way.network).steps(32))
         warps = -(-way.elements // 32)
@@ -85,15 +86,15 @@ def measured(way: Candidate, types: Types, arch: str) -> Measured:
     loop = way.operator.loop
     constants = constant_values(loop, 0)
     given = elements(loop, way.elements)
-    inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(made.body.elements)]
+    flags = edges(way.elements) if way.form.is_segmented else None
+    inputs = columns_of(made, given, flags)
     outputs = [np.zeros(way.elements, DTYPES[s.scalar]) for s in made.body.outputs]
     scalars = [column([v], s.scalar)[0] for s, v in zip(made.body.constants, constants, strict=True)]
     args: list[Any] = [*inputs, *outputs, np.int64(way.elements), *scalars]
     done = launch(lower(parse(text, "scan.ptx")), way.kernel, grid=1, block=way.elements, args=args, limit=LIMIT, counts=True)
     assert done.counts is not None
     found = [done.arrays[len(inputs) + n] for n in range(len(outputs))]
-    bits = 64 if types.whole == "int64" else 32
-    cases, mismatch = differing(made.body, "scan_block", found, serial(loop, given, constants, bits), 0, way.elements)
+    cases, mismatch = compare_part(made, way.kernel, found, given, flags, constants, 0, way.elements)
     if mismatch and in_floats(way.operator) and not computes_no_reals(way.operator):
         cases, mismatch = 0, ""
     if mismatch or done.status != "finished":

@@ -12,12 +12,14 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import compile_cuda, device_arch, device_available, time_kernel, toolchain_available
 from warploom.machines import compiled_architecture
 from warploom.scan.emit.dialect import Types
-from warploom.scan.emit.serial import DTYPES, column, elements
+from warploom.scan.emit.running import columns_of
+from warploom.scan.emit.serial import DTYPES, column, edges, elements
 from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.samples import constant_values
 from warploom.scan.reading.loop import Loop
 from warploom.scan.tuning.candidates import Candidate, candidates
 from warploom.scan.tuning.estimate import Counted, Measured, estimated, measured
+from warploom.scan.variants import FORWARD, ScanForm
 
 MOST = 1024
 """Elements of a block."""
@@ -55,6 +57,8 @@ def tune(
     *,
     arch: str = "sm_80",
     top: int = 6,
+    form: ScanForm = FORWARD,
+    is_exclusive: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Tuned:
     """UserError for a size that no block has; RuntimeError for a kernel that differs from the loop."""
@@ -63,7 +67,7 @@ def tune(
         raise UserError(Diagnostic("TUNE_SIZE", message, fix="Longer arrays are scanned block by block: tune the block."))
     kinds, on = types or Types(), compiled_architecture(arch)
     ranked: list[Ranked] = []
-    for way in candidates(named, elements_per_block):
+    for way in candidates(named, elements_per_block, form, is_exclusive=is_exclusive):
         try:
             estimate = estimated(way, kinds)
         except UnsupportedError:
@@ -99,7 +103,8 @@ def _timed(one: Ranked, types: Types) -> Ranked:
     constants = constant_values(loop, 0)
     count = one.way.elements * _BLOCKS
     part = elements(loop, one.way.elements)
-    inputs = [np.tile(column([e[f] for e in part], s.scalar), _BLOCKS) for f, s in enumerate(made.body.elements)]
+    flags = edges(one.way.elements) if one.way.form.is_segmented else None
+    inputs = [np.tile(values, _BLOCKS) for values in columns_of(made, part, flags)]
     outputs = [np.zeros(count, DTYPES[s.scalar]) for s in made.body.outputs]
     scalars = [column([v], s.scalar)[0] for s, v in zip(made.body.constants, constants, strict=True)]
     compiled = compile_cuda(made.source, device_arch())

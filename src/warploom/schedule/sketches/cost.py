@@ -37,7 +37,7 @@ class Modelled:
 
 def compulsory(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Modelled:
     """Every array crosses the memory bus once: holds for every sketch of the same parameters."""
-    used = sum(math.prod(_shape(param, sizes)) * param.dtype.size_bytes for param in kernel.params if param.space == "global")
+    used = sum(math.prod(_extents(param, sizes)) * param.dtype.size_bytes for param in kernel.params if param.space == "global")
     return Modelled({"memory": used / (on.bounds.memory_gb_s * 1e6)})
 
 
@@ -114,5 +114,9 @@ def _terms(kernel: Kernel, counted: _Counted, on: Architecture, registers: int, 
 
 
 def _shape(param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    extents = tuple(int(tabulate(e, {SizeVar(n): v for n, v in sizes.items()})) for e in param.shape)
-    return extents + ((param.dtype.lanes,) if param.dtype.lanes > 1 else ())
+    """Of its NumPy array, whose last axis is a vector's components."""
+    return _extents(param, sizes) + ((param.dtype.lanes,) if param.dtype.lanes > 1 else ())
+
+
+def _extents(param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(int(tabulate(e, {SizeVar(n): v for n, v in sizes.items()})) for e in param.shape)

@@ -12,6 +12,7 @@ from warploom.core import Diagnostic, Span, UserError
 from warploom.core.launch import MAX_BLOCK_THREADS
 from warploom.ir import Hole, IndexConst, IndexExpr, Kernel, Param
 from warploom.sketch.operands import Array, ConflictFree
+from warploom.sketch.parser.slices import with_vectors
 from warploom.sketch.parser.state import Frame, State
 from warploom.sketch.parser.statements import assignments, statement
 from warploom.sketch.ranges import Facts
@@ -90,6 +91,7 @@ def read_kernel(function: Callable[..., object], options: SketchOptions, local_n
         file=source.file,
         span=source.span(node),
     )
+    kernel = with_vectors(kernel, state.slices)
     return Described(kernel, tuple({r.array: r for r in state.requires}.values()))
 
 

@@ -13,6 +13,7 @@ from warploom.core import Diagnostic, DType, Span
 from warploom.ir import Hole, IndexConst, IndexExpr, IndexVar, Operator, SetIndex, SetValue, SizeVar, Stmt, ValueVar, map_index
 from warploom.sketch.literals import as_constant
 from warploom.sketch.operands import Array, ConflictFree, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
+from warploom.sketch.parser.slices import Slice
 from warploom.sketch.parser.spelling import nearest
 from warploom.sketch.ranges import Facts
 from warploom.sketch.source import MISSING, Resolver, Source
@@ -86,6 +87,8 @@ class State:
     calls: list[str] = field(default_factory=list[str])
     """Device functions being expanded."""
     requires: list[ConflictFree] = field(default_factory=list[ConflictFree])
+    slices: dict[str, Slice] = field(default_factory=dict[str, Slice])
+    """By the variable of its loop."""
 
     # ------------------------------------------------------------ problems
 

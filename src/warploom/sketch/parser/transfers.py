@@ -22,6 +22,7 @@ from warploom.sketch.parser.conversions import as_index, as_static_int
 from warploom.sketch.parser.expressions import evaluate, static_value
 from warploom.sketch.parser.functions import apply_function
 from warploom.sketch.parser.numbers import zero
+from warploom.sketch.parser.slices import LANES, Slice
 from warploom.sketch.parser.state import State
 
 Scope: TypeAlias = Literal["warp", "block"]
@@ -290,6 +291,13 @@ def _emit(state: State, args: Arguments, memory: Array, slots: Array, axes: list
     else:
         store = Store(memory.name, at, Read(slots.name, slot, span), span)
         body.append(_guarded(fold.conjunction(slot_mask, mask), store, span))
+    if memory.space == "global" and slots.space == "register" and axes[-1].slice in LANES:
+        whole = tuple(a.memory for a in axes)
+        inside = fold.conjunction(*(m for a in axes if state.facts.decide(m := fold.compare("<", a.memory, a.size)) is not True))
+        move = Store(slots.name, slot, Read(memory.name, whole, span), span) if is_load else Store(
+            memory.name, whole, Read(slots.name, slot, span), span
+        )  # fmt: skip
+        state.slices[axes[-1].slice_variable] = Slice(move, inside)
     stmts = tuple(body)
     note = ast.unparse(args.call)
     loops = [(a.round_variable, a.rounds) for a in axes] + [(a.slice_variable, a.slice) for a in axes]

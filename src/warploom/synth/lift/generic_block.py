@@ -70,7 +70,12 @@ def select(condition: Formula, then: Term, other: Term) -> Term:
         return then
     if condition == disjunction(()):
         return other
-    return apply("select", atom("condition", (condition,)), then, other)
+    decided = atom("condition", (condition,))
+    if then.op == "select" and then.args[0] is decided:
+        then = then.args[1]
+    if other.op == "select" and other.args[0] is decided:
+        other = other.args[2]
+    return then if then is other else apply("select", decided, then, other)
 
 
 def _is_narrower(condition: Formula, other: Formula) -> bool:
@@ -383,7 +388,9 @@ class GenericBlock:
         """A value that is read; that it was written before, on every way here, is demanded."""
         if value is None:
             value = atom("undefined", (name, lane))
-        if not self.is_spec and (missing := self._undefined_when(value)) != NEVER:
+        if self.is_spec or (missing := self._undefined_when(value)) == NEVER:
+            return value
+        if not _is_narrower(path.at(lane), negation(missing)):
             self.trace.demands.append(Demand(path.at(lane), missing, f"{name} written before thread {lane} reads it", self.span))
         return value
 
@@ -480,7 +487,7 @@ class GenericBlock:
             value = sent[other] if other < self.threads else None
             if value is None:
                 raise UnliftableError(f"{expr.span}: thread {thread} reads from an inactive lane")
-            if divergent:
+            if divergent and path.at(thread) != path.at(other):
                 text = f"the lane that thread {thread} reads from is active"
                 self.trace.demands.append(Demand(path.at(thread), negation(path.at(other)), text, expr.span))
             return value

@@ -45,12 +45,15 @@ def run_bench(
     judged: Callable[[Line], Line],
     journal_path: Path | None,
     seen: list[Line] | None = None,
+    *,
+    is_told: bool = False,
 ) -> int:
     """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal.
 
     A line among the cases says why there is nothing to run; it is shown in its place. Cases with the same arguments are run
-    once. What the journal holds is checked again (`kept_lines`). `seen` gets all lines that are shown. Where the command's budget
-    ends, the case that runs is stopped and no other begins; the journal has neither, so that the next run goes on there.
+    once. What the journal holds is checked again (`kept_lines`). `seen` gets all lines that are shown. `is_told`: stderr says
+    which of several cases begins. Where the command's budget ends, the case that runs is stopped and no other begins; the journal
+    has neither, so that the next run goes on there.
     """
     seen = [] if seen is None else seen
 
@@ -72,8 +75,9 @@ def run_bench(
             show(case)
             continue
         kept = _kept(journal, case, judged, columns) if journal is not None else None
+        is_new = kept is None and case.arguments not in ran
         try:
-            with output.progress(case.name):
+            with output.progress(f"{place + 1} of {len(cases)}: {case.name}", is_told=is_told and is_new and len(cases) > 1):
                 line = kept if kept is not None else _line(case, ran)
         except (InterruptedBenchmarkError, KeyboardInterrupt) as stopped:
             is_running = isinstance(stopped, InterruptedBenchmarkError)

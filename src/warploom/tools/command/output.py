@@ -124,9 +124,11 @@ class Output:
         (self._err if self._json else self._out).print(escape(text))
 
     @contextmanager
-    def progress(self, case: str) -> Generator[Progress]:
-        """Shows a changing line on stderr if it is a terminal, else nothing."""
+    def progress(self, case: str, *, is_told: bool = False) -> Generator[Progress]:
+        """Shows a changing line on stderr if it is a terminal; else nothing, or only that the case begins where `is_told`."""
         if not self._err.is_terminal:
+            if is_told:
+                click.echo(case, err=True)
             yield lambda _: None
             return
         with self._err.status(escape(case)) as status:

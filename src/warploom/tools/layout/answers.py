@@ -37,7 +37,7 @@ from warploom.layout import (
     tile,
 )
 from warploom.layout.exchange import faults as faults_of_exchange
-from warploom.machines import architecture
+from warploom.machines import NVIDIA, architecture, shared_memory
 from warploom.tools.command.files import write_text
 from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
@@ -47,7 +47,7 @@ from warploom.tools.pages.layouts import layout_page
 
 Taken: TypeAlias = str | Callable[..., Any]
 Given: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
-DOMAIN = "every element of the tile; 32 banks of 4 bytes"
+_DOMAIN = "every element of the tile; {} banks of 4 bytes"
 _BUG = "the checker of certificates does not confirm the answer, a bug of Warploom"
 
 
@@ -59,22 +59,32 @@ def answered(
     arch: str,
     stopwatch: Stopwatch,
     html: Path | None = None,
+    *,
+    table: bool = False,
 ) -> Outcome:
-    """The cheapest map, its counts and its certificate."""
-    given, on = tile(tile_text), architecture(arch).name
+    """The cheapest map, its counts and its certificate; `table`: any map at all where no class has one without conflict."""
+    given = tile(tile_text, shared_memory(arch))
     accesses = read_accesses(names, given)
-    found = layout(given, accesses, room)
-    document = certificate(given, found.accesses, found.map, found.prices, found.no_linear)
+    found = layout(given, accesses, room, table=table)
+    document = certificate(given, found.accesses, found.map, found.prices, found.no_linear, found.no_map)
     wrong = faults(document)
     if wrong:
         return _contradicted(tile_text, wrong, stopwatch)
     code = emit(found.map, given, target) if target else None
-    fields: dict[str, Any] = {**_answer(found), "arch": on, "certificate": document} | (
+    fields: dict[str, Any] = {**_answer(found), "arch": _plain(given, arch), "certificate": document} | (
         {"emit": target, "code": code} if code is not None else {}
     )
-    line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **fields)
+    line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
     details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
-    if found.no_linear:
+    if found.no_map:
+        each = 1 << found.no_map.chunk
+        kept = f" that keeps {each} elements side by side" if each > 1 else ""
+        count = len(found.no_map.lemmas)
+        steps = "one lemma" if count == 1 else f"{count} lemmas"
+        details += (f"no map{kept} is without conflict, with any room: proved in {steps}",)
+    elif table and not found.optimal:
+        details += ("any other map: none was found or ruled out within the limits of the SAT solver",)
+    elif found.no_linear:
         details += ("no F2-linear map is without conflict: all were tried",)
     return Outcome(line, SOLVED, details=details + ((code,) if code else ()), written=_page(html, line))
 
@@ -89,7 +99,7 @@ def checked(
     html: Path | None = None,
 ) -> Outcome:
     """Whether a map is right and as good as any, and whether it equals `other`."""
-    given, on = tile(tile_text), architecture(arch).name
+    given = tile(tile_text, shared_memory(arch))
     found = read_map(map_given, given)
     result = check(given, found, read_accesses(names, given))
     case = f"{_name(map_given)} on {tile_text}"
@@ -111,13 +121,18 @@ def checked(
     wrong = [] if document is None else faults(document)
     if wrong:
         return _contradicted(case, wrong, stopwatch)
-    fields: dict[str, Any] = {"arch": on, "map": _said(found), **_counts(result.prices), "extra_words": result.extra_words}
+    fields: dict[str, Any] = {
+        "arch": _plain(given, arch),
+        "map": _said(found),
+        **_counts(result.prices),
+        "extra_words": result.extra_words,
+    }
     if names:
         fields |= {"optimal": result.optimal or None, "certificate": document, **better}
         fields |= {"objective": ["wavefronts"]} if result.optimal else {}
     if other is not None:
         fields["equal"] = True
-    line = plain_line(case, "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **fields)
+    line = plain_line(case, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
     details = [*_told(found, result.prices, None, result.extra_words, is_optimal=result.optimal)] if names else []
     if other is not None:
         details.append("equal: every element gets the same place")
@@ -127,6 +142,15 @@ def checked(
             result.better.map, result.better.prices, result.prices, result.better.extra_words, is_optimal=result.better.optimal
         )
     return Outcome(line, SOLVED, details=tuple(details), written=_page(html, line))
+
+
+def _domain(given: Tile) -> str:
+    return _DOMAIN.format(given.memory.banks)
+
+
+def _plain(given: Tile, arch: str) -> str:
+    """The name of the architecture's row."""
+    return architecture(arch).name if given.memory is NVIDIA else arch
 
 
 def _page(html: Path | None, line: Line) -> tuple[Path, ...]:
@@ -154,6 +178,7 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
     is_exchange = "held" in document
     wrong = faults_of_exchange(document) if is_exchange else faults(document)
     wrong = wrong or _contradictions(line, _claims_of_exchange(document) if is_exchange else _claims(document))
+    wrong = wrong or ([] if is_exchange else _other_banks(line, document))
     if wrong:
         line = plain_line(str(path), "refused", stopwatch.read(), verdict="refuted", reason="; ".join(wrong))
         return Outcome(line, IMPOSSIBLE)
@@ -163,7 +188,18 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
         return Outcome(line, SOLVED)
     claims = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
     claims["no_linear"] = bool(document.get("no_linear"))
-    return Outcome(plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **claims), SOLVED)
+    claims |= {"no_map": True} if document.get("no_map") else {}
+    return Outcome(
+        plain_line(
+            str(path),
+            "solved",
+            stopwatch.read(),
+            verdict="proved",
+            domain=_DOMAIN.format(document.get("banks", NVIDIA.banks)),
+            **claims,
+        ),
+        SOLVED,
+    )
 
 
 def _claims(document: Certificate) -> Line:
@@ -174,8 +210,24 @@ def _claims(document: Certificate) -> Line:
         "extra_words": document["extra_words"],
         "optimal": document["optimal"] or None,
         "no_linear": bool(document.get("no_linear")),
+        "no_map": bool(document.get("no_map")),
         "tile": [document["tile"]["rows"], document["tile"]["columns"]],
     }
+
+
+def _other_banks(line: Line, document: Certificate) -> list[str]:
+    """Whether the banks of a certificate are not those of the architecture that its line names."""
+    if "arch" not in line:
+        return []
+    memory = shared_memory(str(line["arch"]))
+    known = [[[*group] for group in groups] for groups in (*memory.reads.values(), *memory.stores.values())]
+    groups = [entry.get("groups") for entry in document["accesses"]]
+    fits = all(given is None if memory is NVIDIA else given in known for given in groups)
+    return (
+        []
+        if fits and document.get("banks", NVIDIA.banks) == memory.banks
+        else [f"the certificate's banks are not those of {line['arch']}"]
+    )
 
 
 def _claims_of_exchange(document: Certificate) -> Line:
@@ -237,6 +289,7 @@ def _answer(found: Answer) -> Line:
         "index_instructions": found.map.instructions,
         "optimal": found.optimal or None,
         "no_linear": found.no_linear is not None,
+        **({"no_map": True} if found.no_map is not None else {}),
     }
     if found.map.swizzle is not None:
         fields["cute"] = emit(found.map, found.tile, "cute")

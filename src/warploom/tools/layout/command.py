@@ -12,6 +12,7 @@ from warploom.layout import TARGETS, Room, Target
 from warploom.layout.exchange import TARGETS as EXCHANGE_TARGETS
 from warploom.layout.exchange import VIAS, Via
 from warploom.layout.exchange import Target as ExchangeTarget
+from warploom.machines import OTHERS
 from warploom.tools.command.files import OUTPUT_FILE
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited
@@ -21,7 +22,8 @@ from warploom.tools.layout.exchanges import exchanged
 
 _ACCESS_HELP = (
     "What a warp takes at once: rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans, stmatrix, each with "
-    ":64bit or :128bit for the width of a lane and @any for any origin; or FILE.py:function. Repeat it for each access."
+    ":64bit or :128bit for the width of a lane, :store (on gfx942 loads go otherwise) and @any for any origin; or "
+    "FILE.py:function. Repeat it for each access."
 )
 
 
@@ -34,8 +36,8 @@ def _room(ctx: click.Context, param: click.Parameter, value: str) -> Room:
 
 
 _ARCH = click.option(
-    "--arch", metavar="sm_NN", default="sm_90", show_default=True,
-    help="Architecture; all that are known have 32 banks of 4 bytes.",
+    "--arch", metavar="NAME", default="sm_90", show_default=True,
+    help=f"Architecture, whose banks and lanes count: sm_NN, {', '.join(OTHERS)}.",
 )  # fmt: skip
 
 
@@ -46,6 +48,11 @@ _HTML = click.option("--html", type=OUTPUT_FILE, help="Write a page with the tab
 @click.argument("tile", metavar="ROWSxCOLUMNS:TYPE")
 @click.option("--access", "accesses", metavar="ACCESS", multiple=True, required=True, help=_ACCESS_HELP)
 @click.option("--room", default="0", show_default=True, metavar="WORDS|any", callback=_room, help="Words that may stay unused.")
+@click.option(
+    "--table",
+    is_flag=True,
+    help="Where no class has a map without conflict: any map, by a table, or the proof that there is none (needs python-sat).",
+)
 @_ARCH
 @click.option("--emit", "target", type=click.Choice(TARGETS), help="Print the map in this language, too.")
 @_HTML
@@ -56,6 +63,7 @@ def layout_command(
     tile: str,
     accesses: tuple[str, ...],
     room: Room,
+    table: bool,
     arch: str,
     target: str | None,
     html: Path | None,
@@ -68,7 +76,7 @@ def layout_command(
     """
     report(
         tile,
-        lambda stopwatch, _: answered(tile, accesses, room, cast("Target | None", target), arch, stopwatch, html),
+        lambda stopwatch, _: answered(tile, accesses, room, cast("Target | None", target), arch, stopwatch, html, table=table),
         as_json=as_json,
         debug=debug,
     )
@@ -131,7 +139,7 @@ _REGISTERS_HELP = (
 @click.option("--free", multiple=True, metavar="AXIS", help="An axis that may be renamed, such as the k of a product. Repeat it.")
 @click.option("--arch", metavar="sm_NN", default="sm_90", show_default=True, help="Architecture whose rates decide.")
 @click.option("--emit", "target", type=click.Choice(EXCHANGE_TARGETS), help="Language of the code; default: cuda.")
-@click.option("--out", type=OUTPUT_FILE, help="Write the code to this file.")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the code to this file.")
 @_HTML
 @JSON_OPTION
 @DEBUG_OPTION

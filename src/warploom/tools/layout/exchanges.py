@@ -21,6 +21,8 @@ from warploom.layout.distributed import (
 from warploom.layout.exchange import (
     Candidate,
     Exchange,
+    LoadMatrix,
+    StoreMatrix,
     Target,
     Transpose,
     Via,
@@ -118,8 +120,9 @@ def _counts(found: Candidate) -> Line:
     return {
         "shuffles": found.shuffles, "selects": found.selects, "permutes": found.permutes, "logic": found.program.logic,
         "transposes": found.program.count(Transpose),
+        "matrix_accesses": found.program.count(StoreMatrix) + found.program.count(LoadMatrix),
         "wavefronts": found.wavefronts, "registers": found.program.registers,
-        "cycles": found.cycles, **({"sectors": found.sectors} if found.via == "load" else {}),
+        "cycles": found.cycles, "cycle_parts": dict(found.parts), **({"sectors": found.sectors} if found.via == "load" else {}),
     }  # fmt: skip
 
 
@@ -131,8 +134,12 @@ def told(line: Mapping[str, Any]) -> Iterator[str]:
     for axis, to in cast("dict[str, list[int]]", line["renaming"] or {}).items():
         yield f"  {axis} renamed: where the destination had i, it has {to}; the other side {line['other_side'][axis]}"
     for other in line["pareto"]:
-        yield f"    {other['via']} ({other['program']}): {_sum(other)}; {other['cycles']:g} cycles"
+        yield f"    {other['via']} ({other['program']}): {_sum(other)}; {other['cycles']:g} cycles ({_parts(other)})"
     yield f"  chosen: {line['why']}"
+
+
+def _parts(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in counts["cycle_parts"].items())
 
 
 def _sum(counts: Mapping[str, Any]) -> str:
@@ -140,7 +147,7 @@ def _sum(counts: Mapping[str, Any]) -> str:
         "shuffles",
         "selects",
         "permutes",
-        *(name for name in ("logic", "transposes") if counts[name]),
+        *(name for name in ("logic", "transposes", "matrix_accesses") if counts[name]),
         "wavefronts",
         "registers",
         *(["sectors"] if "sectors" in counts else []),

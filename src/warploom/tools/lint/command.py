@@ -33,13 +33,17 @@ Form = Literal["text", "json", "sarif", "github"]
 @click.option(
     "--launch", "launched", nargs=2, metavar="GRID BLOCK", help="Blocks of the grid and threads of a block, X[,Y[,Z]] each."
 )
-@click.option("--every-launch", is_flag=True, help="Look for data races in every launch, not in one.")
+@click.option(
+    "--every-launch",
+    is_flag=True,
+    help="Look for data races in every launch, not in one; for accesses out of bounds, too, where lengths are assumed.",
+)
 @click.option(
     "--assume",
     "assumed",
     multiple=True,
     metavar="TEXT",
-    help="What all launches have in common: 'blockDim.x == 256 && arg3 % 4 == 0'.",
+    help="What all launches have in common: 'blockDim.x == 256 && len(arg0) >= arg3'.",
 )
 @click.option("--arg", "texts", multiple=True, metavar="[INDEX=]SPEC", help=ARGUMENT_HELP)
 @click.option("--const", "constants", multiple=True, metavar="NAME=VALUE", help="Constant (tl.constexpr) of a Triton kernel.")

@@ -1,4 +1,4 @@
-"""`warploom lint --every-launch`: a kernel is free of data races in each launch, or has one that is replayed."""
+"""`warploom lint --every-launch`: no launch of a kernel has a data race, or one is replayed; bounds of arrays of known length."""
 
 from __future__ import annotations
 
@@ -9,18 +9,31 @@ from typing import Any
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx import Routine
-from warploom.ptx.launches import Launch, Meeting, NotDecided, RaceFree, assumptions, offered, races
+from warploom.ptx.launches import (
+    INSIDE,
+    Assumed,
+    Launch,
+    Meeting,
+    NotDecided,
+    RaceFree,
+    assumptions,
+    bounds,
+    offered,
+    races,
+)  # fmt: skip
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.launched import Linted, LintOptions, lint
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.python_kernels import is_python_kernel
-from warploom.tools.lint.rules import BY_NAME
+from warploom.tools.lint.rules import RULES
 from warploom.tools.lint.sources import Source, kernel_named
 
+RACE = frozenset({"data-race"})
+WRONG = frozenset(rule.name for rule in RULES if rule.level == "error")
 PROVES = ("data-race", "divergent-barrier")
-"""Rules that cannot speak in a launch of the domain of a proof."""
+"""Rules that cannot speak in a launch of the domain of a proof; out-of-bounds is one more where all lengths are known."""
 _SCALARS = {"f32": "f32:1", "f64": "f64:1", "f16": "f16:1"}
 _FILLS = ("zeros:u8:4194304", "random:f32:1048576")
 """What arrays hold: indices that are read lie inside; and numbers that differ."""
@@ -41,20 +54,50 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
     said = [one for text in assumed for one in assumptions(text)]
     match races(source.program, name, said):
         case RaceFree() as free:
-            fields: dict[str, Any] = {
-                "domain": "; ".join(free.domain),
-                "proves": list(PROVES),
-                "questions": free.pairs,
-                "findings": 0,
-            }
-            line = plain_line(case, "solved", stopwatch.read(), verdict="proved", **fields)
-            return Linted(case, (), (), Outcome(line, EXIT_BY_STATUS["solved"]))
+            return _bounded(path, replace(options, kernel=name), case, source, free, said, stopwatch)
         case NotDecided() as open_:
             where = "" if open_.instruction is None else f" at {_at(source, routine, open_.instruction)}"
             return _unknown(case, f"{open_.reason}{where}", stopwatch)
         case Meeting() as meeting:
             offer = offered(source.program, name, said)
             return _told(path, replace(options, kernel=name), case, source, meeting, offer, stopwatch)
+
+
+def _bounded(
+    path: str, options: LintOptions, case: str, source: Source, free: RaceFree, said: Sequence[Assumed], stopwatch: Stopwatch
+) -> Linted:
+    """A kernel that is free of races: whether its accesses lie in their arrays, too, as far as lengths are known."""
+    assert options.kernel is not None
+    routine = source.program.routines[options.kernel]
+    is_asked = any(one.sized(routine) for one in said)
+    found = bounds(source.program, options.kernel, said)
+    domain, proves, messages = list(free.domain), list[str](PROVES), list[str]()
+    fields: dict[str, Any] = {}
+    if isinstance(found, NotDecided):
+        if is_asked:
+            where = "" if found.instruction is None else f" at {_at(source, routine, found.instruction)}"
+            return _unknown(case, f"{found.reason}{where}", stopwatch)
+    elif found.outside:
+        tried = (
+            _replayed(path, options, source, launch, fill, stopwatch, WRONG)
+            for one in found.outside for fill in _FILLS for launch in one.launches
+        )  # fmt: skip
+        linted = next((one for one in tried if one is not None), None)
+        if linted is not None:
+            return linted
+        if is_asked:
+            places = ", ".join(f"{plain_name(one.array)} at {_at(source, routine, one.instruction)}" for one in found.outside)
+            reason = f"an access may lie outside of {places}, but no launch was found that shows it"
+            return _unknown(case, reason, stopwatch)
+    elif not found.unknown:
+        domain[domain.index(INSIDE)] = "loops run fewer than 2^31 rounds, and what they count does not wrap as a signed number"
+        proves.append("out-of-bounds")
+    elif len(found.needed) == len(found.unknown):
+        fields["in_bounds_if"] = " && ".join(found.needed)
+        messages.append(f"{case}: no access out of bounds in launches with {fields['in_bounds_if']} (--assume)")
+    fields |= {"domain": "; ".join(domain), "proves": proves, "questions": free.pairs, "findings": 0}
+    line = plain_line(case, "solved", stopwatch.read(), verdict="proved", **fields)
+    return Linted(case, (), (), Outcome(line, EXIT_BY_STATUS["solved"], messages=tuple(messages)))
 
 
 def _told(
@@ -92,20 +135,23 @@ def _at(source: Source, routine: Routine, instruction: int) -> str:
     return f"{place.file}:{place.line}"
 
 
-def _replayed(path: str, options: LintOptions, source: Source, found: Launch, fill: str, stopwatch: Stopwatch) -> Linted | None:
-    """What the launch shows when it runs; None: no race."""
+def _replayed(
+    path: str, options: LintOptions, source: Source, found: Launch, fill: str, stopwatch: Stopwatch,
+    shown: frozenset[str] = RACE,
+) -> Linted | None:  # fmt: skip
+    """What the launch shows when it runs; None: nothing by these rules."""
     assert options.kernel is not None
     routine = source.program.routines[options.kernel]
     texts = list(_arguments(routine, found, fill))
     if len(texts) < len(routine.parameters):
         return None
     shape = ",".join(map(str, found.grid)), ",".join(map(str, found.block))
-    shared_bytes = (
-        _SHARED_BYTES if any(v.space == "shared" and not v.size_bytes for v in source.program.variables.values()) else 0
-    )
+    lengths = dict(found.lengths)
+    dynamic = [v.name for v in source.program.variables.values() if v.space == "shared" and not v.size_bytes]
+    shared_bytes = max((lengths.get(name, _SHARED_BYTES) for name in dynamic), default=0)
     launched = replace(options, launch=shape, arguments=tuple(texts), shared_bytes=shared_bytes, limit=_LIMIT)
     linted = lint(path, launched, stopwatch, source)
-    if not any(f.rule is BY_NAME["data-race"] for f in (*linted.found, *linted.silenced)):
+    if not any(f.rule.name in shown for f in (*linted.found, *linted.silenced)):
         return None
     command = ["warploom", "lint", path, "--kernel", plain_name(options.kernel), "--launch", *shape]
     command += [part for text in texts for part in ("--arg", text)]
@@ -123,7 +169,7 @@ _LIMIT = 20_000_000
 
 def _arguments(routine: Routine, found: Launch, fill: str) -> Iterator[str]:
     """One for each parameter; fewer where one is a struct."""
-    numbers = dict(found.parameters)
+    numbers, lengths = dict(found.parameters), dict(found.lengths)
     for parameter in routine.parameters:
         bits = parameter.size_bytes * 8
         if parameter.dimensions or parameter.vector > 1:
@@ -132,6 +178,9 @@ def _arguments(routine: Routine, found: Launch, fill: str) -> Iterator[str]:
             yield f"{'i' if bits > 8 else 'u'}{bits}:{numbers[parameter.name]}"
         elif parameter.type in _SCALARS:
             yield _SCALARS[parameter.type]
+        elif parameter.name in lengths:
+            kind, _, rest = fill.partition(":")
+            yield f"{kind}:u8:{lengths[parameter.name]}" if lengths[parameter.name] else f"zeros:{rest.partition(':')[0]}:1"
         elif bits == 64:
             yield fill
         else:

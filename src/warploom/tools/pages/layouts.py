@@ -87,11 +87,11 @@ def grids(line: Mapping[str, Any]) -> Iterator[Grid]:
 
 def _map(line: Mapping[str, Any], document: Mapping[str, Any]) -> Grid:
     rows, columns, bits = (int(document["tile"][name]) for name in ("rows", "columns", "bits"))
-    given = document["map"]
+    given, banks = document["map"], int(document.get("banks", BANKS))
     named = tile(f"{rows}x{columns}:b{bits}")
     places = map_of_text(given, named).table.tolist() if isinstance(given, str) else cast("list[int]", given)
     cells = [
-        [(str(bank := bank_of(places[r * columns + c], bits)), bank) for c in range(min(columns, _MOST))]
+        [(str(bank := bank_of(places[r * columns + c], bits, banks)), bank) for c in range(min(columns, _MOST))]
         for r in range(min(rows, _MOST))
     ]
     worst = cast("dict[str, list[list[int]]]", line.get("worst", {}))
@@ -118,8 +118,8 @@ def _registers(line: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator
         yield Grid(text, "lane", "register" if bits == _WORD_BITS else "slot", cells)
 
 
-def bank_of(place: int, bits: int) -> int:
-    return place * bits // _WORD_BITS % BANKS
+def bank_of(place: int, bits: int, banks: int = BANKS) -> int:
+    return place * bits // _WORD_BITS % banks
 
 
 def _cut(rows: int, columns: int) -> str:

@@ -75,7 +75,8 @@ def paper_command(
 ) -> None:
     """List the tables and figures of the five papers, or run one and print its rows beside ours.
 
-    PAPER alone runs all of its items. Where the paper's text has no number or the row needs what is not here, the row says so.
+    PAPER alone runs all of its items. Rows are printed as they are ready; stderr says which one runs. Where the paper's text
+    has no number or the row needs what is not here, the row says so.
     """
     output, stopwatch = Output(as_json), Stopwatch()
     try:
@@ -87,9 +88,8 @@ def paper_command(
         sys.exit(output.outcome(failed("/".join(part for part in (paper, item) if part) or "papers", error, stopwatch)))
     by_label = {row.label: row for row in rows}
     seen: list[Line] = []
-    code = run_bench(
-        [case_of(row) for row in rows], output, columns, lambda line: judged(by_label[str(line["case"])], line), journal, seen
-    )
+    cases = [case_of(row) for row in rows]
+    code = run_bench(cases, output, columns, lambda line: judged(by_label[str(line["case"])], line), journal, seen, is_told=True)
     if html is not None:
         try:
             write_text(html, page(seen))

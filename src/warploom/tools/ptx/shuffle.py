@@ -252,9 +252,9 @@ def _table(report: KernelReport, kernel: Mapping[str, Json], costs: Mapping[str,
               help="cache: a full warp loads what its outer lanes lack in one go; no lane loads alone.")  # fmt: skip
 @click.option("--shared", is_flag=True, help="Replace loads from shared memory, too.")
 @click.option("--vectors", is_flag=True, help="Join loads of adjacent words by one thread into vector loads.")
-@click.option("--assume", "assumptions", type=click.Choice(["nsw", "aligned"]), multiple=True,
-              help="Leave out tests. nsw: signed index arithmetic does not wrap; aligned: arrays begin at multiples of 16 bytes. "
-              "Repeatable.")  # fmt: skip
+@click.option("--assume", "assumptions", type=click.Choice(["nsw", "aligned", "noalias"]), multiple=True,
+              help="Leave out tests. nsw: signed index arithmetic does not wrap; aligned: arrays begin at multiples of 16 bytes; "
+              "noalias: what is written through a pointer parameter is read through no other. Repeatable.")  # fmt: skip
 @click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
               help="Print an ablation for measurements; its results are wrong.")  # fmt: skip
 @click.option(
@@ -272,7 +272,7 @@ def shuffle_command(
     options = ShuffleOptions(
         policy=policy_of(policy, arch), max_delta=max_delta, max_rows=max_rows, mode=cast(Mode, mode), shared=shared,
         variant=cast(Variant, variant or ""), assume_nsw="nsw" in assumptions, vectors=vectors,
-        assume_aligned="aligned" in assumptions,
+        assume_aligned="aligned" in assumptions, noalias="noalias" in assumptions,
     )  # fmt: skip
     if arch is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
         raise click.UsageError(f"expected --arch sm_XX, such as sm_90, got {arch!r}")

@@ -48,8 +48,10 @@ KINDS = ("int32", "int64", "float32", "float64")
 
 @click.command("emit")
 @click.argument("target", metavar="FILE.py:FUNCTION")
-@click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="Language or library of the printed code.")
-@click.option("--out", type=OUTPUT_FILE, help="Write the code to this file; default: stdout.")
+@click.option(
+    "--target", "--for", "language", type=click.Choice(TARGETS), required=True, help="Language, library or framework of the code."
+)
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write the code to this file; default: stdout.")
 @click.option(
     "--type", "kinds", type=click.Choice(KINDS), multiple=True,
     help="Machine type of integers (default: int32) or of reals (default: float32); repeat it to set both.",

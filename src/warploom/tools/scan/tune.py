@@ -10,6 +10,7 @@ import click
 from warploom import scan
 from warploom.scan.emit import Types
 from warploom.scan.tuning import MOST, Ranked, operations, operators, tune
+from warploom.scan.variants import FORWARD, ScanForm
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
@@ -34,22 +35,30 @@ ELEMENTS = 256
 @click.option(
     "--type", "kinds", type=click.Choice(KINDS), multiple=True, help="Machine type of integers or of reals, as in scan emit."
 )
+@click.option("--backward", is_flag=True, help="Result i is the loop's on the elements from i to the end.")
+@click.option("--segmented", is_flag=True, help="An array of flags divides the list, as in scan emit.")
+@click.option("--exclusive", is_flag=True, help="Result i leaves out element i.")
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
-def tune_command(target: str, n: int, top: int, arch: str, kinds: tuple[str, ...], as_json: bool, debug: bool) -> None:
+def tune_command(
+    target: str, n: int, top: int, arch: str, kinds: tuple[str, ...], backward: bool, segmented: bool, exclusive: bool,
+    as_json: bool, debug: bool,
+) -> None:  # fmt: skip
     """Rank combinations of operator, network, layout and variant by their modelled cost, and on a GPU by time."""
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
-        return tuned(target, n, types_of(kinds), arch, top, stopwatch, progress)
+        form = ScanForm(backward, segmented)
+        return tuned(target, n, types_of(kinds), arch, top, stopwatch, progress, form, is_exclusive=exclusive)
 
     report(target, work, table, as_json=as_json, debug=debug)
 
 
 def tuned(
-    target: str, n: int, types: Types, arch: str, top: int, stopwatch: Stopwatch, progress: Callable[[str], None]
-) -> Outcome:
-    """The line of one loop."""
+    target: str, n: int, types: Types, arch: str, top: int, stopwatch: Stopwatch, progress: Callable[[str], None],
+    form: ScanForm = FORWARD, *, is_exclusive: bool = False,
+) -> Outcome:  # fmt: skip
+    """The line of one loop; `variant` says the form where it is not the plain one."""
     path, name = split_target(target)
     module = scan.read_module(path)
     loop = scan.read_loop(module, name)
@@ -58,7 +67,7 @@ def tuned(
     if not named:
         reason = scan.lift(loop).reason or "no operator was proved"
         return Outcome(plain_line(target, "unknown", stopwatch.read(), reason=reason), EXIT_BY_STATUS["unknown"])
-    found = tune(named, n, types, arch=arch, top=top, progress=progress)
+    found = tune(named, n, types, arch=arch, top=top, form=form, is_exclusive=is_exclusive, progress=progress)
     best = found.ranked[0]
     cases = sum(r.measured.cases for r in found.ranked if r.measured)
     fields: Line = {"cases": cases} if cases else {}
@@ -72,6 +81,8 @@ def tuned(
     }  # fmt: skip
     if any(r.milliseconds is not None for r in found.ranked):
         fields["times"] = "median"
+    if is_exclusive or not form.is_plain:
+        fields["variant"] = f"{form} scan{', exclusive' if is_exclusive else ''}"
     if found.reason:
         fields["note"] = found.reason
     line = plain_line(target, "solved", stopwatch.read(), verdict="tested" if cases else "unchecked") | fields

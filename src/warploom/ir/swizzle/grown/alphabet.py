@@ -37,6 +37,9 @@ USUAL = 64
 """Where indices and parameters are below this, all periods in 2..63 are offered, else all in 2..127."""
 ROT, FAN, XOR = 0, 1, 2
 Floats = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+_TABLED = 1 << 21
+"""Cells of a table of all primitives."""
 _HALF = np.float32(0.5)
 
 
@@ -97,6 +100,22 @@ class Alphabet:
         moved *= unit
         moved += index
         return moved
+
+    def table(self, parameters: int) -> Bytes | None:
+        """[primitives, parameters, size]: where each takes an index with each parameter below that; None if that is large."""
+        if parameters not in self._tables:
+            cells = len(self) * parameters * self.size
+            self._tables[parameters] = self._tabled(parameters) if cells <= _TABLED else None
+        return self._tables[parameters]
+
+    @cached_property
+    def _tables(self) -> dict[int, Bytes | None]:
+        return {}
+
+    def _tabled(self, parameters: int) -> Bytes:
+        parameter, index = (grid.ravel().astype(np.float32)[None] for grid in np.indices((parameters, self.size)))
+        images = self.image(np.arange(len(self)), index, parameter)
+        return images.astype(np.uint8).reshape(len(self), parameters, self.size)
 
     def masking(self, parameters: int) -> IntArray:
         """[primitives] 1 where a xor must cut its parameter's quotient to the mask."""

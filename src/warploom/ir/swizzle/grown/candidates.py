@@ -54,11 +54,11 @@ class Candidates:
         values = np.empty((len(which), len(at)), np.int64)
         plain = self.inner_rows[which] < 0
         if plain.any():
-            values[plain] = self.own.image(self.rows[which[plain]], at, k)
+            values[plain] = self.own.image(self.rows[which[plain]], at, k, self.parameters)
         if not plain.all():
             switched = which[~plain]
-            moved = at * np.float32(self.parameters) + self.before.image(self.inner_rows[switched], k, at)
-            values[~plain] = self.after.image(self.rows[switched], moved % np.float32(self.size), at)
+            moved = at * np.float32(self.parameters) + self.before.image(self.inner_rows[switched], k, at, self.size)
+            values[~plain] = self.after.image(self.rows[switched], moved % np.float32(self.size), at, self.size)
         return values
 
     def find(self, table: IntArray) -> int | None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from warploom.ir.swizzle.functions import IntArray
-from warploom.ir.swizzle.grown.alphabet import FAN, NEVER, ROT, USUAL, XOR, Alphabet, Floats, alphabet
+from warploom.ir.swizzle.grown.alphabet import FAN, NEVER, PARAMETERS, ROT, USUAL, XOR, Alphabet, Bytes, Floats, alphabet
 
 LENGTH = 2
 _CEILING = 16
@@ -30,10 +30,13 @@ class Compositions:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def image(self, which: IntArray, index: Floats, parameter: Floats) -> Floats:
-        """[which, points] values at [which or 1, points] indices."""
+    def image(self, which: IntArray, index: Floats, parameter: Floats, parameters: int = PARAMETERS) -> Floats:
+        """[which, points] values at [which or 1, points] indices; `parameters` that are below that."""
         value = np.broadcast_to(index, (len(which), parameter.shape[-1]))
         rows = self.rows[which]
+        table = self.letters.table(parameters)
+        if table is not None:
+            return self._looked_up(table, rows, value, parameter)
         for column in range(LENGTH - 1, -1, -1):
             used = np.flatnonzero(rows[:, column])
             if len(used) == len(rows):
@@ -42,6 +45,15 @@ class Compositions:
                 value = value.copy()
                 value[used] = self.letters.image(rows[used, column], value[used], parameter)
         return value
+
+    def _looked_up(self, table: Bytes, rows: IntArray, value: Floats, parameter: Floats) -> Floats:
+        _, parameters, size = table.shape
+        flat, found = table.ravel(), value.astype(np.int64)
+        at = parameter.astype(np.int64)[None] * size
+        for column in range(LENGTH - 1, -1, -1):
+            found += rows[:, column, None] * (parameters * size) + at
+            found = flat[found].astype(np.int64)
+        return found.astype(np.float32)
 
     @property
     def lengths(self) -> IntArray:

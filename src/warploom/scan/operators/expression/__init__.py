@@ -5,7 +5,8 @@ expr := number | truth value | text | variable
       | max(expr, ...) | min(expr, ...) | expr if expr else expr
       | expr >= 0 | expr > 0 | expr == expr | expr and ... | expr or ... | not expr
       | None if expr else expr
-      | expr // n | expr % n | expr / expr | gcd(expr, expr) | exp(expr) | expr & expr | expr "|" expr | expr ^ expr
+      | expr // n | expr % n | expr / expr | gcd(expr, expr) | exp(expr) | log(expr) | sqrt(expr)
+      | expr & expr | expr "|" expr | expr ^ expr
 
 Two expressions that are the same polynomial of the same atoms are the same object; so are a comparison and the negation of its
 negation. Infinite numbers stand for "no value yet" below `max` and `min`; adding opposite infinities raises `UndefinedError`.
@@ -67,6 +68,7 @@ from warploom.scan.operators.expression.numbers import (
     minimum,
     multiply,
     negate,
+    of_real,
     polynomial,
     quotient,
     subtract,
@@ -76,7 +78,7 @@ __all__ = [
     "BITS", "BOOL", "FALSE", "INFINITY", "INT", "MAX_CASES", "MINUS_INFINITY", "MOST_BITS", "ONE", "REAL", "TEXT", "TRUE",
     "ZERO", "Base", "Expr", "Monomial", "Op", "Sort", "UndefinedError", "Value", "add", "as_condition", "as_number",
     "at_least", "bitwise", "both", "constant", "either", "equal", "exponential", "floor_quotient", "from_polynomial",
-    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "optional",
+    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "of_real", "optional",
     "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted", "subtract", "variable",
     "variables",
 ]  # fmt: skip

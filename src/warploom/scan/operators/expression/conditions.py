@@ -38,6 +38,7 @@ from warploom.scan.operators.expression.numbers import (
     minimum,
     multiply,
     negate,
+    of_real,
     polynomial,
     quotient,
     subtract,
@@ -433,6 +434,8 @@ def rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
             return reduce(greatest_common_divisor, args, ZERO)
         case "exp":
             return exponential(args[0])
+        case "log" | "sqrt":
+            return of_real(expr.op, args[0])
         case "bitand" | "bitor" | "bitxor":
             op = expr.op
             return reduce(lambda a, b: bitwise(op, a, b), args)

@@ -15,7 +15,7 @@ Value: TypeAlias = bool | int | Fraction | float | str
 Base = Literal["int", "real", "bool", "text"]
 Op = Literal[
     "const", "var", "poly", "max", "min", "ite", "ge", "gt", "eq", "and", "or", "not", "floordiv", "mod", "div", "gcd", "exp",
-    "bitand", "bitor", "bitxor", "maybe",
+    "log", "sqrt",    "bitand", "bitor", "bitxor", "maybe",
 ]  # fmt: skip
 Monomial: TypeAlias = tuple["Expr", ...]
 """Atoms of a product, in order of creation, repeated for powers."""
@@ -40,6 +40,8 @@ class Sort:
     """May be infinity."""
     values: tuple[int, ...] | None = None
     """The only values, ascending, where they are few and known."""
+    bits: int | None = None
+    """A whole number from 0 to 2**bits - 1, where that is known of a variable."""
 
     @property
     def is_numeric(self) -> bool:

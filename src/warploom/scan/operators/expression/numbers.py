@@ -142,7 +142,21 @@ def _product(first: Monomial, second: Monomial) -> tuple[Monomial, int]:
 
 def exponential(argument: Expr) -> Expr:
     """e to the power; `exp(a) * exp(b)` is kept as `exp(a + b)`."""
+    if argument is MINUS_INFINITY:
+        return ZERO
     return ONE if argument is ZERO else make("exp", (argument,), sort=REAL)
+
+
+def of_real(op: Literal["log", "sqrt"], argument: Expr) -> Expr:
+    """A logarithm or a root, which no law here speaks of."""
+    if op == "log" and argument is ONE:
+        return ZERO
+    if op == "sqrt" and argument.op == "const" and not is_infinite(argument) and cast(int, argument.value) >= 0:
+        number = Fraction(cast(int, argument.value))
+        root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
+        if root * root == number:
+            return constant(root)
+    return make(op, (argument,), sort=REAL)
 
 
 def maximum(*parts: Expr) -> Expr:

@@ -1,0 +1,283 @@
+"""A kernel on symbols for all its launches: where it accesses which array, threads to ask about, and small launches to replay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from warploom.ptx.flow import flow_graph
+from warploom.ptx.launches.assumptions import Assumed, length_of
+from warploom.ptx.launches.integers import AXES, MOST_THREADS, Pair, constant
+from warploom.ptx.launches.intervals import Intervals, Rounds
+from warploom.ptx.launches.uniform import Uniform
+from warploom.ptx.routine import Program, Routine
+from warploom.ptx.symbolic import Access, Emulation, EmulationOptions, LaunchLimits, Term, emulate, linear
+from warploom.ptx.syntax import Instruction, Name, operand_text
+from warploom.solve import Handle, Sat, Unknown, Unsat
+
+RLIMIT = 1_000_000
+"""z3's resource units for one question; well under a second mostly."""
+_INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
+"""Of a thread or block; without an axis it is a vector of them all."""
+_OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
+"""What a kernel may ask for instead, to tell threads of a block or blocks apart."""
+_NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "suld", "wmma"})
+_HARMLESS = frozenset({"vprintf", "__assertfail"})
+"""Functions of the system that write nothing a kernel can read."""
+_MAY_POINT = frozenset(
+    {"load", "opaque", "loop", "other", "select", "function", "trunc", "and", "or", "xor", "high", "umin", "umax"}
+)
+"""Terms that may be a pointer themselves: with one of these in an address it is not known which part is the array."""
+_SMALL = (3, 4096)
+"""Most blocks along an axis, and the greatest parameter, of a launch that is to be replayed."""
+_MOST_BYTES = 1 << 22
+"""Of an array whose length is assumed, in such a launch."""
+SMALL_BLOCKS = ((1, 130), (64, 130), (1, 1026))
+"""Of the launches that are tried: fewest threads along x, greatest sum of the three extents of a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launch of a kernel in which two threads may meet."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    parameters: tuple[tuple[str, int], ...]
+    """Name and value of those that are whole numbers and no arrays."""
+    lengths: tuple[tuple[str, int], ...] = ()
+    """Name and bytes of the arrays of which a length is assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    reason: str
+    instruction: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes of an array."""
+
+    access: Access
+    base: Term
+    """Pointer parameter or variable."""
+    is_shared: bool
+    address: Term
+
+
+class UnclearError(Exception):
+    def __init__(self, reason: str, instruction: int | None = None) -> None:
+        super().__init__(reason)
+        self.found = NotDecided(reason, instruction)
+
+
+def extents_read(routine: Routine) -> tuple[str, ...]:
+    """Axes along which the kernel asks for the number of a thread in its block."""
+    return tuple(axis for axis in AXES if f"ntid.{axis}" not in unread_extents(routine, ()))
+
+
+class Questions:
+    """What all questions about a kernel begin with."""
+
+    def __init__(self, program: Program, routine: Routine, assumed: Sequence[Assumed], rlimit: int) -> None:
+        self._program = program
+        self._routine = routine
+        self._assumed = assumed
+        self._rlimit = rlimit
+        graph = flow_graph(routine)
+        if not graph.is_reducible:
+            raise UnclearError("a loop with several entries is not followed")
+        self._unread = unread_extents(routine, assumed)
+        limits = _limits(routine, self._unread, assumed)
+        self._emulation: Emulation = emulate(routine, limits, EmulationOptions(assume_nsw=True), graph=graph)
+        self._limits = self._emulation.limits
+        self._intervals = Intervals(routine, graph)
+        self._uniform = Uniform(self._emulation, self._intervals.common)
+        self._spaces = {v.name: v.space for v in (*program.variables.values(), *routine.variables.values())}
+        self._widths = self._element_bytes()
+        self._is_read_elsewhere = False
+        """By `ld.global.nc`, from arrays that are not known."""
+
+    def _element_bytes(self) -> dict[str, int]:
+        """By array: bytes of an element, where all accesses agree; 0 where they do not."""
+        found: dict[str, int] = {}
+        for access in self._emulation.trace:
+            if access.address is None or not access.size_bytes or access.space == "param":
+                continue
+            for part, coefficient in linear(access.address)[1]:
+                if coefficient == 1 and is_base(part):
+                    name, width = name_of(part), access.bits // 8
+                    found[name] = width if found.get(name, width) == width else 0
+        return found
+
+    # what is accessed
+
+    def _places(self, *, of_all: bool = False) -> list[Place]:
+        """`of_all`: also where nothing is written."""
+        writing = {a.space for a in self._emulation.trace if a.kind in ("store", "atomic")}
+        found: list[Place] = []
+        for n, instruction in enumerate(self._routine.instructions):
+            if instruction.opcode in _NOT_FOLLOWED:
+                raise UnclearError(f"{instruction.name} is not followed", n)
+        for access in self._emulation.trace:
+            if access.kind == "call" and self._is_harmless(self._routine.instructions[access.instruction]):
+                continue
+            if access.kind in ("copy", "call", "unknown"):
+                raise UnclearError(f"{self._routine.instructions[access.instruction].name} is not followed", access.instruction)
+            if access.kind == "order" or access.space in ("param", "local", "const"):
+                continue
+            if any("cluster" in q for q in access.qualifiers):
+                raise UnclearError("shared memory of other blocks is not followed", access.instruction)
+            if not writing and not of_all:
+                continue
+            try:
+                place = self._place(access)
+            except UnclearError:
+                if "nc" not in access.qualifiers:
+                    raise
+                self._is_read_elsewhere = True
+                continue
+            if place is not None:
+                found.append(place)
+        return found
+
+    def _is_harmless(self, call: Instruction) -> bool:
+        names = [o.text for o in call.operands if isinstance(o, Name)]
+        return names[:1] != [] and names[0] in _HARMLESS and names[0] in self._program.declared
+
+    def _place(self, access: Access) -> Place | None:
+        """None: memory of one thread, or that nobody writes."""
+        if access.address is None or access.size_bytes == 0:
+            raise UnclearError("the address is not known", access.instruction)
+        parts = linear(access.address)[1]
+        bases = [a for a, c in parts if c == 1 and is_base(a)]
+        if len(bases) != 1 or any(c == 1 and a.op in _MAY_POINT and a is not bases[0] for a, c in parts):
+            reason = "to which array the address belongs is not known"
+            raise UnclearError(reason, access.instruction)
+        base = bases[0]
+        variable = variable_of(base)
+        space = access.space if variable is None else self._spaces.get(variable, access.space)
+        if space in ("local", "const", "param") and variable is not None:
+            return None
+        return Place(access, base, space == "shared", access.address)
+
+    # questions
+
+    def _check_assumptions(self) -> None:
+        """Some launch is as the user says: of none, everything could be said."""
+        pair = self._pair(is_same_block=True, rounds=((), ()), are_different=False)
+        if self._assumed and not isinstance(self._ask(pair), Sat):
+            raise UnclearError("no launch was found that is as assumed")
+
+    def _pair(
+        self, *, is_same_block: bool, rounds: tuple[Rounds, Rounds] = ((), ()), are_different: bool = True,
+        more: Sequence[Assumed] = (),
+    ) -> Pair:  # fmt: skip
+        pair = Pair(self._limits, self._uniform.shared(rounds) if is_same_block else self._uniform.is_same_everywhere, rounds)
+        b = pair.builder
+        registers = [f"{'tid' if is_same_block else 'ctaid'}.{axis}" for axis in AXES]
+        differ = [b.negation(pair.is_zero(pair.register(r, 1).plus(pair.register(r, 2), -1))) for r in registers]
+        if are_different:
+            pair.require(b.either(differ))
+        for one in (*self._assumed, *more):
+            pair.require(one.condition(pair, self._routine, self._emulation.table, self._widths))
+        return pair
+
+    def _comes_to(self, pair: Pair, block: int, who: int) -> None:
+        for part in self._emulation.path_condition(block):
+            pair.require(pair.truth(part, who))
+
+    def _ask(self, pair: Pair, more: Sequence[Handle] = ()) -> Sat[bool | int | Fraction] | Unsat | Unknown:
+        return pair.builder.check([*pair.conditions, *more], self._rlimit)
+
+    def _small(self, pair: Pair, least: int, most: int) -> Launch | None:
+        """A small launch in which the two may meet, with at least so many threads along x, and extents of so much together."""
+        more: list[Handle] = []
+        registers = {f"{root}.{axis}": pair.register(f"{root}.{axis}", 0) for root in ("ntid", "nctaid") for axis in AXES}
+        for name, number in registers.items():
+            if name.startswith("nctaid"):
+                more.append(pair.at_least(constant(_SMALL[0]), number))
+        threads = constant(0)
+        for axis in AXES:
+            threads = threads.plus(registers[f"ntid.{axis}"])
+        more.append(pair.at_least(constant(most), threads))
+        more.append(pair.at_least(registers["ntid.x"], constant(least)))
+        parameters = {term: pair.value(term, 0) for term in self._numbers()}
+        for number in parameters.values():
+            more += [pair.at_least(constant(_SMALL[1]), number), pair.at_least(number, constant(0))]
+        lengths = {name: length_of(pair, name) for one in self._assumed for name in one.sized(self._routine)}
+        more += [pair.at_least(constant(_MOST_BYTES), number) for number in lengths.values()]
+        answer = self._ask(pair, more)
+        if not isinstance(answer, Sat):
+            return None
+        extents = {name: pair.found(number, answer.model) for name, number in registers.items()}
+        if extents["ntid.x"] * extents["ntid.y"] * extents["ntid.z"] > self._limits.threads_max:
+            return None
+        grid = (extents["nctaid.x"], extents["nctaid.y"], extents["nctaid.z"])
+        block = (extents["ntid.x"], extents["ntid.y"], extents["ntid.z"])
+        return Launch(
+            grid,
+            block,
+            tuple((str(t.data[0]), pair.found(number, answer.model)) for t, number in parameters.items()),
+            tuple((name, pair.found(number, answer.model)) for name, number in lengths.items()),
+        )
+
+    def _numbers(self) -> Iterator[Term]:
+        """Parameters that are whole numbers: not pointers."""
+        bases = {p for a in self._emulation.trace if a.address is not None for p, _ in linear(a.address)[1] if is_base(p)}
+        for variable in self._routine.parameters:
+            bits = variable.size_bytes * 8
+            if bits in (32, 64) and variable.type[0] in "usb":
+                term = self._emulation.table.parameter(variable.name, 0, bits)
+                if term not in bases:
+                    yield term
+
+
+def is_base(term: Term) -> bool:
+    return (term.op == "parameter" and term.width == 64) or variable_of(term) is not None
+
+
+def variable_of(term: Term) -> str | None:
+    while term.op in ("trunc", "zext"):
+        term = term.args[0]
+    return str(term.data[0]) if term.op == "address" else None
+
+
+def name_of(base: Term) -> str:
+    """The array that a pointer or variable is."""
+    return variable_of(base) or str(base.data[0])
+
+
+def unread_extents(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
+    """Extents of blocks and grid, as special registers, of which the kernel never asks where a thread is, and nothing is said."""
+    read = {m for i in routine.instructions for o in i.operands for m in _INDEX.findall(operand_text(o))}
+    required = routine.directive("reqntid") or ()
+    named = {operand_text(o) for i in routine.instructions for o in i.operands}
+    for root, others in _OTHER_INDEX.items():
+        if not any(r == root for r, _ in read) and any(n.startswith(others) for n in named):
+            read.add((root, "x"))
+    found: set[str] = set()
+    for root, name in (("tid", "blockDim"), ("ctaid", "gridDim")):
+        for n, axis in enumerate(AXES):
+            is_read = (root, axis) in read or (root, "") in read
+            is_said = any(f"{name}.{axis}" in one.text for one in assumed) or (root == "tid" and required[n : n + 1] > (1,))
+            if not is_read and not is_said:
+                found.add(f"n{root}.{axis}")
+    return frozenset(found)
+
+
+def _limits(routine: Routine, unread: frozenset[str], assumed: Sequence[Assumed]) -> LaunchLimits:
+    full = LaunchLimits()
+    required = (*(routine.directive("reqntid") or ()), 1, 1, 1)
+    low, block, grid = list(full.block_min), list(full.block_max), list(full.grid_max)
+    for n, axis in enumerate(AXES):
+        block[n] = 1 if f"ntid.{axis}" in unread else block[n]
+        grid[n] = 1 if f"nctaid.{axis}" in unread else grid[n]
+        for one in assumed:
+            exact = one.exact(f"ntid.{axis}")
+            if exact is not None and low[n] <= exact <= block[n]:
+                low[n] = block[n] = exact
+        grid[n] = min(grid[n], MOST_THREADS // max(low[n], required[n]))
+    return LaunchLimits((low[0], low[1], low[2]), (block[0], block[1], block[2]), full.threads_max, (grid[0], grid[1], grid[2]))

@@ -3,11 +3,11 @@
 `python benchmarks/gpu/peers.py [--json] [--dry-run] [CASE ...]`, cases as in `warploom bench kernels`. Kernels of others are
 written here from their descriptions; libraries are called if they are installed, and named with the reason if they are not:
 
-- arrays of structures: every thread its structure (direct), through vectors, through shared memory (our baseline), Catanzaro's
-  decomposition with tables of lanes as trove does it, CUB's WarpExchange
+- arrays of structures, stored as arrays or summed: every thread its structure (direct), through vectors, through shared memory
+  (our baseline), Catanzaro's decomposition with tables of lanes as trove does it, CUB's WarpExchange
 - convolution: Iandola's kernel (a patch of inputs in registers of one thread), NPP, ArrayFire
-- products over GF(2): Ben-Sasson's kernel, which is the completion of the smallest space (eight accumulates)
-- CUB's block scan is written by `warploom scan emit --target cub`; matrix products (cuBLAS): `benchmarks/gpu/schedule.py`;
+- products over GF(2) and in fields: Ben-Sasson's kernel, which is the completion of the smallest space (eight accumulates)
+- scans (CUB): `benchmarks/gpu/scans.py`; matrix products (cuBLAS): `benchmarks/gpu/schedule.py`;
   PyTorch and CuPy: `benchmarks/gpu/libraries.py`
 
 Figures of the papers stand beside (`paper`): their text gives means only, and none for Halide. --dry-run needs no GPU: every
@@ -25,6 +25,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.util import find_spec
 from math import gcd
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -99,10 +100,13 @@ def decomposed(words: int) -> list[str]:
     return [*lines, *more, *(f"int b{k} = {last[k]};" for k in range(words))]
 
 
-def structure_peers(words: int) -> Iterator[Peer]:
-    """Word j of structure i of a tile from src[words * i + j] to dst[32 * j + i]."""
+def structure_peers(words: int, *, is_sum: bool = False) -> Iterator[Peer]:
+    """Word j of structure i of a tile from src[words * i + j] to dst[32 * j + i]; or total[i], the sum over j."""
     each = range(words)
+    out, moved = ("total", LANES) if is_sum else ("dst", LANES * words)
     stores = [f"dst[{LANES} * {j} + lane] = b{j};" for j in each]
+    if is_sum:
+        stores = [f"total[lane] = {' + '.join(f'b{j}' for j in each)};"]
     striped = [f"int a{r} = src[{LANES} * {r} + lane];" for r in each]
     bodies = {
         "direct": [f"int b{j} = src[{words} * lane + {j}];" for j in each],
@@ -121,24 +125,24 @@ def structure_peers(words: int) -> Iterator[Peer]:
         wide = f"int{words} whole = reinterpret_cast<const int{words}*>(src)[lane];"
         bodies["vector"] = [wide, *(f"int b{j} = whole.{field};" for j, field in enumerate(fields))]
     for name, body in bodies.items():
-        symbol = f"aos_{name}_{words}"
+        symbol = f"aos_{'sum_' * is_sum}{name}_{words}"
         head = "#include <cub/warp/warp_exchange.cuh>\n" if name == "cub" else ""
         lines = [
             "int lane = threadIdx.x % 32;",
             "int tile = blockIdx.x * 4 + threadIdx.x / 32;",
             "if (tile >= tiles) return;",
             f"src += {LANES * words} * tile;",
-            f"dst += {LANES * words} * tile;",
+            f"{out} += {moved} * tile;",
             *body,
             *stores,
         ]
         yield Peer(
             name,
-            _kernel(head, symbol, "const int* __restrict__ src, int* __restrict__ dst, int tiles", lines),
+            _kernel(head, symbol, f"const int* __restrict__ src, int* __restrict__ {out}, int tiles", lines),
             symbol,
             lambda sizes: (-(-sizes["tiles"] // 4), 1, 1),
             (128, 1, 1),
-            ("src", "dst"),
+            ("src", out),
             ("tiles",),
         )
 
@@ -193,14 +197,19 @@ def _kernel(head: str, symbol: str, parameters: str, lines: Sequence[str]) -> st
 
 def peers_of(case: str) -> list[Peer]:
     kind, _, number = case.rpartition("-")
-    if kind == "aos-store-crc":
-        return list(structure_peers(int(number)))
+    if kind in ("aos-store-crc", "aos-sum-crc"):
+        return list(structure_peers(int(number), is_sum=kind == "aos-sum-crc"))
     if kind == "conv2d":
         return list(filter_peers(int(number)))
     return []
 
 
-CASES = (*(f"aos-store-crc-{n}" for n in STRUCTS), *(f"conv2d-{n}" for n in FILTERS), "mult64-reg", "mult32-reg")
+CASES = (
+    *(f"aos-{what}-crc-{n}" for what in ("store", "sum") for n in STRUCTS),
+    *(f"conv2d-{n}" for n in FILTERS),
+    *("mult64-reg", "mult32-reg", "ffm-32", "ffm-64", "ffm-128"),
+)
+PRODUCTS = ("mult", "ffm")
 
 
 def cub_options() -> tuple[str, ...]:
@@ -231,7 +240,7 @@ def dry_run(case: str) -> dict[str, object]:
             np.allclose(found[name].reshape(array.shape), array, rtol=1e-4, atol=1e-5) for name, array in expected.items()
         )
         right[peer.name] = ran.status == "finished" and not ran.findings and is_same
-    if case.startswith("mult"):
+    if case.startswith(PRODUCTS):
         right["ben-sasson"] = complete_example(example, space=1).verdict == "proved"
     missing = {
         name: reason for name, call in LIBRARIES.items() if (reason := call(case, {}, dry=True)) and isinstance(reason, str)
@@ -249,10 +258,11 @@ def measure(case: str) -> dict[str, object]:
         "ours": (example.sketch.kernel, complete_example(example).completions[0].holes),
         "shared": (example.baseline.kernel, {}),
     }
-    if case.startswith("mult"):
+    if case.startswith(PRODUCTS):
         least = complete_example(example, space=1)
         if least.completions:
             forms["ben-sasson"] = (example.sketch.kernel, least.completions[0].holes)
+        forms["ben-sasson-shared"] = forms["shared"]
     for name, (form, holes) in forms.items():
         source = cuda_source(form, holes)
         compiled = compile_cuda(source.text, arch=device_arch())
@@ -296,10 +306,10 @@ def arrayfire(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
 
 
 def npp(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
-    """`nppiFilter_32f_C1R_Ctx` would need a context; the form without one is in NPP up to 12."""
+    """The form without a context is in NPP up to 12, the one with it in all."""
     if not case.startswith("conv2d"):
         return None
-    library = next((found for name in ("libnppif.so", "libnppif.so.12", "libnppif.so.11") if (found := _loaded(name))), None)
+    library = next((found for name in _npp_files() if (found := _loaded(name))), None)
     if library is None or find_spec("cupy") is None:
         return "NPP (libnppif) or cupy, which holds its arrays, is not installed"
     if dry:
@@ -309,20 +319,61 @@ def npp(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
     f = cupy.asarray(np.ascontiguousarray(arrays["f"][::-1, ::-1]))
     pair = ctypes.c_int * 2
     pointer = ctypes.c_void_p
-    call = library.nppiFilter_32f_C1R
-    call.argtypes = [pointer, ctypes.c_int, pointer, ctypes.c_int, pair, pointer, pair, pair]
+    parameters = [pointer, ctypes.c_int, pointer, ctypes.c_int, pair, pointer, pair, pair]
+    if has_context := not hasattr(library, "nppiFilter_32f_C1R"):
+        parameters.append(NppContext)
+    call = library.nppiFilter_32f_C1R_Ctx if has_context else library.nppiFilter_32f_C1R
+    call.argtypes = parameters
+    more = (npp_context(cupy.cuda.Device().attributes, cupy.cuda.Device().id),) if has_context else ()
     extent = pair(y.shape[1], y.shape[0])
     times: list[float] = []
     for _ in range(REPEATS + 3):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record(cupy.cuda.Stream.null)
-        status = call(x.data.ptr, x.strides[0], y.data.ptr, y.strides[0], extent, f.data.ptr, pair(size, size), pair(0, 0))
+        status = call(x.data.ptr, x.strides[0], y.data.ptr, y.strides[0], extent, f.data.ptr, pair(size, size), pair(0, 0), *more)
         end.record(cupy.cuda.Stream.null)
         end.synchronize()
         if status:
-            return f"nppiFilter_32f_C1R returned {status}"
+            return f"{call.__name__} returned {status}"
         times.append(cupy.cuda.get_elapsed_time(begin, end))
     return median(times[3:])
+
+
+class NppContext(ctypes.Structure):
+    """`NppStreamContext`: the legacy stream, and what NPP asks of the device."""
+
+    _fields_ = [
+        ("stream", ctypes.c_void_p),
+        ("device", ctypes.c_int),
+        ("multiprocessors", ctypes.c_int),
+        ("threads_per_multiprocessor", ctypes.c_int),
+        ("threads_per_block", ctypes.c_int),
+        ("shared_bytes_per_block", ctypes.c_size_t),
+        ("major", ctypes.c_int),
+        ("minor", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("reserved", ctypes.c_int),
+    ]
+
+
+def npp_context(attributes: Mapping[str, int], device: int) -> NppContext:
+    """`attributes`: of the device, by the names of the driver without their prefix, as cupy gives them."""
+    found = [
+        attributes[name]
+        for name in (
+            "MultiProcessorCount", "MaxThreadsPerMultiProcessor", "MaxThreadsPerBlock", "MaxSharedMemoryPerBlock",
+            "ComputeCapabilityMajor", "ComputeCapabilityMinor",
+        )
+    ]  # fmt: skip
+    return NppContext(None, device, *found, 0, 0)
+
+
+def _npp_files() -> list[str]:
+    """Names of the library, then its places in the packages nvidia-npp and nvidia-npp-cu12."""
+    names = ["libnppif.so", *(f"libnppif.so.{version}" for version in (13, 12, 11))]
+    spec = find_spec("nvidia")
+    roots = [Path(root) for root in (spec.submodule_search_locations or ())] if spec is not None else []
+    return [*names, *(str(file) for root in roots for file in sorted(root.glob("*/lib/libnppif.so.*")))]
 
 
 def _loaded(name: str) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_kernels_of_others_compute_the_same(monkeypatch: pytest.MonkeyPatch) -> 
         right = peers.dry_run(case)["right"]
         assert "not installed" in right.pop("cub")
         assert right == dict.fromkeys(names, True)
+    assert peers.dry_run("aos-sum-crc-2")["right"] | {"cub": ""} == {"direct": True, "trove": True, "vector": True, "cub": ""}
     line = peers.dry_run("conv2d-3")
     assert line["right"] == {"iandola": True}
     assert line["libraries"].keys() == {"arrayfire", "npp"}
@@ -57,6 +59,32 @@ def test_a_wrong_kernel_of_others_is_noticed(monkeypatch: pytest.MonkeyPatch, ca
     monkeypatch.setattr(peers, "peers_of", lambda _: [wrong])
     assert peers.main(["--dry-run", "conv2d-3"]) == 1
     assert "{'iandola': False}" in capsys.readouterr().out
+
+
+def test_npp_gets_what_it_asks_of_the_device() -> None:
+    peers = program("peers")
+    names = ("MultiProcessorCount", "MaxThreadsPerMultiProcessor", "MaxThreadsPerBlock", "MaxSharedMemoryPerBlock")
+    attributes = {name: 10 + n for n, name in enumerate((*names, "ComputeCapabilityMajor", "ComputeCapabilityMinor"))}
+    found = peers.npp_context(attributes, 1)
+    assert [getattr(found, name) for name, _ in found._fields_] == [None, 1, *range(10, 16), 0, 0]
+    # As in C: a pointer, four ints, a size, two ints, an unsigned and an int.
+    assert ctypes.sizeof(peers.NppContext) == 8 + 4 * 4 + 8 + 2 * 4 + 4 + 4
+    assert peers._npp_files()[0] == "libnppif.so"
+
+
+def test_scans_of_others_compute_the_same(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = program("scans")
+
+    def absent(_: object) -> object:
+        raise scans.NotInstalledError("nvidia-cuda-cccl")
+
+    monkeypatch.setattr(scans, "try_cub", absent)
+    monkeypatch.setattr(scans, "device_available", lambda: False)
+    assert [scans.main(given) for given in (["--what"], ["nothing"], [])] == [2, 2, 3]
+    assert scans.main(["--dry-run", "total"]) == 0
+    assert "nvidia-cuda-cccl is not installed" in capsys.readouterr().out
+    monkeypatch.setattr(scans, "compare", lambda *_, **__: SimpleNamespace(cases=1, mismatch="1, not 2"))
+    assert scans.main(["--dry-run", "total"]) == 1
 
 
 def test_peers_refuse_bad_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

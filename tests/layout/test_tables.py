@@ -4,6 +4,7 @@ import copy
 import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,7 @@ def test_a_table_where_no_linear_map_serves() -> None:
     names: dict[str, Any] = {}
     exec(emit(found.map, given, "python"), names)
     assert [names["place"](r, c) for r in range(8) for c in range(64)] == found.map.table.tolist()
+    assert emit(found.map, given, "cuda").startswith("__constant__ unsigned short places[512] = {0, 1, 2, ")
     assert "places[r * 64 + c]" in emit(found.map, given, "cuda") and "array_like" in emit(found.map, given, "numba")
     with pytest.raises(UserError, match="EMIT"):
         emit(found.map, given, "tilelang")
@@ -112,6 +114,14 @@ def test_without_the_solver_it_is_said_what_to_install(monkeypatch: pytest.Monke
     with pytest.raises(UserError, match="SAT"):
         layout(given, [access(name, given) for name in (*CHUNKS, "diagonals:128bit")], table=True)
     assert tables.any_map(tile("128x128:f32"), [access("rows", tile("128x128:f32"))], tables.Shape(0, 5, 9)) is None
+
+
+def test_large_tables_are_no_constants() -> None:
+    given = tile("256x256:f16")
+    found = replace(row_major(given, 256), kind="table")
+    assert emit(found, given, "cuda").startswith("__device__ const unsigned short places[65536]")
+    found = replace(row_major(given, 257), kind="table")
+    assert emit(found, given, "cuda").startswith("__device__ const unsigned int places[65536]")
 
 
 def test_steps_that_do_not_follow_are_no_proof() -> None:

@@ -69,6 +69,18 @@ def test_a_line_that_says_more_than_its_certificate_is_refuted(tmp_path: Path, n
     assert "the line says" in checked["reason"]
 
 
+def test_a_table_is_told_in_a_line() -> None:
+    pytest.importorskip("pysat")
+    names = [word for name in ("rows:128bit", "diagonals:128bit", "stride:2:128bit") for word in ("--access", name)]
+    code, line = call("layout", "8x64:f16", *names, "--table")
+    assert (code, line["class"], line["optimal"], len(line["map"])) == (0, "table", True, 512)
+    told = CliRunner().invoke(cli, ["layout", "8x64:f16", *names, "--table"]).output
+    assert "table, 2 index instructions: a place for each element" in told
+    assert wl.layout("8x64:f16", names[1::2], table=True).explain().startswith("8x64:f16: a place for each element\n")
+    code, line = call("layout", "8x64:f16", *names[:2], "--access", "blocks:8x1:128bit", *names[2:4], "--table")
+    assert (code, line["no_map"], line["optimal"]) == (0, True, None)
+
+
 def test_a_certificate_counts_the_banks_of_the_architecture_that_its_line_names(tmp_path: Path) -> None:
     _, line = call("layout", "64x64:f32", "--access", "columns", "--arch", "gfx942")
     path = tmp_path / "line"

@@ -58,7 +58,8 @@ class Laid(Result):
         """The table of wavefronts, and the bank of each element."""
         if self.status != "solved":
             return self.reason
-        return "\n".join([f"{self.case}: {self.map}", *table_as_text(self.line), *banks_as_text(self.line)]) + "\n"
+        said = "a place for each element" if isinstance(self.line.get("map"), list) else self.map
+        return "\n".join([f"{self.case}: {said}", *table_as_text(self.line), *banks_as_text(self.line)]) + "\n"
 
     def _page(self) -> str:
         return layout_page(self.line)

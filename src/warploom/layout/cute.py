@@ -165,7 +165,11 @@ def write(found: Map, tile: Tile) -> str:
         if (read(text, tile).table == found.table).all():
             return text
     raise UserError(
-        Diagnostic("EMIT", f"expected a map that CuTe can say, got the {found.kind} map {found.text}", fix="Use --emit cuda.")
+        Diagnostic(
+            "EMIT",
+            f"expected a map that CuTe can say, got the {found.kind} map {found.text or 'of places'}",
+            fix="Use --emit cuda.",
+        )
     )
 
 

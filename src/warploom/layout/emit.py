@@ -13,6 +13,9 @@ from warploom.layout.tiles import Tile
 Target: TypeAlias = Literal["cuda", "cute", "triton", "numba", "tilelang", "python"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
+_CONSTANT_BYTES = 1 << 16
+"""Of constant memory."""
+
 
 def emit(found: Map, tile: Tile, target: Target) -> str:
     """A function from row and column to place, or the layout's text; UserError (EMIT) where the language has none."""
@@ -43,7 +46,9 @@ def _by_table(found: Map, tile: Tile, target: Literal["cuda", "numba", "python"]
     index = f"r * {tile.columns} + c"
     match target:
         case "cuda":
-            head = f"__constant__ unsigned short places[{tile.elements}] = {{{places}}};\n"
+            size = 2 if int(found.table.max()) < 1 << 16 else 4
+            memory = "__constant__" if size * tile.elements <= _CONSTANT_BYTES else "__device__ const"
+            head = f"{memory} unsigned {'short' if size == 2 else 'int'} places[{tile.elements}] = {{{places}}};\n"
             return f"{head}__device__ __forceinline__ int place(int r, int c) {{ return places[{index}]; }}\n"
         case "numba":
             made = f"places = np.array([{places}], np.int32)\n\n\n@cuda.jit(device=True)\n"

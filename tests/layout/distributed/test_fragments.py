@@ -176,11 +176,25 @@ def test_a_differing_element() -> None:
         (lambda: fragment("wgmma:m64n7:D:f32"), "multiple of 8"),
         (lambda: fragment("tcgen05:m64n8:D:f32"), "tcgen05:m128"),
         (lambda: fragment("ldmatrix:x3"), "ldmatrix:x1"),
+        (lambda: fragment("ldmatrix.trans.b8:x4"), "ldmatrix.trans.b8:x1, :x2"),
+        (lambda: fragment("stmatrix.trans.b8:x3"), ":x4"),
     ],
 )  # fmt: skip
 def test_what_is_no_layout(read: Callable[[], object], said: str) -> None:
     with pytest.raises(UserError, match=said):
         read()
+
+
+@pytest.mark.parametrize(
+    ("name", "registers"),
+    [("stmatrix.trans.b8:x1", 1), ("stmatrix.trans.b8:x2", 2), ("stmatrix.trans.b8", 4), ("ldmatrix.trans.b8:x1", 2)],
+)
+def test_matrices_of_bytes_are_those_of_cute(name: str, registers: int) -> None:
+    """SM100_U8x4_STSM_T and so on: (thread, value) to bit."""
+    held = fragment(name)
+    atom = f"((4,8),(2,2,{registers})):((32,1),(16,8,128))"
+    assert held is not None and held.shape == (8 * registers, 16)
+    assert (held.elements == distributed_of_text(atom, 32, registers, 8).elements).all()
 
 
 def test_functions_give_elements_or_coordinates() -> None:

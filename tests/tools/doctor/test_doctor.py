@@ -176,6 +176,7 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes.importlib.util, "find_spec", lambda _: None)
     assert "[cluster]" in probes.cluster().fix
+    assert "[sat]" in probes.sat().fix
 
 
 @pytest.fixture

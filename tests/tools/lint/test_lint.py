@@ -345,6 +345,26 @@ def test_accesses_that_may_lie_outside_and_no_launch_shows_it_are_unknown(tmp_pa
     assert line["verdict"] == "unchecked" and "may lie outside of a at" in line["reason"]
 
 
+def test_what_whole_warps_ask_for_is_told_where_the_block_is_known() -> None:
+    result = linted("--every-launch", "--kernel", "twice", "--assume", "blockDim.x == 64", file=OTHERS)
+    assert "kernels.cu:22: a whole warp asks for 8 sectors, 4 would do" in result.stdout
+    (line,) = lines_of(
+        linted("--json", "--every-launch", "--kernel", "twice", "--assume", "blockDim.x == 64", file=OTHERS).stdout
+    )
+    assert [(one["unit"], one["least"], one["most"], one["needed"]) for one in line["accesses"]] == [("sectors", 8, 8, 4)] * 1
+    assert line["accesses_open"] == 0 and line["verdict"] == "proved"
+
+
+@pytest.mark.parametrize(("header", "line"), [("/usr/include/sm_32_intrinsics.hpp", 3), ("/usr/include/mine.hpp", 134)])
+def test_functions_of_the_toolkit_stand_on_the_line_that_calls_them(header: str, line: int, tmp_path: Path) -> None:
+    head = f'.file 1 "a.cu"\n.file 2 "{header}"\n'
+    path = kernel(
+        tmp_path, ".loc 1 3 3\n.loc 2 134 9, function_name $L__info, inlined_at 1 3 3\nld.global.u32 %r1, [%rd1+64];", head
+    )
+    found, _ = lines_of(linted("--json", "--launch", "1", "1", "--arg", "zeros:i32:4", file=path).stdout)
+    assert (found["rule"], found["line"]) == ("out-of-bounds", line)
+
+
 def test_what_is_not_followed_is_unknown_on_its_line() -> None:
     (line,) = lines_of(every("missing_wait").stdout)
     assert "cp.async.cg.shared.global is not followed at " in line["reason"] and line["verdict"] == "unchecked"

@@ -52,7 +52,7 @@ _FAMILIES = (
     _Family("conv1d-K", r"conv1d-(\d+)", range(2, 65), line.conv1d, lambda _: LINE, LINE_SIZES),
     _Family("stencil2d-K", r"stencil2d-(\d+)", range(2, 65), image.stencil2d, lambda _: IMAGE, IMAGE_SIZES),
     _Family("conv2d-K", r"conv2d-(\d+)", range(2, 65), image.conv2d, lambda _: IMAGE, IMAGE_SIZES),
-    _Family("mult32|64", r"mult(32|64)", range(32, 65), mult, lambda _: {"memory": MEMORIES, "warps": WARPS}, PAIR_SIZES),
+    _Family("multN", r"mult(32|64)", range(32, 65, 32), mult, lambda _: {"memory": MEMORIES, "warps": WARPS}, PAIR_SIZES),
     _Family("ffm-D", r"ffm-(\d+)", range(32, 1025, 32), ffm, lambda _: {"memory": MEMORIES}, PAIR_SIZES),
     _Family(
         "aos-store-S", r"aos-store-(\d+)", range(1, 17), store,
@@ -69,13 +69,18 @@ def tunable_sketch(name: str) -> TunableSketch:
     """The family of `conv2d-3`, `mult64`, ...; UserError (UNKNOWN_TUNABLE)."""
     family, number = _found(name)
     if family is None or number not in family.numbers:
-        forms = ", ".join(f"{f.form} ({f.numbers.start} to {f.numbers[-1]})" for f in _FAMILIES)
-        raise UserError(Diagnostic("UNKNOWN_TUNABLE", f"expected one of {forms}, got {name!r}"))
+        forms = ", ".join(f"{f.form} ({_told(f.numbers)})" for f in _FAMILIES)
+        fix = f"Use a number from {_told(family.numbers)}." if family is not None else "Use one of these."
+        raise UserError(Diagnostic("UNKNOWN_TUNABLE", f"expected one of {forms}, got {name!r}", fix=fix))
     return TunableSketch(name, family.parameters(number), partial(family.build, number), family.sizes)
 
 
 def is_tunable(name: str) -> bool:
     return _found(name)[0] is not None
+
+
+def _told(numbers: range) -> str:
+    return f"{numbers.start} to {numbers[-1]}" + (f", in steps of {numbers.step}" if numbers.step > 1 else "")
 
 
 def _found(name: str) -> tuple[_Family | None, int]:

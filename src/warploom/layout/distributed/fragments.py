@@ -2,7 +2,7 @@
 
 A row lists digits (extent, rows, columns) of the item's number, of the lane and of the warp, the lowest first: a digit d moves
 the element by d times that many rows and columns. Items fill registers in their order. Source: PTX ISA 9.0, 9.7.14 (mma), 9.7.15
-(wgmma), 9.7.16 (tcgen05); cuBLAS, layout of scaling factors of 1D blocks.
+(wgmma), 9.7.16 (tcgen05); CuTe's copy atoms of sm_100 (matrices of bytes); cuBLAS, layout of scaling factors of 1D blocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BITS = BITS | {f"s{bits}": bits for bits in (4, 8, 16, 32, 64)}
 Digit: TypeAlias = tuple[int, int, int]
 """Extent, rows and columns for each step."""
 
-FORMS = "mma:m16n8k16:A:f16, wgmma:m64n64:D:f32, tcgen05:m128n64:D:f32, ldmatrix, ldmatrix.trans, scale:128x4"
+FORMS = "mma:m16n8k16:A:f16, wgmma:m64n64:D:f32, tcgen05:m128n64:D:f32, ldmatrix, ldmatrix.trans, stmatrix.trans.b8, scale:128x4"
 _GROUPS: tuple[Digit, ...] = ((8, 1, 0),)
 """Lanes 4 i to 4 i + 3 have row i."""
 _A: dict[tuple[str, int], tuple[Digit, ...]] = {
@@ -54,6 +54,8 @@ def fragment(text: str) -> Distributed | None:
             return _accumulator(text, kind, rest)
         case "ldmatrix" | "stmatrix" | "ldmatrix.trans" | "stmatrix.trans":
             return _matrices(text, rest, is_transposed=kind.endswith(".trans"))
+        case "ldmatrix.trans.b8" | "stmatrix.trans.b8":
+            return _matrices_of_bytes(text, rest, is_load=kind.startswith("ld"))
         case "scale":
             return _scales(text, rest)
         case _:
@@ -107,6 +109,17 @@ def _matrices(text: str, rest: str, *, is_transposed: bool) -> Distributed:
     if is_transposed:
         items, lanes = ((2, 1, 0), (count, 8, 0)), ((4, 2, 0), (8, 0, 1))
     return _built(text, 16, (8 * count, 8), ("r", "c"), items, lanes)
+
+
+def _matrices_of_bytes(text: str, rest: str, *, is_load: bool) -> Distributed:
+    """Of stmatrix.m16n8.trans.b8: register j is from rows 8 j to 8 j + 7 of 16 bytes in shared memory, which are its columns.
+    ldmatrix.m16n16.trans.b8 takes two such registers for each matrix."""
+    numbers = ("x1", "x2") if is_load else ("x1", "x2", "x4")
+    if rest not in ("", *numbers):
+        raise wrong(f"expected {'ld' if is_load else 'st'}matrix.trans.b8:{', :'.join(numbers)}", repr(text))
+    registers = int((rest or numbers[-1])[1:]) * (2 if is_load else 1)
+    items, lanes = ((2, 1, 0), (2, 0, 8), (registers, 8, 0)), ((4, 2, 0), (8, 0, 1))
+    return _built(text, 8, (8 * registers, 16), ("r", "c"), items, lanes)
 
 
 def _scales(text: str, rest: str) -> Distributed:

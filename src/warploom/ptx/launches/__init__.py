@@ -1,8 +1,8 @@
 """What holds of a kernel for every launch: data races and bounds, on terms for all threads at once.
 
 Takes a program, the name of a kernel and assumptions about launches. Gives `RaceFree` with its domain, a `Meeting` of two
-instructions with a small launch to replay, or why it is not decided; `Bounds` of arrays with known lengths. Open `races.py`,
-then `intervals.py`.
+instructions with a small launch to replay, or why it is not decided; `Bounds` of arrays with known lengths; `Costs` of what
+warps ask for. Open `races.py`, then `intervals.py`.
 """
 
 from warploom.ptx.launches.assumptions import Assumed, assumptions
@@ -10,11 +10,14 @@ from warploom.ptx.launches.bounds import Bounds, Outside, bounds
 from warploom.ptx.launches.offers import offered
 from warploom.ptx.launches.questions import Launch, NotDecided
 from warploom.ptx.launches.races import INSIDE, Meeting, RaceFree, Verdict, races
+from warploom.ptx.launches.warps import Cost, Costs, costs
 
 __all__ = [
     "INSIDE",
     "Assumed",
     "Bounds",
+    "Cost",
+    "Costs",
     "Launch",
     "Meeting",
     "NotDecided",
@@ -23,6 +26,7 @@ __all__ = [
     "Verdict",
     "assumptions",
     "bounds",
+    "costs",
     "offered",
     "races",
 ]

@@ -20,7 +20,7 @@ from warploom.tools.command.options import CASE_OPTION, JOURNAL_OPTION, JSON_OPT
 
 LIMIT_S = 60.0
 _ANY = ("rows@any", "columns@any", "blocks:4x8")
-_EXACT = ("optimal", "equal", "total", "cute")
+_EXACT = ("optimal", "equal", "total", "cute", "no_map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Row:
     name: str
     arguments: tuple[str, ...]
     bar: Mapping[str, object]
-    """`optimal`, `equal`, `total` (wavefronts of all accesses) and `cute` exactly; `answered` at least; the others at most."""
+    """`optimal`, `equal`, `total` (wavefronts of all accesses), `cute` and `no_map` exact; `answered` at least; else at most."""
     seconds: float
     tile: str = ""
     accesses: tuple[str, ...] = field(default=())
@@ -57,6 +57,11 @@ def rows() -> tuple[Row, ...]:
         _layout("odd/40x28", "40x28:f32", _ANY, {"optimal": True, "total": 332, "extra_words": 0}, 1.0),
         _layout("odd/33x20", "33x20:f32", _ANY, {"optimal": True, "total": 100, "extra_words": 0}, 1.0),
     ]
+    chunks = ("rows:128bit", "blocks:8x1:128bit", "blocks:2x4:128bit@any", "blocks:4x2:128bit@any")
+    found.append(Row("any-map/16x64", ("layout", "--json", "--table", "16x64:f16", *_options(chunks)), {"no_map": True}, 1.0))
+    loads = ("rows:128bit:store", "rows:128bit", "blocks:16x4:128bit")
+    lds = ("layout", "--json", "--arch", "gfx942", "64x64:f16", *_options(loads))
+    found.append(Row("lds/64x64", lds, {"optimal": True, "total": 192}, 1.0))
     for rows, columns in ((129, 5), (300, 7)):
         writer = ("check-layout", "--json", _WRITER, "--tile", f"{rows}x{columns}:e8m0", "--equal", "scale:128x4")
         # The writer's function takes the number of columns; `groups` of four stand one after the other.

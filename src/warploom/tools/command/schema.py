@@ -36,7 +36,7 @@ _FIELDS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "space": ({"enum": [1, 2, 3, None]}, "Search space of the answer."),
     "accumulates": ({"type": ["integer", "null"], "minimum": 0}, "Accumulate statements in an iteration of their loop."),
     "executed": ({"type": ["integer", "null"], "minimum": 0}, "Accumulates that a thread executes."),
-    "counted": ({"enum": list(COUNTED)}, "Where counts come from; there whenever a line has one."),
+    "counted": ({"enum": [*COUNTED, None]}, "Where counts come from; there whenever a line has one. null: it has none."),
     "arch": (_TEXT, "Architecture, such as sm_90."),
     "registers": (_COUNT, "Registers of a thread."),
     "local_bytes": (_COUNT, "Local memory of a thread."),

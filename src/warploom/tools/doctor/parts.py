@@ -31,4 +31,5 @@ PARTS: Mapping[str, Part] = {
     "cache": Part("answers of earlier runs, compiled inner loops of searches", probes.cache, is_apart=True),
     "kernels": Part("functions with `wl.jit` call the kernels that `tune` found", probes.kernels, is_apart=True),
     "cluster": Part("`--cluster`", probes.cluster),
+    "sat": Part("`layout --table`", probes.sat),
 }

@@ -196,6 +196,12 @@ def cluster() -> Found:
     return Found(True, f"Dask {importlib.metadata.version('distributed')}")
 
 
+def sat() -> Found:
+    if importlib.util.find_spec("pysat") is None:
+        return Found(False, "python-sat is not installed", install("sat"))
+    return Found(True, f"python-sat {importlib.metadata.version('python-sat')}")
+
+
 def _megabytes(folder: Path) -> str:
     total = 0
     for above, _, names in os.walk(folder):

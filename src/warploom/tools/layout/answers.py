@@ -317,6 +317,8 @@ def _told(found: Map, prices: Sequence[Price], before: Sequence[Price] | None, r
     if found.text is not None:
         kind = "" if found.kind == "given" else f"{found.kind}, {found.instructions} index instructions: "
         yield f"  {kind}{found.text}"
+    elif found.kind == "table":
+        yield "  table, 2 index instructions: a place for each element, which `--json` and `--emit` list"
     width = max(len(p.access) for p in prices)
     for i, price in enumerate(prices):
         old = "" if before is None else f" (was {before[i].wavefronts})"

@@ -120,8 +120,8 @@ def check_layout_command(
 
 _REGISTERS_HELP = (
     "striped, blocked, row, aos:STRIDE, soa:STRIDE, mma:m16n8k32:C:e4m3 (A, B, C, D), wgmma:m64n64:D:f32, tcgen05:m128n64:D:f32, "
-    "ldmatrix[.trans][:x4], scale:128x4, CuTe's (lanes,items):(..), Triton's {'register': .., 'lane': ..}, or FILE.py:function "
-    "of (lane, item) or (warp, lane, register, slot)."
+    "ldmatrix[.trans][:x4], stmatrix.trans.b8[:x4], scale:128x4, CuTe's (lanes,items):(..), Triton's {'register': .., "
+    "'lane': ..}, or FILE.py:function of (lane, item) or (warp, lane, register, slot)."
 )
 
 

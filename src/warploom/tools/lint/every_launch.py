@@ -18,6 +18,7 @@ from warploom.ptx.launches import (
     RaceFree,
     assumptions,
     bounds,
+    costs,
     offered,
     races,
 )  # fmt: skip
@@ -50,8 +51,14 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
     source = Source(path, options.compilation)
     name = kernel_named(source, options.kernel)
     case = f"{path}:{demangled(name)}"
-    routine = source.program.routines[name]
     said = [one for text in assumed for one in assumptions(text)]
+    return _priced(_judged(path, options, case, source, name, said, stopwatch), source, name, said)
+
+
+def _judged(
+    path: str, options: LintOptions, case: str, source: Source, name: str, said: Sequence[Assumed], stopwatch: Stopwatch
+) -> Linted:
+    routine = source.program.routines[name]
     match races(source.program, name, said):
         case RaceFree() as free:
             return _bounded(path, replace(options, kernel=name), case, source, free, said, stopwatch)
@@ -61,6 +68,35 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
         case Meeting() as meeting:
             offer = offered(source.program, name, said)
             return _told(path, replace(options, kernel=name), case, source, meeting, offer, stopwatch)
+
+
+def _priced(linted: Linted, source: Source, name: str, said: Sequence[Assumed]) -> Linted:
+    """With what whole warps ask for at each access, where the block is known."""
+    found = costs(source.program, name, said)
+    if isinstance(found, NotDecided):
+        return linted
+    routine = source.program.routines[name]
+    rows: list[dict[str, Any]] = []
+    details: list[str] = []
+    for cost in found.known:
+        place = source.places(routine.span(cost.instruction).line)[0]
+        unit = "wavefronts" if cost.is_shared else "sectors"
+        row = {
+            "file": place.file,
+            "line": place.line,
+            "unit": unit,
+            "least": cost.least,
+            "most": cost.most,
+            "needed": cost.needed,
+        }
+        if row not in rows:
+            rows.append(row)
+            if cost.least >= 2 * cost.needed:
+                told = f"{cost.least}" if cost.least == cost.most else f"{cost.least} to {cost.most}"
+                details.append(f"{place.file}:{place.line}: a whole warp asks for {told} {unit}, {cost.needed} would do")
+    outcome = linted.outcome
+    line = outcome.line | {"accesses": rows, "accesses_open": len(found.open)}
+    return replace(linted, outcome=replace(outcome, line=line, details=(*outcome.details, *dict.fromkeys(details))))
 
 
 def _bounded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,8 @@ from warploom.tools.ptx.check import good_program, read_ptx
 
 _CUDA = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".hpp", ".h")
 _LONGEST_LINE = 500
+_INTRINSICS = re.compile(r"(?:^|/)(?:sm_\d+_\w+|device_(?:atomic_)?functions|cuda_(?:fp16|bf16|fp8|pipeline\w*))\.h(?:pp)?$")
+"""Headers of the toolkit in which functions like `__ldg` are single instructions: of no interest to their users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Source:
     def places(self, line: int, column: int = 1) -> tuple[Place, ...]:
         """The user's line of an instruction, then the calls into which it is inlined; the line of the PTX where that is all."""
         found = self._places.of(line)
+        while len(found) > 1 and _INTRINSICS.search(found[0].file):
+            found = found[1:]
         return tuple(Place(self._file(p.file), p.line, p.column, demangled(p.function)) for p in found) or (
             Place(shown(self.path), line, column),
         )

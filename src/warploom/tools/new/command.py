@@ -43,15 +43,15 @@ KINDS: Mapping[str, Kind] = {
 
 
 @click.command("new")
-@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("kind", metavar="KIND", type=click.Choice(list(KINDS)))
 @click.argument("name", metavar="NAME", type=click.Path(path_type=Path))
 @JSON_OPTION
 @DEBUG_OPTION
 def new_command(kind: str, name: Path, as_json: bool, debug: bool) -> None:
     """Write a commented file that runs as it stands, for you to change: a sketch, a tensor function, a loop, a program.
 
-    NAME is that of the kernel or function, with or without the file's ending; a folder before it must be there. No
-    file is overwritten.
+    KIND is sketch, tensor, scan, swflow or ptx-lint. NAME is that of the kernel or function, with or without the file's ending;
+    a folder before it must be there. No file is overwritten.
     """
     case = f"new {kind} {os.fsdecode(name)}"
 

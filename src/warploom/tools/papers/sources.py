@@ -250,7 +250,8 @@ def _kernelgen(line: Mapping[str, Any]) -> Iterator[Row]:
     note = (
         ""
         if found is None
-        else "with plain pointers, the paper's 19 loads; the sixth is a load of its own, tested against two stores"
+        else "with plain pointers, the paper's 19 loads; the sixth is a load of its own, tested against two stores "
+        "(ptx shuffle --assume noalias: without a test)"
     )
     yield Row(
         **shared,

@@ -58,7 +58,10 @@ from warploom.tools.ptx.replay import Replay, replay
 from warploom.tools.synth.targets import Target
 
 STATUS_OF: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
-_ARRAY = re.compile(r"(?P<content>zeros:|empty:)?(?P<type>[a-z]+\d+|[a-z]+[24])(?:\[(?P<shape>[\d\s,]+)\]|:(?P<count>\d+))\Z")
+_ARRAY = re.compile(
+    r"(?P<content>zeros:|empty:)?(?P<type>[a-z]+\d+|[a-z]+[24])"
+    r"(?:\[(?P<shape>\s*\d+\s*(?:[,x]\s*\d+\s*)*,?\s*)\]|:(?P<count>\d+(?:x\d+)*))\Z"
+)
 _SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
 ARGUMENT_FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
 _SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
@@ -457,7 +460,8 @@ def read_argument(text: str, name: str, variable: Variable) -> Argument:
 
 
 def _shape(array: re.Match[str]) -> tuple[int, ...]:
-    return tuple(int(n) for n in (array["shape"] or array["count"]).split(",") if n.strip())
+    """Extents are divided by `,` or, as `lint` has them, by `x`."""
+    return tuple(map(int, re.findall(r"\d+", array["shape"] or array["count"])))
 
 
 def _number(text: str | None, dtype: DType, whole: str, variable: Variable) -> int | float | None:

@@ -68,7 +68,7 @@ def operator(name: str) -> scan.Operator:
     return found
 
 
-@pytest.mark.parametrize("name", ["max_segment_sum", "is_sorted", "average", "maximum", "longest_even_zeros", "merge", "both"])
+@pytest.mark.parametrize("name", ["max_segment_sum", "is_sorted", "average", "maximum", "merge", "both"])
 def test_states_of_pieces_are_merged(name: str) -> None:
     found = try_aggregate(operator(name), "dask")
     assert found.cases and not found.mismatch

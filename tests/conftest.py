@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """The collector of garbage leaves alone what was imported and collected."""
     gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file run in one process, which then makes what they share once."""
+    return import_module("xdist.scheduler").LoadFileScheduling(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from tests.tools.contract import lines_of
 
 import warploom as wl
+from warploom.layout import faults
 from warploom.tools.cli import cli
 
 FUNCTIONS = """
@@ -58,6 +59,7 @@ def test_certificates_are_verified_from_a_line_or_alone(tmp_path: Path) -> None:
     [
         ("wavefronts", {"rows": 32, "columns": 31}), ("least", {"rows": 1}), ("map", "r * 32 + c"), ("extra_words", 1),
         ("optimal", None), ("no_linear", True), ("case", "64x64:f32"),
+        ("case", "32x32:f16"), ("case", "32x32:f7"),
     ],
 )  # fmt: skip
 def test_a_line_that_says_more_than_its_certificate_is_refuted(tmp_path: Path, name: str, value: object) -> None:
@@ -87,6 +89,23 @@ def test_a_certificate_counts_the_banks_of_the_architecture_that_its_line_names(
     for arch, code in (("gfx942", 0), ("gen9", 1), ("sm_90", 1)):
         path.write_text(json.dumps({**line, "arch": arch}))
         assert call("verify-certificate", path)[0] == code
+
+
+@pytest.mark.parametrize("size", [1, 16])
+def test_lanes_go_together_as_in_some_architecture(tmp_path: Path, size: int) -> None:
+    """Groups of one lane each make any map optimal; those of 16 are for lanes of 8 bytes."""
+    _, line = call("layout", "64x64:f32", "--access", "rows", "--arch", "gfx942")
+    document, path = line["certificate"], tmp_path / "certificate"
+    path.write_text(json.dumps(document))
+    assert call("verify-certificate", path)[0] == 0
+    groups = [list(range(at, at + size)) for at in range(0, 64, size)]
+    entry = {"name": "rows", "wavefronts": 4096 // size, "least": 4096 // size, "groups": groups}
+    changed = {**document, "accesses": [entry]}
+    assert not faults(changed)
+    for content, reason in ((changed, "those of no architecture"), ({"arch": "gfx942", "certificate": changed}, "not those of")):
+        path.write_text(json.dumps(content))
+        code, checked = call("verify-certificate", path)
+        assert (code, checked["verdict"]) == (1, "refuted") and reason in checked["reason"]
 
 
 def test_a_line_of_an_exchange_says_what_its_certificate_does(tmp_path: Path) -> None:

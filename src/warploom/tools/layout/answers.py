@@ -37,7 +37,7 @@ from warploom.layout import (
     tile,
 )
 from warploom.layout.exchange import faults as faults_of_exchange
-from warploom.machines import NVIDIA, architecture, shared_memory
+from warploom.machines import NVIDIA, OTHERS, SharedMemory, architecture, shared_memory
 from warploom.tools.command.files import write_text
 from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
@@ -211,23 +211,38 @@ def _claims(document: Certificate) -> Line:
         "optimal": document["optimal"] or None,
         "no_linear": bool(document.get("no_linear")),
         "no_map": bool(document.get("no_map")),
-        "tile": [document["tile"]["rows"], document["tile"]["columns"]],
+        "tile": [document["tile"][name] for name in ("rows", "columns", "bits")],
     }
 
 
 def _other_banks(line: Line, document: Certificate) -> list[str]:
-    """Whether the banks of a certificate are not those of the architecture that its line names."""
-    if "arch" not in line:
-        return []
-    memory = shared_memory(str(line["arch"]))
-    known = [[[*group] for group in groups] for groups in (*memory.reads.values(), *memory.stores.values())]
-    groups = [entry.get("groups") for entry in document["accesses"]]
-    fits = all(given is None if memory is NVIDIA else given in known for given in groups)
-    return (
-        []
-        if fits and document.get("banks", NVIDIA.banks) == memory.banks
-        else [f"the certificate's banks are not those of {line['arch']}"]
-    )
+    """Whether the banks of a certificate are not those of the architecture that its line names, or of any."""
+    if "arch" in line:
+        arch = str(line["arch"])
+        return [] if _is_of(shared_memory(arch), document) else [f"the certificate's banks are not those of {arch}"]
+    known = (NVIDIA, *OTHERS.values())
+    return [] if any(_is_of(memory, document) for memory in known) else ["the certificate's banks are those of no architecture"]
+
+
+def _is_of(memory: SharedMemory, document: Certificate) -> bool:
+    """Whether the banks, and the lanes that go together in each access, are those of this memory."""
+    if document.get("banks", NVIDIA.banks) != memory.banks:
+        return False
+    if memory is NVIDIA:
+        return all("groups" not in entry for entry in document["accesses"])
+    for entry in document["accesses"]:
+        known = memory.stores if re.search(":store(@any)?$", entry["name"]) else memory.reads
+        groups = known.get(max(4, _lane_bits(entry, document["tile"]["bits"]) // 8), ())
+        if entry.get("groups") != [[*group] for group in groups]:
+            return False
+    return True
+
+
+def _lane_bits(entry: dict[str, Any], bits: int) -> int:
+    if "elements" in entry:
+        return bits * max(len(lane) for request in entry["elements"] for lane in request)
+    width = re.search(r":(\d+)bit", entry["name"])
+    return int(width[1]) if width is not None else 128 if "matrix" in entry["name"] else bits
 
 
 def _claims_of_exchange(document: Certificate) -> Line:
@@ -237,13 +252,21 @@ def _claims_of_exchange(document: Certificate) -> Line:
 
 def _contradictions(line: Line, claims: Line) -> list[str]:
     """What a line says otherwise than its certificate."""
-    asked = re.search(r"(\d{1,9})x(\d{1,9}):\w+$", str(line.get("case")))
-    said = line | ({"tile": [int(n) for n in asked.groups()]} if asked else {})
+    asked = re.search(r"\d+x\d+:\w+$", str(line.get("case")), re.ASCII)
+    said = line | ({"tile": _shape(asked[0])} if asked else {})
     return [
         f"the line says {name} {said[name]}, its certificate {claims[name]}"
         for name in claims
         if name in said and said[name] != claims[name]
     ]
+
+
+def _shape(text: str) -> object:
+    try:
+        given = tile(text)
+    except UserError:
+        return text
+    return [given.rows, given.columns, given.bits]
 
 
 def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:

@@ -167,6 +167,12 @@ def test_lengths_of_what_is_no_array_are_refused(text: str, said: str, program: 
         bounds(program, "rows", assumptions(text))
 
 
+def test_an_array_that_is_not_accessed_has_no_elements() -> None:
+    text = f"{HEAD}.visible .entry k(.param .u64 out) {{ ret; }}"
+    with pytest.raises(UserError, match=r"expected bytes\(out\), since the kernel accesses no element of it"):
+        bounds(lower(parse(text, "own.ptx")), "k", assumptions("len(arg0) == 2"))
+
+
 def test_elements_of_several_widths_are_counted_in_bytes() -> None:
     body = "st.global.u32 [%d1], 0; st.global.u8 [%d1+4], 0;"
     text = f"{HEAD}.visible .entry k(.param .u64 out) {{ .reg .b64 %d<2>; ld.param.u64 %d1, [out]; {body} ret; }}"

@@ -138,7 +138,8 @@ class _Reading:
                 if measure == "bytes":
                     return found
                 if not (width := self.widths.get(name, 0)):
-                    raise _wrong(f"expected bytes({name}), since the kernel accesses elements of several widths, got len({name})")
+                    why = "elements of several widths" if name in self.widths else "no element of it"
+                    raise _wrong(f"expected bytes({name}), since the kernel accesses {why}, got len({name})")
                 elements = self.pair.atom(f"elements of {name}", 0, 0)
                 self.pair.require(self.pair.is_zero(elements.scaled(width).plus(found, -1)))
                 return elements

@@ -213,6 +213,10 @@ def test_why_no_family_was_found_is_said() -> None:
     result = lifted("def f(xs):\n    s = 0\n    for x in xs: s = s // 2 + x\n    return s\n")
     assert (result.status, result.verdict) == ("unknown", "unchecked")
     assert result.reason == "no family of functions closed under composition: floordiv of a value that is carried along"
+    unmasked = "def f(xs):\n    crc = 0\n    for x in xs:\n        crc ^= x\n"
+    unmasked += "        crc = (crc >> 1) ^ 9 if crc & 1 else crc >> 1\n    return crc\n"
+    assert "if it is a register, keep its bits, such as by & 0xFFFFFFFF" in lifted(unmasked).reason
+    assert lifted(unmasked.replace("^= x", "^= x & 0xFF")).verdict == "proved"
 
 
 def test_remainders_start_from_numbers() -> None:

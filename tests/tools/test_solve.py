@@ -395,3 +395,11 @@ def test_one_goal_is_asked_for() -> None:
     result = CliRunner().invoke(cli, ["solve", "conv1d", "--all", "--first"])
     assert result.exit_code == 2
     assert "expected one of --all, --first and --best, got --all and --first" in result.output
+
+
+def test_a_python_file_is_no_program(tmp_path: Path) -> None:
+    path = tmp_path / "sketch.py"
+    path.write_text('"""A sketch."""\n')
+    done = CliRunner().invoke(cli, ["solve", str(path)])
+    assert done.exit_code == 2 and "expected a dataflow file (.swflow) or a case" in done.stderr
+    assert "Sketches are for `warploom synth`" in done.stderr

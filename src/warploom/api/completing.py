@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
+from warploom.api.result import Progress, Result, no_answer, worked
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import compile_cuda, device_arch, device_available, run_kernel
 from warploom.ir import Kernel, RunResult, run
 from warploom.sketch import Sketch
 from warploom.synth import Completion, EngineName, Report
+from warploom.tools.command.outcome import nothing_said
 from warploom.tools.synth.forms import SUFFIXES, Suffix, form_text
 from warploom.tools.synth.printed import print_checked
 from warploom.tools.synth.report import hole_texts

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
+from warploom.api.result import Progress, Result, no_answer, worked
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import cuda_source
 from warploom.kernels.tensors import TensorKernel
@@ -19,7 +19,7 @@ from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
 from warploom.synth import Report
-from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of

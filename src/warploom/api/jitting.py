@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, overload
 
 from warploom.api.exploring import Explored
-from warploom.api.result import Progress, nothing_said, worked
+from warploom.api.result import Progress, worked
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.calls import Calls, Runner, Signature, plain_runner
 from warploom.schedule.cpu import core_count
 from warploom.schedule.frontend import TensorFunction, TensorHolder, tensor_within
 from warploom.tools.command.duration import seconds_of
-from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.result import ExploredOutcome

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from warploom import scan
-from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
+from warploom.api.result import Progress, Result, no_answer, worked
 from warploom.core import Diagnostic, UserError
 from warploom.scan.emit import TARGETS, Choices, Target, Types
 from warploom.scan.networks import NAMED
-from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.emit import KINDS, LAYOUTS, asked_for, emitted_loop
 from warploom.tools.scan.lift import checked_outcome, checking_of, lifting_of, outcome_of

@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias, cast
 
 from numpy.typing import NDArray
 
-from warploom.api.result import Progress, Result, nothing_said, text_and_file, worked
+from warploom.api.result import Progress, Result, text_and_file, worked
 from warploom.core import Diagnostic, UserError
 from warploom.ptx import Counts, Finding, Launch, Program, launch
 from warploom.ptx.shuffle import MAX_DELTA, KernelReport, Mode, ShuffleOptions
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
-from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.check import good_program, read_good_ptx
 from warploom.tools.ptx.prove import Triple, prove_program, triple

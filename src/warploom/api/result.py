@@ -111,10 +111,6 @@ def worked(case: str, work: Callable[[Stopwatch], Outcome], budget_s: float | No
     return replace(outcome, line=kept(outcome.line))
 
 
-def nothing_said(_: str) -> None:
-    """Progress that nobody asked for."""
-
-
 def no_answer(result: Result, wanted: str) -> UserError:
     """For what only a result with an answer has."""
     reason = f": {result.reason}" if result.reason else ""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from warploom.api.result import Progress, Result, nothing_said, text_and_file, worked
+from warploom.api.result import Progress, Result, text_and_file, worked
 from warploom.core import Diagnostic, UserError
 from warploom.synth.dataflow import read_objective
+from warploom.tools.command.outcome import nothing_said
 from warploom.tools.solve.program import SolveOptions, Source, read_source
 from warploom.tools.solve.program import solve as solve_source
 

@@ -52,6 +52,16 @@ def test_bad_input(tmp_path: Path) -> None:
     assert lines("tune", f"{LOOPS}:total", "--n", "33")[0] == 2
 
 
+def test_a_file_alone_is_answered_with_a_function_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "loop.py"
+    path.write_text("import math\n\ndef total(xs):\n    return 0\n")
+    done = CliRunner().invoke(scan, ["lift", str(path)])
+    assert done.exit_code == 2 and f"Name the function after a colon, such as {path}:total." in done.stderr
+    path.write_text("no Python (")
+    done = CliRunner().invoke(scan, ["lift", str(path)])
+    assert done.exit_code == 2 and "Name the function after a colon.\n" in done.stderr
+
+
 @pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
 def test_tune() -> None:
     code, line = lines("tune", f"{LOOPS}:total", "--n", "64", "--top", "2")

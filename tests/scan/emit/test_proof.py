@@ -2,13 +2,18 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from warploom import scan
+from warploom.core.limits import LimitReachedError
 from warploom.gpu import toolchain_available
 from warploom.scan.emit import Cells, Choices, CudaScan, Emitted, Movement, Types, cuda_scan, opaque_scan
+from warploom.scan.emit import program as program_module
+from warploom.scan.emit.running import Comparison
 from warploom.scan.layouts import Padding
 from warploom.scan.networks import NAMED
 from warploom.scan.tasks import loops_module
@@ -16,6 +21,7 @@ from warploom.scan.variants import FORWARD, ScanForm
 from warploom.tools.cli import scan as scan_command
 from warploom.tools.scan import emit as emit_module
 from warploom.tools.scan import functions as functions_module
+from warploom.tools.scan import proof as proof_module
 from warploom.tools.scan.functions import FunctionsProof, prove_functions
 from warploom.tools.scan.proof import MovementProof, Proof, prove_movement
 
@@ -143,13 +149,13 @@ def test_what_a_report_says(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = MovementProof("proved", ("scan_block",), {"launches": [[32, 1]]}, "every operator")
 
     def line(proof: Proof) -> dict[str, object]:
-        monkeypatch.setattr(emit_module, "proof_of", lambda *_: proof)
+        monkeypatch.setattr(emit_module, "proof_of", lambda *_, **__: proof)
         arguments = ["emit", target, "--target", "cuda", "--threads", "64", "--items", "2", "--json"]
         done = CliRunner().invoke(scan_command, arguments)
         return {"code": done.exit_code, **json.loads(done.stdout)}
 
     tested = Emitted("text", "tested", 3, movement=Movement(True, 3, "every operator"))
-    monkeypatch.setattr(emit_module, "emit", lambda *_: tested)
+    monkeypatch.setattr(emit_module, "emit", lambda *_, **__: tested)
     found = line(Proof(moved, FunctionsProof("", "int32 wrap")))
     assert (found["code"], found["verdict"], found["proved_at"]) == (0, "tested", {"launches": [[32, 1]]})
     assert found["proof"]["verdict"] == "proved" and "proof_reason" not in found  # type: ignore[index]
@@ -158,3 +164,37 @@ def test_what_a_report_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "proved_at" not in found
     found = line(Proof(replace(moved, verdict="refuted", reason="result 3 combines nothing"), FunctionsProof("")))
     assert (found["code"], found["status"]) == (1, "error") and "judges disagree" in str(found["reason"])
+
+
+def test_a_spent_budget_keeps_the_text_and_what_was_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def spent(*_: object, **__: object) -> None:
+        raise LimitReachedError("budget: CPU seconds")
+
+    def line() -> dict[str, Any]:
+        target, out = f"{loops_module().file}:total", tmp_path / "total.cu"
+        done = CliRunner().invoke(scan_command, ["emit", target, "--target", "cuda", "--json", "--out", str(out)])
+        assert done.exit_code == 0 and "scan_device" in out.read_text()
+        out.unlink()
+        return json.loads(done.stdout)
+
+    moved = MovementProof("proved", ("scan_block",), {"launches": [[32, 1]]}, "every operator")
+    monkeypatch.setattr(program_module, "compare", lambda *_: Comparison(3))
+    monkeypatch.setattr(program_module, "movement", lambda *_, **__: Movement(True, 3, "every operator"))
+    monkeypatch.setattr(proof_module, "prove_movement", lambda *_: moved)
+    monkeypatch.setattr(proof_module, "prove_functions", lambda *_: FunctionsProof("", "int32 wrap"))
+    monkeypatch.setattr(proof_module, "prove_whole_arrays", spent)
+    found = line()
+    assert (found["verdict"], found["proof"]["verdict"]) == ("tested", "proved")
+    assert (found["proof"]["whole_arrays"]["verdict"], found["proof"]["whole_arrays"]["reason"]) == (
+        "unchecked",
+        "budget: CPU seconds",
+    )
+    monkeypatch.setattr(proof_module, "prove_movement", spent)
+    found = line()
+    assert (found["verdict"], found["proof"]["verdict"], found["proof_reason"]) == ("tested", "unchecked", "budget: CPU seconds")
+    monkeypatch.setattr(program_module, "movement", spent)
+    found = line()
+    assert found["movement"] == {"verdict": "unchecked", "launches": 0, "reason": "budget: CPU seconds"} and "proof" not in found
+    monkeypatch.setattr(program_module, "compare", spent)
+    found = line()
+    assert (found["verdict"], found["notes"][-1]) == ("unchecked", "not run: budget: CPU seconds") and "movement" not in found

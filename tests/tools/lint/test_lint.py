@@ -386,3 +386,15 @@ def test_options_of_every_launch_that_do_not_fit_are_refused(arguments: tuple[st
 def test_every_launch_of_a_triton_kernel_is_refused() -> None:
     result = CliRunner().invoke(lint_command, [f"{HERE / 'triton_kernels.py'}:add", "--every-launch"])
     assert result.exit_code == 2 and "expected a file in CUDA or PTX" in result.output
+
+
+def test_what_to_write_is_said_in_the_words_of_the_user(tmp_path: Path) -> None:
+    several = linted("--json", "--launch", "1", "64")
+    assert several.exit_code == 2 and "fix: Name it: --kernel missing_barrier\n" in several.stderr
+    bare = linted(*RACE[:-2], "--arg", "64")
+    assert bare.exit_code == 2
+    assert "expected the type of argument 1 before its value, got '64'\n  fix: Write i32:64, with the type" in bare.stderr
+    blocks = linted(
+        "--launch", "2", "1", "--arg", "zeros:u32:1", file=kernel(tmp_path, "mov.u32 %r1, 1;\nst.global.u32 [%rd1], %r1;")
+    )
+    assert blocks.exit_code == 1 and "fix: No barrier orders two blocks: " in blocks.stdout

@@ -179,4 +179,4 @@ class _Reading:
                 term = self.table.parameter(variable.name, 0, bits)
                 return self.pair.signed(term, 0)
         known = ", ".join(f"arg{n}" for n in range(len(listed)))
-        raise _wrong(f"expected a parameter of {self.routine.name} ({known}), got {name!r}")
+        raise _wrong(f"expected a parameter of {self.routine.name} by its place ({known}), got {name!r}")

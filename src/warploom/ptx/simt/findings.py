@@ -17,6 +17,8 @@ FATAL: frozenset[str] = frozenset(("out_of_bounds", "misaligned", "read_only", "
 """Kinds that stop the launch, as on hardware."""
 SHARED: frozenset[str] = frozenset(("shared_race", "uninitialised_shared", "early_copy_read"))
 """Kinds whose address counts from the beginning of the block's shared memory."""
+BETWEEN_BLOCKS = "nothing orders two blocks"
+"""Ends the message of a race of two blocks, where no barrier would help."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.code import Access, Group, Piece, RunningBlocks
-from warploom.ptx.simt.findings import Kind
+from warploom.ptx.simt.findings import BETWEEN_BLOCKS, Kind
 from warploom.ptx.simt.order_of_threads import MAX_TIME
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.threads import Threads, Value
@@ -263,7 +263,7 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
         who += " and others"
     if own_block != block:
         who += f" of block {','.join(map(str, block))}"
-    order = "no barrier lies between" if own_block == block else "nothing orders two blocks"
+    order = "no barrier lies between" if own_block == block else BETWEEN_BLOCKS
     message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
     site = running.launch.accesses[(mark >> 21) & (_SITES - 1)]
     others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)

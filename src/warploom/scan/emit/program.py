@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from warploom.core.limits import why
 from warploom.gpu import toolchain_available
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan
@@ -46,6 +48,8 @@ class Emitted:
     kernels: tuple[str, ...] = ()
     movement: Movement | None = None
     notes: tuple[str, ...] = field(default=())
+    cut: str = ""
+    """Why the checks ended before their time: the budget, or an interruption. The text is whole all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +111,12 @@ def _beyond(operator: Operator, bits: int) -> int | None:
 
 def emit(
     found: Lifting, target: Target, types: Types | None = None, choices: Choices | None = None, asked: Asked = PLAIN, *,
-    prove: bool = True,
+    prove: bool = True, progress: Callable[[str], None] = lambda _: None,
 ) -> Emitted:  # fmt: skip
-    """The text for a lifted loop, run against the loop where the target's compiler is installed."""
+    """The text for a lifted loop, run against the loop where the target's compiler is installed.
+
+    A spent budget or an interruption ends the checks, and the text is kept.
+    """
     operator = found.operator
     assert operator is not None
     kinds = types or Types()
@@ -119,23 +126,33 @@ def emit(
     if target == "cuda":
         kernels = asked.made(operator, kinds, choices).kernels
     moved: Movement | None = None
+    cut = ""
     try:
+        progress("running it against the loop")
         outcome = _tried(operator, target, kinds, choices, asked)
         if target == "cuda" and prove:
-            moved = movement(operator, kinds, choices, form=asked.form, cells=asked.cells)
+            progress("following its data movement")
+            try:
+                moved = movement(operator, kinds, choices, form=asked.form, cells=asked.cells)
+            except KeyboardInterrupt as error:
+                cut = why(error)
+                moved = Movement(False, reason=cut)
+    except KeyboardInterrupt as error:
+        cut = why(error)
+        return Emitted(source, "unchecked", reason=cut, kernels=kernels, notes=tuple(notes), cut=cut)
     except NotInstalledError as error:
         return Emitted(source, "unchecked", reason=f"{error} is not installed", kernels=kernels, notes=tuple(notes))
     except RuntimeError as error:
         return Emitted(source, "refuted", reason=str(error), kernels=kernels, notes=tuple(notes))
     if outcome.mismatch and in_floats(operator) and not computes_no_reals(operator):
         reason = f"{outcome.mismatch}; floats round, which may explain it"
-        return Emitted(source, "unchecked", outcome.cases, reason, kernels, moved, tuple(notes))
+        return Emitted(source, "unchecked", outcome.cases, reason, kernels, moved, tuple(notes), cut)
     if outcome.mismatch:
-        return Emitted(source, "refuted", outcome.cases, outcome.mismatch, kernels, moved, tuple(notes))
+        return Emitted(source, "refuted", outcome.cases, outcome.mismatch, kernels, moved, tuple(notes), cut)
     if not outcome.cases:
         reason = "no list was found on which it and the loop can be compared"
-        return Emitted(source, "unchecked", 0, reason, kernels, moved, tuple(notes))
-    return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))
+        return Emitted(source, "unchecked", 0, reason, kernels, moved, tuple(notes), cut)
+    return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes), cut)
 
 
 def _tried(operator: Operator, target: Target, types: Types, choices: Choices | None, asked: Asked) -> Comparison:

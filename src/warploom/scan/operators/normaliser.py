@@ -36,6 +36,9 @@ from warploom.scan.operators.forms import (
     sum_of,
 )  # fmt: skip
 
+_OF_BITS = ("bitand", "bitor", "bitxor")
+_OF_ANY_SIZE = ", a whole number of any size; if it is a register, keep its bits, such as by & 0xFFFFFFFF"
+
 
 class Normaliser:
     """Trees of expressions over `states`; `merge` joins two leaves under a condition without states."""
@@ -92,7 +95,8 @@ class Normaliser:
             case "mod":
                 return self._few(expr)
             case _:
-                raise FormError(f"{expr.op} of a value that is carried along")
+                beside = _OF_ANY_SIZE if expr.op in _OF_BITS else ""
+                raise FormError(f"{expr.op} of a value that is carried along{beside}")
 
     def _split(self, leaf: Leaf) -> Leaf:
         """Multiples with few factors among several terms, by the factors' cases, so that slopes are numbers."""

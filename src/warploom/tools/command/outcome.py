@@ -20,6 +20,10 @@ Progress: TypeAlias = Callable[[str], None]
 """Receives a short line on what is going on."""
 
 
+def nothing_said(_: str) -> None:
+    """Progress that nobody asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One target's line, and what people should read besides."""

@@ -12,9 +12,9 @@ import numpy as np
 from warploom.core import UserError
 from warploom.gpu import assemble, spilled
 from warploom.ptx import TYPE_BITS, Counts, Finding, Place
-from warploom.ptx.simt import SHARED, Argument, LineCounts, shared_layout
+from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, shared_layout
 from warploom.tools.lint.names import demangled
-from warploom.tools.lint.rules import BY_NAME, LEVELS, OF_KIND, Level, Rule
+from warploom.tools.lint.rules import BY_NAME, FIX_BETWEEN_BLOCKS, LEVELS, OF_KIND, Level, Rule
 from warploom.tools.lint.sources import Source, line_text
 
 _SHOWN_LANES = 8
@@ -44,6 +44,11 @@ class Found:
     @property
     def place(self) -> Place:
         return self.places[0]
+
+    @property
+    def fix(self) -> str:
+        is_of_blocks = self.rule.name == "data-race" and BETWEEN_BLOCKS in self.message
+        return FIX_BETWEEN_BLOCKS if is_of_blocks else self.rule.fix
 
     @property
     def level(self) -> Level:

@@ -111,6 +111,8 @@ def kernel_named(source: Source, asked: str | None) -> str:
     if not names:
         raise UserError(Diagnostic("NO_KERNEL", "expected a kernel (__global__, .entry), found none", where))
     listed = ", ".join(map(demangled, same or names))
+    first = (same or names)[0]
+    short = plain_name(first) if [plain_name(name) for name in names].count(plain_name(first)) == 1 else first
     code = "NO_KERNEL" if asked is not None and not same else "SEVERAL_KERNELS"
     got = f", got {asked!r}" if asked is not None else ""
-    raise UserError(Diagnostic(code, f"expected one kernel of: {listed}{got}", where, f"Name it: --kernel {(same or names)[0]}"))
+    raise UserError(Diagnostic(code, f"expected one kernel of: {listed}{got}", where, f"Name it: --kernel {short}"))

@@ -47,7 +47,7 @@ def text(found: Found) -> str:
     for what, places in found.others:
         lines.append(f"{_at(places[0])}: note: {what}")
         lines += _excerpt(places[0])
-    return "\n".join([*lines, f"  fix: {found.rule.fix}"])
+    return "\n".join([*lines, f"  fix: {found.fix}"])
 
 
 def _excerpt(place: Place) -> list[str]:
@@ -67,7 +67,7 @@ def line(case: str, found: Found, usage: Usage, *, is_wrong: bool) -> Line:
     """The JSON line of a finding; `is_wrong`: it refutes the launch."""
     fields: dict[str, object] = {
         "rule": found.rule.name, "id": found.rule.id, "level": found.level, **_place(found.place),
-        "kernel": demangled(found.kernel), "message": sentence(found), "fix": found.rule.fix,
+        "kernel": demangled(found.kernel), "message": sentence(found), "fix": found.fix,
         "threads": [{"block": list(block), "thread": list(thread)} for block, thread in found.threads],
         "text": line_text(found.place), "inlined_at": [_place(p) for p in found.places[1:]],
         "others": [{"message": what, **_place(places[0])} for what, places in found.others],
@@ -91,7 +91,7 @@ def github(found: Found) -> str:
     level = "notice" if found.level == "note" else found.level
     title = f"{found.rule.id} {found.rule.name}"
     place = f"file={property_(found.place.file)},line={found.place.line},col={found.place.column},title={property_(title)}"
-    return f"::{level} {place}::{escaped(sentence(found) + chr(10) + 'fix: ' + found.rule.fix)}"
+    return f"::{level} {place}::{escaped(sentence(found) + chr(10) + 'fix: ' + found.fix)}"
 
 
 def sarif(found: Sequence[Found]) -> str:
@@ -108,7 +108,7 @@ def sarif(found: Sequence[Found]) -> str:
     results = [
         {
             "ruleId": one.rule.id, "ruleIndex": numbers[one.rule.id], "level": one.level,
-            "message": {"text": f"{sentence(one)}\n{one.rule.fix}"},
+            "message": {"text": f"{sentence(one)}\n{one.fix}"},
             "locations": [_location(one.place)],
             "relatedLocations": [
                 *(_location(p, f"{i.function or 'a function'} is inlined here") for i, p in pairwise(one.places)),

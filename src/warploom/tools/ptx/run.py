@@ -72,6 +72,12 @@ def argument(text: str) -> tuple[int, NDArray[Any] | np.generic]:
     number, equals, spec = text.partition("=")
     if not equals or not re.fullmatch(r"\d+", number.strip()):
         raise _wrong(f"INDEX={_FORMS}", text)
+    if re.fullmatch(r"[+-]?\d+", spec.strip()):
+        raise _wrong(
+            f"the type of argument {int(number)} before its value",
+            spec,
+            f"Write i32:{spec.strip()}, with the type of the parameter.",
+        )
     return int(number), _value(spec, text, "INDEX")
 
 

@@ -36,7 +36,7 @@ from warploom.tools.command.interrupts import Interrupts
 from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
-from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.outcome import Outcome, Progress, nothing_said
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.lift import lifting_of, split_target
@@ -86,10 +86,11 @@ def emit_command(
     case = f"{target}:{language}"
     text = ""
 
-    def work(_: Progress) -> Outcome:
+    def work(progress: Progress) -> Outcome:
         nonlocal text
         asked = asked_for(threads, backward, segmented, layout, block_network)
-        outcome, text = emitted(target, language, types_of(kinds), Choices(network, threads, items), out, check, stopwatch, asked)
+        choices = Choices(network, threads, items)
+        outcome, text = emitted(target, language, types_of(kinds), choices, out, check, stopwatch, asked, progress)
         return outcome
 
     with Interrupts() as stopped:
@@ -140,14 +141,17 @@ def types_of(kinds: tuple[str, ...]) -> Types:
 
 def emitted(
     target: str, language: Target, types: Types, choices: Choices, out: Path | None, check: bool, stopwatch: Stopwatch,
-    asked: Asked = PLAIN,
+    asked: Asked = PLAIN, progress: Progress = nothing_said,
 ) -> tuple[Outcome, str]:  # fmt: skip
     """The line and the text; the text is written to `out`."""
     check_threads(choices.threads)
     path, name = split_target(target)
     module = scan.read_module(path)
+    progress("looking for the operator")
     found = lifting_of(module, name)
-    return emitted_loop(f"{target}:{language}", module, name, found, language, types, choices, check, stopwatch, out, asked)
+    return emitted_loop(
+        f"{target}:{language}", module, name, found, language, types, choices, check, stopwatch, out, asked, progress
+    )
 
 
 def check_threads(threads: int) -> None:
@@ -158,16 +162,19 @@ def check_threads(threads: int) -> None:
 
 def emitted_loop(
     case: str, module: scan.Module, name: str, found: scan.Lifting, language: Target, types: Types, choices: Choices, check: bool,
-    stopwatch: Stopwatch, out: Path | None = None, asked: Asked = PLAIN,
+    stopwatch: Stopwatch, out: Path | None = None, asked: Asked = PLAIN, progress: Progress = nothing_said,
 ) -> tuple[Outcome, str]:  # fmt: skip
-    """The line and the text for a loop that was lifted; the text is written to `out`."""
+    """The line and the text for a loop that was lifted; the text is written to `out`.
+
+    A spent budget or an interruption ends the checks: the text is written, and said to be less than proved.
+    """
     check_threads(choices.threads)
     if found.operator is None or found.verdict in ("refuted", "unchecked"):
         reason = found.reason or "the operator was not proved"
         return Outcome(plain_line(case, found.status, stopwatch.read(), reason=reason), EXIT_BY_STATUS[found.status]), ""
     try:
         if check:
-            made = emit(found, language, types, choices, asked)
+            made = emit(found, language, types, choices, asked, progress=progress)
         else:
             made = Emitted(source_of(found.operator, language, types, choices, asked), "unchecked", reason="not asked for")
     except UnsupportedError as error:
@@ -176,8 +183,8 @@ def emitted_loop(
         span = Span(module.file, first, 1, first, 1)
         raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
     proof = None
-    if check and language == "cuda" and made.verdict in ("tested", "unchecked") and made.movement is not None:
-        proof = proof_of(found.operator, types, choices, asked)
+    if check and language == "cuda" and made.verdict in ("tested", "unchecked") and made.movement is not None and not made.cut:
+        proof = proof_of(found.operator, types, choices, asked, progress)
     written: tuple[Path, ...] = ()
     if out is not None and made.verdict != "refuted":
         write_text(out, made.source)

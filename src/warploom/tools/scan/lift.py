@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import cast
 import click
 
 from warploom import scan
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, read_text_file
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
@@ -56,10 +57,20 @@ def split_target(target: str) -> tuple[Path, str]:
     """`FILE.py:NAME`; raises UserError for anything else."""
     file, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
-        raise UserError(
-            Diagnostic("BAD_TARGET", f"expected FILE.py:FUNCTION, got {target!r}", fix="Name the function after a colon.")
-        )
+        defined = _functions_of(Path(target))
+        example = f", such as {target}:{defined[0]}" if defined else ""
+        fix = f"Name the function after a colon{example}."
+        raise UserError(Diagnostic("BAD_TARGET", f"expected FILE.py:FUNCTION, got {target!r}", fix=fix))
     return Path(file), name
+
+
+def _functions_of(path: Path) -> list[str]:
+    """Names of the functions at the top level of a file; none where it is no such file."""
+    try:
+        body = ast.parse(read_text_file(path, "a Python file")).body if path.is_file() else []
+    except (UserError, SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+        return []
+    return [node.name for node in body if isinstance(node, ast.FunctionDef)]
 
 
 def lifted(target: str, stopwatch: Stopwatch, keep: Sequence[str] = (), style: scan.Style | None = None) -> Outcome:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.core import i64
+from warploom.core.limits import why
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
@@ -35,6 +36,7 @@ from warploom.synth.compiled import (
     run_symbolically,
 )
 from warploom.tools.command.lines import Line
+from warploom.tools.command.outcome import Progress, nothing_said
 from warploom.tools.scan.elements import Elements, WrongError
 from warploom.tools.scan.functions import FunctionsProof, prove_functions
 from warploom.tools.scan.movement_proof import MovementProof, any_operator, attempt
@@ -160,10 +162,19 @@ class Proof:
         return said if self._verdict(found) == "proved" else said | {"reason": self._reason(found)}
 
 
-def proof_of(operator: Operator, types: Types, choices: Choices, asked: Asked) -> Proof:
-    """UserError: TOOL_MISSING, CUDA_ERROR."""
-    moved = prove_movement(opaque_scan(operator, types, choices, asked.form, asked.cells))
-    if moved.verdict != "proved":
-        return Proof(moved, FunctionsProof("not looked at"))
-    whole = prove_whole_arrays(operator, types, choices, asked.form)
-    return Proof(moved, prove_functions(cuda_scan(operator, types, choices, form=asked.form)), whole)
+def proof_of(operator: Operator, types: Types, choices: Choices, asked: Asked, progress: Progress = nothing_said) -> Proof:
+    """What is not done when the budget is spent is unchecked. UserError: TOOL_MISSING, CUDA_ERROR."""
+    functions = FunctionsProof("not looked at")
+    moved = whole = None
+    try:
+        progress("proving the movement in warps and blocks")
+        moved = prove_movement(opaque_scan(operator, types, choices, asked.form, asked.cells))
+        if moved.verdict == "proved":
+            progress("proving the operator's functions as compiled")
+            functions = prove_functions(cuda_scan(operator, types, choices, form=asked.form))
+            progress("proving the movement in whole arrays")
+            whole = prove_whole_arrays(operator, types, choices, asked.form)
+    except KeyboardInterrupt as error:
+        cut = MovementProof("unchecked", reason=why(error))
+        return Proof(cut, functions) if moved is None else Proof(moved, functions, cut)
+    return Proof(moved, functions, whole)

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Status, UserError, read_text_file
+from warploom.core import Diagnostic, Span, Status, UserError, read_text_file
 from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
@@ -111,7 +111,12 @@ def read_source(asked: str) -> Source:
     path = Path(asked)
     if not path.exists() and not asked.endswith((".swflow", "/")):
         return Source(asked, find_program(asked), asked)
-    return Source(asked, read_text_file(path, "a dataflow file"), asked)
+    text = read_text_file(path, "a dataflow file")
+    if path.suffix == ".py":
+        message = "expected a dataflow file (.swflow) or a case, got a Python file"
+        fix = "Sketches are for `warploom synth`, loops for `warploom scan lift`, tensor functions for `warploom explore`."
+        raise UserError(Diagnostic("NOT_DATAFLOW", message, Span(asked, 1, 1, 1, 1), fix))
+    return Source(asked, text, asked)
 
 
 def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:

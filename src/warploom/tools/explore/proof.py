@@ -12,8 +12,8 @@ from warploom.core import UnsupportedError, UserError, i32
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
-from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, loops_of, ptx_of
-from warploom.schedule.nest import Kind, Nest
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
+from warploom.schedule.nest import Combine, Compute, Kind, Nest, statements
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -88,7 +88,7 @@ def proof_of(
     kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
     names = ", ".join(dict.fromkeys(size.name for kernel in kernels for size, _ in kernel.run_time))
     if names:
-        axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
+        axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
         most = int(4 * MOST_OF_BLOCK * max(1.0, effort))
         every = _followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
         if every.verdict == "proved":
@@ -110,7 +110,7 @@ def _of_one_size(
     effort: float,
 ) -> Proof:
     most = int(MOST_OF_BLOCK * max(1.0, effort))
-    axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
+    axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
     works = [least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True)]
     least = max(_of_representatives(*found) for found in zip(works, kernels, axes, strict=True))
     if least <= most:
@@ -128,13 +128,15 @@ def _of_one_size(
     return found
 
 
-def _parallel_threads(stage: Backbone, nest: Nest) -> Axes:
-    """Along which axes of a block the threads have parts of no sum, and so may compute alike."""
+def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
+    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike."""
     summed = {stage.axes[a].name.rpartition(".")[2] for a in reduced(stage)}
     mapped: list[set[str]] = [set(), set(), set()]
-    for loop in loops_of(nest.body):
-        if loop.kind is Kind.THREAD and loop.hardware is not None:
-            mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
+    for statement, around in statements(nest.body):
+        if isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
+            for loop in around:
+                if loop.kind is Kind.THREAD and loop.hardware is not None:
+                    mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
     x, y, z = (summed.isdisjoint(names) for names in mapped)
     return x, y, z
 

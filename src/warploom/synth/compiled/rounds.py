@@ -231,7 +231,7 @@ def _state(block: Block) -> _State:
         dict(block.registers),
         dict(block.alike),
         [dict(r.cells) for r in regions],
-        [(r.granule_bytes, r.history_copy()) for r in regions],
+        [(r.granule_bytes, r.kept_history()) for r in regions],
         {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
         block.epoch,
         list(block.times),
@@ -244,7 +244,7 @@ def _restore(block: Block, state: _State) -> None:
     for region, cells, (granule, history) in zip(block.shared.regions, state.cells, state.history, strict=True):
         region.cells = dict(cells)
         region.granule_bytes = granule
-        region.history = {g: h.copy() for g, h in history.items()}
+        region.go_back_to(history)
     block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
     block.epoch = state.epoch
     block.times = list(state.times)

@@ -1,15 +1,19 @@
 """`--update-golden` rewrites files that tests compare with, instead of comparing."""
 
 import gc
+import hashlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Generator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from warploom.core.starting import COLLECT
+from warploom.gpu import toolchain
 
 # Where the environment says to keep no bytecode, each process that a test starts would compile all of Warploom anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -23,8 +27,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 SIBLINGS = frozenset({
-    *(f"tests/test_pipeline.py::test_completed_proved_printed_and_run[{name}]"
-      for name in ("mult64-reg", "mult64-shared", "stencil1d-3", "conv2d-5", "aos-store-rcr-8")),
     *(f"tests/test_examples.py::test_output[{name}]"
       for name in ("six_words", "scan_series", "structures_by_tma", "cub_functor", "triton_module", "dask_pieces",
                    "game_of_life", "rgb_planes",
@@ -61,6 +63,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file run in one process, which then makes what they share once."""
+    return import_module("xdist.scheduler").LoadFileScheduling(config, log)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files; read the diff before committing it")
 
@@ -76,6 +84,29 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert path.read_text(encoding="utf-8") == text, f"{path} differs; `make golden` rewrites it"
 
     return compare
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """A CUDA text is compiled once in a run of the tests, whichever process asks; a text with headers of its own each time."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "nvrtc"
+    folder.mkdir(exist_ok=True)
+    ours, compiled = {f"-I{f}" for f in toolchain.include_folders()}, toolchain._compiled
+
+    def kept(nvrtc: Any, source: str, name: str, flags: list[str]) -> str:
+        if any(flag.startswith("-I") and flag not in ours for flag in flags):
+            return compiled(nvrtc, source, name, flags)
+        path = folder / hashlib.sha256("\0".join((source, name, *flags)).encode()).hexdigest()
+        if not path.exists():
+            made = path.with_suffix(f".{os.getpid()}")
+            made.write_text(compiled(nvrtc, source, name, flags), encoding="utf-8")
+            made.rename(path)
+        return path.read_text(encoding="utf-8")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(toolchain, "_compiled", kept)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -105,13 +105,16 @@ def test_the_table_names_every_command() -> None:
 
 
 def test_links() -> None:
-    """They are whole, so that they work on a package index, and lead to what is here."""
-    home = tomllib.loads(Path("pyproject.toml").read_text())["project"]["urls"]["Source"]
-    raw = home.replace("github.com", "raw.githubusercontent.com")
-    for bang, target in re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", README):
-        begin = f"{raw}/main/" if bang else f"{home}/(?:blob|tree)/main/"
-        found = re.fullmatch(f"{begin}(.*)", target)
-        assert found and Path(found[1]).exists(), target
+    """They lead to what is here, and on a package index to the project's home."""
+    project = tomllib.loads(Path("pyproject.toml").read_text())
+    home = project["project"]["urls"]["Source"]
+    whole = README
+    for change in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        whole = re.sub(change["pattern"], change["replacement"], whole)
+    links = [re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", text) for text in (README, whole)]
+    for (bang, target), (_, url) in zip(*links, strict=True):
+        begin = f"{home.replace('github.com', 'raw.githubusercontent.com')}/main/" if bang else f"{home}/blob/main/"
+        assert Path(target).exists() and url == f"{begin}{target}", target
 
 
 def test_the_example_of_the_language_reference(tmp_path: Path) -> None:

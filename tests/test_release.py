@@ -49,8 +49,11 @@ def test_two_builds_are_one(tmp_path: Path) -> None:
         builds.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
     assert len(builds[0]) == 2 and builds[0] == builds[1]
     (wheel,) = (tmp_path / "first").glob("*.whl")
-    inside = zipfile.ZipFile(wheel).namelist()
+    with zipfile.ZipFile(wheel) as archive:
+        inside = archive.namelist()
+        (about,) = (archive.read(name).decode() for name in inside if name.endswith("/METADATA"))
     assert {"warploom/py.typed", "warploom/tools/new/templates/sketch.txt"} <= set(inside)
+    assert "](https://github.com/" in about and "](docs/" not in about
     (sdist,) = (tmp_path / "first").glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         folders = {name.split("/")[1] for name in archive.getnames()}

@@ -95,6 +95,10 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
         *(f"-I{f}" for f in include_folders()),
         *options,
     ]
+    return _compiled(nvrtc, source, name, flags)
+
+
+def _compiled(nvrtc: Any, source: str, name: str, flags: list[str]) -> str:
     program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, [], []))
     try:
         (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])

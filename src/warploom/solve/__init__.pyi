@@ -37,6 +37,7 @@ from .smt.formulas import (
     disjunction,
     negation,
     substitute,
+    together,
 )
 from .smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
@@ -145,6 +146,7 @@ __all__ = [
     "source_digest",
     "starting_workers",
     "substitute",
+    "together",
     "tree_size",
     "word",
 ]

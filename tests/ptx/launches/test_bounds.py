@@ -75,8 +75,8 @@ def test_launches_agree_with_the_interpreter(kernel: str, short: int, program: P
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 
-def own(body: str, declared: str = "") -> Bounds | NotDecided:
-    text = f"""{HEAD}{declared}.visible .entry k(.param .u64 out, .param .u32 n) {{
+def own(body: str, declared: str = "", parameters: str = "") -> Bounds | NotDecided:
+    text = f"""{HEAD}{declared}.visible .entry k(.param .u64 out, .param .u32 n{parameters}) {{
 .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>; .shared .align 4 .b8 s[128];
 ld.param.u64 %d1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, s;
 {body}
@@ -99,6 +99,24 @@ def test_offsets_in_shared_memory(body: str, is_inside: bool) -> None:
     answer = own(body)
     assert isinstance(answer, Bounds)
     assert (answer.inside, len(answer.outside)) == ((frozenset({"s"}), 0) if is_inside else (frozenset(), 1))
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "array"),
+    [
+        (".const .align 4 .b8 c[SIZE];", "mov.u64 %d2, c; add.s64 %d2, %d2, %d3; ld.const.u32 %r4, [%d2];", "c"),
+        ("", ".local .align 4 .b8 a[SIZE]; mov.u64 %d2, a; add.s64 %d2, %d2, %d3; st.local.u32 [%d2], %r2;", "a"),
+        ("", "mov.u64 %d2, t; add.s64 %d2, %d2, %d3; ld.param.u32 %r4, [%d2];", "the parameter t"),
+        ("", "ld.param.u32 %r4, [t+124];", "the parameter t"),
+    ],
+)
+def test_constants_parameters_and_memory_of_one_thread_are_arrays_of_their_size(declared: str, body: str, array: str) -> None:
+    for size, is_inside in ((127, False), (128, True)):
+        text = f"mul.wide.u32 %d3, %r2, 4; {body}".replace("SIZE", str(size))
+        answer = own(text, declared.replace("SIZE", str(size)), f", .param .align 4 .b8 t[{size}]")
+        assert isinstance(answer, Bounds)
+        assert [one.array for one in answer.outside] == ([] if is_inside else [array])
+        assert not answer.unknown
 
 
 LOOP = "mov.u32 %r4, 0;\nL: shl.b32 %r5, %r4, 2; add.s32 %r6, %r3, %r5; st.shared.u32 [%r6], 0;\nadd.s32 %r4, %r4, STEP;"

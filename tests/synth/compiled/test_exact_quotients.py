@@ -28,6 +28,11 @@ def test_the_nearest_float_is_the_quotient() -> None:
     ("old", "new"),
     [
         (f"%f1, {SHARE};", "%f1, 0f3DE38E38;"),
+        ("mul.rn", "mul.rz"),
+        ("fma.rn.f32 %f4", "fma.rp.f32 %f4"),
+        ("fma.rn.f32 %f1", "fma.rm.f32 %f1"),
+        ("neg.f32 %f4", "neg.ftz.f32 %f4"),
+        (f"mul.rn.f32 %f2, %f1, {SHARE};", f"mul.rz.f32 %f2, %f1, {SHARE}; mul.rn.f32 %f5, %f1, {SHARE};"),
         (NINE, "0f40E00000"),
         ("neg.f32 %f3, %f1;", "mov.f32 %f3, %f1;"),
         ("neg.f32 %f4, %f4;", ""),

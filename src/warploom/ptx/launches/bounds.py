@@ -84,18 +84,28 @@ def _is_lasting(term: Term) -> bool:
     )
 
 
+def _name(variable: str, *, is_parameter: bool) -> str:
+    """A parameter as memory of its own has another name than the array to which it points."""
+    return f"the parameter {variable}" if is_parameter else variable
+
+
+def _name_of(place: Place) -> str:
+    return _name(name_of(place.base), is_parameter=place.access.space == "param")
+
+
 class _Bounds(Questions):
     def __init__(self, program: Program, routine: Routine, assumed: Sequence[Assumed], rlimit: int) -> None:
         super().__init__(program, routine, assumed, rlimit)
         variables = [*program.variables.values(), *routine.variables.values()]
-        self._sizes = {v.name: v.size_bytes for v in variables if v.size_bytes and v.space != "param"}
+        self._sizes = {_name(v.name, is_parameter=v.space == "param"): v.size_bytes for v in variables if v.size_bytes}
         self._said = {name for one in assumed for name in one.sized(routine)}
 
     def run(self) -> Bounds:
         self._check_assumptions()
         by_array: dict[str, list[Place]] = {}
-        for place in self._places(of_all=True):
-            by_array.setdefault(name_of(place.base), []).append(place)
+        for place in self._places(of_all=True, of_every_space=True):
+            if place.access.space != "param" or not self._is_plainly_inside(place):
+                by_array.setdefault(_name_of(place), []).append(place)
         if self._is_read_elsewhere:
             raise UnclearError("an access belongs to an array that is not known")
         known = [name for name in by_array if name in self._sizes or name in self._said]
@@ -113,7 +123,14 @@ class _Bounds(Questions):
                 yield Outside(place.access.instruction, name, tuple(dict.fromkeys(launches)))
                 return
 
+    def _is_plainly_inside(self, place: Place) -> bool:
+        """At a fixed place of an array with a size."""
+        first, parts = linear(place.address)
+        return parts == ((place.base, 1),) and 0 <= first <= self._sizes.get(_name_of(place), 0) - place.access.size_bytes
+
     def _lies(self, name: str, place: Place, more: Sequence[Assumed], rlimit: int) -> bool:
+        if self._is_plainly_inside(place):
+            return True
         loops = [h for h in self._emulation.graph.loop_nest(place.access.block) if self._back(h) is not None]
         for count in {0, min(len(loops), _MOST_LOOPS)}:
             rounds = product((False, True), repeat=count)

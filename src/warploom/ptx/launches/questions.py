@@ -24,6 +24,8 @@ _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 _OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
 """What a kernel may ask for instead, to tell threads of a block or blocks apart."""
 _NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "suld", "wmma"})
+_UNSHARED = frozenset({"local", "const", "param"})
+"""Memory of one thread, or that nobody writes."""
 _HARMLESS = frozenset({"vprintf", "__assertfail"})
 """Functions of the system that write nothing a kernel can read."""
 _MAY_POINT = frozenset(
@@ -114,8 +116,8 @@ class Questions:
 
     # what is accessed
 
-    def _places(self, *, of_all: bool = False) -> list[Place]:
-        """`of_all`: also where nothing is written."""
+    def _places(self, *, of_all: bool = False, of_every_space: bool = False) -> list[Place]:
+        """`of_all`: also where nothing is written. `of_every_space`: also memory of one thread, constants and parameters."""
         writing = {a.space for a in self._emulation.trace if a.kind in ("store", "atomic")}
         found: list[Place] = []
         for n, instruction in enumerate(self._routine.instructions):
@@ -126,14 +128,14 @@ class Questions:
                 continue
             if access.kind in ("copy", "call", "unknown"):
                 raise UnclearError(f"{self._routine.instructions[access.instruction].name} is not followed", access.instruction)
-            if access.kind == "order" or access.space in ("param", "local", "const"):
+            if access.kind == "order" or (access.space in _UNSHARED and not of_every_space):
                 continue
             if any("cluster" in q for q in access.qualifiers):
                 raise UnclearError("shared memory of other blocks is not followed", access.instruction)
             if not writing and not of_all:
                 continue
             try:
-                place = self._place(access)
+                place = self._place(access, of_every_space=of_every_space)
             except UnclearError:
                 if "nc" not in access.qualifiers:
                     raise
@@ -147,8 +149,8 @@ class Questions:
         names = [o.text for o in call.operands if isinstance(o, Name)]
         return names[:1] != [] and names[0] in _HARMLESS and names[0] in self._program.declared
 
-    def _place(self, access: Access) -> Place | None:
-        """None: memory of one thread, or that nobody writes."""
+    def _place(self, access: Access, *, of_every_space: bool) -> Place | None:
+        """None: memory of one thread, or that nobody writes, where it is not asked for."""
         if access.address is None or access.size_bytes == 0:
             raise UnclearError("the address is not known", access.instruction)
         parts = linear(access.address)[1]
@@ -159,7 +161,7 @@ class Questions:
         base = bases[0]
         variable = variable_of(base)
         space = access.space if variable is None else self._spaces.get(variable, access.space)
-        if space in ("local", "const", "param") and variable is not None:
+        if space in _UNSHARED and variable is not None and not of_every_space:
             return None
         return Place(access, base, space == "shared", access.address)
 

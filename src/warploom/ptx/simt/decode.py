@@ -165,6 +165,9 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
     if site.instruction.opcode == "shfl":
         marks = site.code.undefined
         written += [(marks[slot], site.dtype(marks[slot])) for slot in slots_of(effect.writes) if slot in marks]
+    taken = None
+    if site.instruction.opcode in ("ld", "st"):  # others may look at registers that they do not name
+        taken = tuple(slots_of(effect.reads | effect.writes))
 
     def chosen(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
@@ -191,7 +194,7 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
         if len(positions) == group.size:
             step(group, running)
         elif len(positions):
-            inner = group.part(positions)
+            inner = group.part(positions, taken)
             step(inner, running)
             for slot, dtype in written:
                 new = value_of(inner.registers, slot)

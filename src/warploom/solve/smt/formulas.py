@@ -6,11 +6,13 @@ linear  := sum of coefficient * integer variable + constant
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from math import gcd
 from typing import Any, Literal, TypeAlias, assert_never
 
-from warploom.core.linear import Linear
+from warploom.core.linear import Linear, variable
 from warploom.solve.smt.asking import DEFAULT_RLIMIT, Answer, Solver
 from warploom.solve.smt.builder import INT, Builder, Handle
 
@@ -67,6 +69,8 @@ def _hash_of(node: All | Some) -> int:
 Formula: TypeAlias = Constraint | All | Some | Not
 TRUE = All(())
 FALSE = Some(())
+_FEW = 8
+"""Numbers that formulas which are asked about together have in one place, each asked about alone."""
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
@@ -133,6 +137,74 @@ def substitute(formula: Formula, values: Mapping[str, Linear[str]]) -> Formula:
             return disjunction(substitute(p, values) for p in parts)
         case Not(part):
             return Not(substitute(part, values))
+        case _:
+            assert_never(formula)
+
+
+def together(formulas: Iterable[Formula]) -> list[Formula]:
+    """Fewer formulas, of which one can hold if one of the given ones can.
+
+    Those that differ in their constants only become one, whose constants move with new variables: one for all constants that move
+    in step. How far they move, and how far apart, is part of it.
+    """
+    rows: dict[Formula, dict[tuple[int, ...], None]] = {}
+    for formula in formulas:
+        constants: list[int] = []
+        shape = _mapped(formula, lambda linear: _without_constant(linear, constants))  # noqa: B023
+        rows.setdefault(shape, {})[tuple(constants)] = None
+    return [_moving(shape, part) for shape, constants in rows.items() for part in _parts(list(constants))]
+
+
+def _without_constant(linear: Linear[str], constants: list[int]) -> Linear[str]:
+    constants.append(linear.constant)
+    return linear.shifted(-linear.constant)
+
+
+def _parts(rows: list[tuple[int, ...]]) -> Iterable[list[tuple[int, ...]]]:
+    """Rows that are alike in the columns of few numbers, as these need not follow the others in step."""
+    few = [n for n, column in enumerate(zip(*rows, strict=True)) if len(set(column)) <= _FEW]
+    parts: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for row in rows:
+        parts.setdefault(tuple(row[n] for n in few), []).append(row)
+    return parts.values()
+
+
+def _moving(shape: Formula, rows: list[tuple[int, ...]]) -> Formula:
+    """The formula of this shape for all these constants, and possibly more."""
+    moves: dict[tuple[int, ...], Linear[str]] = {}
+    sums: list[Linear[str]] = []
+    for column in zip(*rows, strict=True):
+        step = gcd(*(c - column[0] for c in column))
+        if step and next(c for c in column if c != column[0]) < column[0]:
+            step = -step
+        total: Linear[str] = Linear((), column[0])
+        if step:
+            way = tuple((c - column[0]) // step for c in column)
+            total = total.plus(moves.setdefault(way, variable(f"move {len(moves)}")), step)
+        sums.append(total)
+    constants = iter(sums)
+    limits = [limit for way, move in moves.items() for limit in _between(move, way)]
+    for (way, move), (other, its) in combinations(moves.items(), 2):
+        for sign in (1, -1):
+            limits += _between(move.plus(its, sign), [a + sign * b for a, b in zip(way, other, strict=True)])
+    return conjunction([_mapped(shape, lambda linear: linear.plus(next(constants))), *limits])
+
+
+def _between(linear: Linear[str], values: Sequence[int]) -> tuple[Formula, Formula]:
+    return Constraint(linear.shifted(-max(values))), Constraint(linear.scaled(-1).shifted(min(values)))
+
+
+def _mapped(formula: Formula, change: Callable[[Linear[str]], Linear[str]]) -> Formula:
+    """`formula` with its sums changed, nothing else."""
+    match formula:
+        case Constraint(linear, op):
+            return Constraint(change(linear), op)
+        case All(parts):
+            return All(tuple(_mapped(p, change) for p in parts))
+        case Some(parts):
+            return Some(tuple(_mapped(p, change) for p in parts))
+        case Not(part):
+            return Not(_mapped(part, change))
         case _:
             assert_never(formula)
 

@@ -31,6 +31,8 @@ class ExactQuotients:
         self._first: dict[Term, tuple[Term, int]] = {}
         self._excess: dict[Term, Term] = {}
         self._bounded: dict[Term, Term] = {}
+        self.is_off = False
+        """Some instruction of the run rounds otherwise than to the nearest float, of which terms say nothing."""
 
     def watched(self, opcode: str, kind: DType, function: Callable[..., Value]) -> Callable[..., Value]:
         """`function`, of that opcode, with the quotient as the result of a last step."""
@@ -74,7 +76,12 @@ class ExactQuotients:
             return made
         inner, sign = self._signed(term, factor)
         first = self._first.get(c)
-        if first is not None and self._bounded.get(inner) is c and sign == _bits(-_float(_bits(1 / first[1]))):
+        if (
+            not self.is_off
+            and first is not None
+            and self._bounded.get(inner) is c
+            and sign == _bits(-_float(_bits(1 / first[1])))
+        ):
             x, divisor = first
             return self._arithmetic.real("/", kind)(x, _bits(divisor))
         return function(a, b, c)

@@ -19,6 +19,8 @@ _KNOWN = frozenset({
     "rn", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "relu", "lo", "hi", "wide", "wrap",
     "clamp", "l", "r", "to", "shiftamt",
 })  # fmt: skip
+_OTHER_NUMBERS = frozenset({"ftz", "rz", "rm", "rp"})
+"""Of floats: results that are not the nearest float."""
 _OPAQUE = frozenset({"sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "abs"})
 
 
@@ -38,6 +40,8 @@ class Functions:
         unknown = [m for m in modifiers if m not in _KNOWN and m not in TYPE_BITS and opcode != "prmt"]
         if unknown or not type_name:
             raise NotFollowedError(instruction.name)
+        if not _OTHER_NUMBERS.isdisjoint(modifiers):
+            self.quotients.is_off = True
         arithmetic = self.arithmetic
         same = (type_name,) * 3
         if opcode == "cvt":

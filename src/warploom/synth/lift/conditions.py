@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from warploom.core.linear import Linear
-from warploom.solve import FALSE, TRUE, All, Answer, Constraint, Formula, Sat, SmtSession, Some, Unsat, conjunction, negation
+from warploom.solve import (
+    FALSE,
+    TRUE,
+    All,
+    Answer,
+    Constraint,
+    Formula,
+    Sat,
+    SmtSession,
+    Some,
+    Unsat,
+    conjunction,
+    disjunction,
+    negation,
+    together,
+)
 from warploom.terms import Term, apply, iterate_post
 
 _DEEPEST_SPLIT = 80
+_RLIMIT_TOGETHER = 1_000_000
 
 
 class Conditions:
@@ -34,6 +50,11 @@ class Conditions:
         if not isinstance(answer, Sat | Unsat):
             self.unknown = f"z3 gave up: {answer.reason}"
         return isinstance(answer, Unsat)
+
+    def are_impossible_together(self, formulas: Iterable[Formula]) -> bool:
+        """Whether a few formulas that stand for all show that none can hold; False says nothing."""
+        formula = disjunction(together(formulas))
+        return formula == FALSE or isinstance(self._session.check(formula, _RLIMIT_TOGETHER), Unsat)
 
     def has_select(self, term: Term) -> bool:
         """Whether the value of `term` depends on a condition."""

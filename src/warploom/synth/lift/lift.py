@@ -171,7 +171,7 @@ class _Lift:
             guard = conjunction([common, demand.guard])
             if not conditions.is_seen(guard, negation(demand.faulty)):
                 open_demands.append((demand, conjunction([guard, demand.faulty])))
-        if open_demands and not conditions.is_impossible(disjunction(f for _, f in open_demands)):
+        if not _none_can_hold([f for _, f in open_demands], conditions):
             for demand, formula in open_demands:
                 if not conditions.is_impossible(formula):
                     raise FaultError(f"{who}{demand.text}: not always", formula)
@@ -199,7 +199,7 @@ class _Lift:
         for residue, found in residues.items():
             place = ", ".join(f"{quotient('', d).removeprefix('.')}:{r}" for d, r in enumerate(residue))
             faults += [(text, f) for text, f in _coverage_faults(param.name, place, found, conditions)]
-        if faults and not conditions.is_impossible(disjunction(f for _, f in faults)):
+        if not _none_can_hold([f for _, f in faults], conditions):
             for text, formula in faults:
                 if not conditions.is_impossible(formula):
                     raise FaultError(text, formula)
@@ -286,6 +286,10 @@ class _Lift:
         hint = f"The kernel must be right at every size, not only at complete_at ({_sizes_text(self.instance)})"
         hint += "; a size there that fills the last block shows a hole no tail." if self.sketch.kernel.holes else "."
         return tuple(replace(d, message=f"at {text}: {d.message}", fix=f"{d.fix} {hint}".strip()) for d in diagnostics)
+
+
+def _none_can_hold(formulas: list[Formula], conditions: Conditions) -> bool:
+    return conditions.are_impossible_together(formulas) or conditions.is_impossible(disjunction(formulas))
 
 
 def _in_range(extent: Linear[str], name: str) -> Iterator[Constraint]:

@@ -38,9 +38,9 @@ class Values:
 
     def check(self, residues: dict[tuple[int, ...], Residues]) -> Usage:
         """Raises FaultError for a difference."""
-        for found in residues.values():
-            for event in found.events:
-                covered: list[Formula] = []
+        uncovered = self._uncovered(residues)
+        for residue, found in residues.items():
+            for k, event in enumerate(found.events):
                 for cell in found.cells:
                     guard = conjunction([event.present, cell.present])
                     got, want = event.source.value, cell.source.value
@@ -49,13 +49,21 @@ class Values:
                     if not self.summands.agree(got, Frame(event.values, guard), want, cell.values):
                         renamed = self._rename(got, event.values), self._rename(want, cell.values)
                         self._compare(*renamed, guard, {}, event.source)
-                    covered.append(cell.present)
-                if not any(self.conditions.is_seen(event.present, c) for c in covered):
-                    rest = conjunction([event.present, negation(disjunction(covered))])
-                    if not self.conditions.is_impossible(rest):
-                        got = self._rename(event.source.value, event.values)
-                        self._compare(got, self._initial(event.source, event.values), rest, {}, event.source)
+                rest = uncovered.get((residue, k))
+                if rest is not None and not self.conditions.is_impossible(rest):
+                    got = self._rename(event.source.value, event.values)
+                    self._compare(got, self._initial(event.source, event.values), rest, {}, event.source)
         return self.used
+
+    def _uncovered(self, residues: dict[tuple[int, ...], Residues]) -> dict[tuple[tuple[int, ...], int], Formula]:
+        """By residue and number of the store: when it stores what the spec does not, unless that is seen to be never."""
+        rests: dict[tuple[tuple[int, ...], int], Formula] = {}
+        for residue, found in residues.items():
+            covered = [cell.present for cell in found.cells]
+            for k, event in enumerate(found.events):
+                if not any(self.conditions.is_seen(event.present, c) for c in covered):
+                    rests[residue, k] = conjunction([event.present, negation(disjunction(covered))])
+        return {} if self.conditions.are_impossible_together(rests.values()) else rests
 
     def _initial(self, event: Event, values: Mapping[str, Linear[str]]) -> Term:
         if not self.param.is_input:

@@ -130,6 +130,8 @@ def test_what_was_left_out_is_put_in_where_a_cell_changes() -> None:
     assert region.cells[0].value is elements(known)[0]
     known = translations()
     region = stored(known)
+    known.settle_near(region, 4, 16)
+    assert known.implied({"z": region}).elements == {"z": {0: 12}}, "bytes 0 to 3 are not among those"
     known.settle_near(region, 2, 1)
     assert region.cells[0].value is elements(known)[0] and known.implied({"z": region}).elements == {}
 

@@ -18,7 +18,7 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction, out, tensor
-from warploom.schedule.nest import Buffer
+from warploom.schedule.nest import Buffer, Swizzle
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.explore.every_block import prove_blocks
@@ -103,11 +103,15 @@ def matmul() -> Made:
     return stage, cuda_kernel(nest, Options(arch="sm_90"))
 
 
-def long_matmul(k: int = 96, *, is_async: bool = True) -> Made:
+def long_matmul(k: int = 96, *, is_async: bool = True, swizzle: Swizzle | None = None) -> Made:
     """24 rounds of 4, most of which run alike."""
     stage = tensor_kernel("matmul").program({"m": 16, "n": 16, "k": k}).stages[0]
     options = {"stages": 2, "is_async": True} if is_async else {}
-    return stage, cuda_kernel(nests.matmul(16, 16, k, (8, 8, 4), **options).nest, Options(arch="sm_90"))
+    return stage, cuda_kernel(nests.matmul(16, 16, k, (8, 8, 4), swizzle=swizzle, **options).nest, Options(arch="sm_90"))
+
+
+def swizzled_matmul() -> Made:
+    return long_matmul(swizzle=nests.xor_of_bits(2, 0, 3))
 
 
 def row_sums() -> Made:
@@ -129,7 +133,7 @@ def proof(made: Made, right: str = "", wrong: str = "") -> CompiledProof:
     return prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
 
 
-@pytest.mark.parametrize("made", [doubled_by_hand, summed_by_hand, matmul, row_sums, transpose])
+@pytest.mark.parametrize("made", [doubled_by_hand, summed_by_hand, matmul, swizzled_matmul, row_sums, transpose])
 def test_all_blocks_are_proved(made: object) -> None:
     found = proof(made())
     assert (found.verdict, found.reason) == ("proved", "")
@@ -284,6 +288,10 @@ BUGS = {
     "a wrong copy in late rounds": (long_matmul, "(k + 1) % 2 * 32", "(k < 20 ? (k + 1) % 2 : 0) * 32", ""),
     "a wrong copy in one round": (long_matmul, "(k + 1) % 2 * 32", "(k == 20 ? 0 : (k + 1) % 2) * 32", ""),
     "the wrong stage is read in one round": (long_matmul, "+ k % 2 * 32", "+ (k == 21 ? 0 : k % 2) * 32", ""),
+    "a swizzle on one side only": (swizzled_matmul, "swizzled<2, 0, 3>(kk * 8 + u)", "(kk * 8 + u)", ""),
+    "a swizzle of the copies of one round": (
+        swizzled_matmul, "swizzled<2, 0, 3>(A_tile_index)", "(k == 20 ? A_tile_index : swizzled<2, 0, 3>(A_tile_index))", ""
+    ),
     "copies that nothing awaits": (long_matmul, "await_copies<0>", "await_copies<1>", "refuted"),
     "an accumulator that starts anew in a late round": (long_matmul, "c[u][u_2]);\n", "k == 20 ? 0.0f : c[u][u_2]);\n", ""),
     "an accumulator that is halved in each round": (lambda: long_matmul(40), "c[u][u_2]);\n", "0.5f * c[u][u_2]);\n", ""),

@@ -13,11 +13,13 @@ from tests.schedule.cuda import nests
 from tests.tools.explore.test_check import implementation
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, Operator, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import exp, out, sin, tensor
+from warploom.schedule.nest import Compute, Kind, Load, Loop, Memory, Nest, Ref
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.command.lines import broken_rules
@@ -27,7 +29,7 @@ from warploom.tools.explore import proof as proof_module
 from warploom.tools.explore.budget import OutOfTimeError
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.options import KernelOptions
-from warploom.tools.explore.proof import Proof, proof_of, prove_kernel
+from warploom.tools.explore.proof import Proof, least_work, parallel_threads, proof_of, prove_kernel
 from warploom.tools.explore.result import Explored, judged_line
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -214,3 +216,20 @@ def test_blocks_that_are_too_large_are_proved_at_a_small_size(monkeypatch: pytes
     monkeypatch.setattr(proof_module, "MOST_OF_BLOCK", 1)
     assert "a block does about" in proof_of(*asked).reason
     assert (longer := proof_of(*asked, 1 << 20)).reason == "" and dict(longer.sizes) == sizes
+
+
+def test_threads_along_a_sum_that_only_copy_may_compute_alike() -> None:
+    """And a proof's work is that of one thread's arithmetic, and of all threads' words."""
+    stage = tensor_kernel("matmul").program({"m": 16, "n": 16, "k": 16}).stages[0]
+    at = Ref(0, ())
+    load, compute = Load(at, Memory(0, Linear(0))), Compute(at, Operator.FMA, (at, at, at))
+
+    def nest(copying: str, computing: str) -> Nest:
+        loops = (Loop(1, copying, Kind.THREAD, 8, (load,), 0), Loop(2, computing, Kind.THREAD, 8, (compute,), 0))
+        return Nest("matmul", (), (), (), (Loop(0, "k0", Kind.LOOP, 100, loops),))
+
+    alike, partial = nest("k1", "n1"), nest("n1", "k1")
+    assert parallel_threads(stage, alike) == (True, True, True)
+    assert parallel_threads(stage, partial) == (False, True, True)
+    assert least_work(alike, (True, True, True)) == 7 + 7
+    assert least_work(partial, (False, True, True)) == 7 * 8 + 7

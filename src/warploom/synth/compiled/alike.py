@@ -204,7 +204,7 @@ class Translations:
         """Puts into these cells what they hold, before they are read or partly overwritten."""
         if known := self._implied.get(region.base):
             for at in range(offset - 7, offset + size):
-                if at in known:
+                if at in known and at + region.cells[at].size_bytes > offset:
                     self.settle(region, at)
 
     def settle(self, region: Region, offset: int) -> None:

@@ -66,9 +66,11 @@ class History:
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
     before: list[Owner] = field(default_factory=list[Owner])
     """Accesses before the last plain store: every lane that made it must come after them."""
+    keep: int = 0
+    """Number of the last keep (`Region.kept_history`) when it was made: one that is kept is copied before it changes."""
 
-    def copy(self) -> History:
-        return History(list(self.writers), dict(self.updates), dict(self.readers), list(self.before))
+    def copy(self, keep: int) -> History:
+        return History(list(self.writers), dict(self.updates), dict(self.readers), list(self.before), keep)
 
 
 @dataclass(slots=True)
@@ -85,6 +87,8 @@ class Region:
     """True if several threads can reach the array."""
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
     history: dict[int, History] = field(default_factory=dict[int, History])
+    keeps: int = 0
+    """How often the history was kept."""
     is_written: bool = False
     is_read_only: bool = False
     """True if ld.global.nc read the array: nobody may write it in this launch."""
@@ -164,8 +168,15 @@ class Region:
 
     # ------------------------------------------------------------ who was here
 
-    def history_copy(self) -> dict[int, History]:
-        return {granule: past.copy() for granule, past in self.history.items()}
+    def kept_history(self) -> dict[int, History]:
+        """The history as it is now, whatever is accessed from now on."""
+        self.keeps += 1
+        return dict(self.history)
+
+    def go_back_to(self, history: dict[int, History]) -> None:
+        """Takes a history that was kept; it stays kept."""
+        self.keeps += 1
+        self.history = dict(history)
 
     def access(
         self, offset: int, size: int, who: Owner, kind: AccessKind, is_ordered: Callable[[Owner], bool], *,
@@ -181,7 +192,12 @@ class Region:
         for granule in range(offset // self.granule_bytes, (offset + size - 1) // self.granule_bytes + 1):
             past = self.history.get(granule)
             if past is None:
-                past = self.history[granule] = History()
+                past = self.history[granule] = History(keep=self.keeps)
+                if kind == "load":
+                    past.readers[key] = who
+                    continue
+            elif past.keep != self.keeps:
+                past = self.history[granule] = past.copy(self.keeps)
             together = False
             for writer in past.writers:
                 if (writer.block, writer.thread) == key or is_ordered(writer):
@@ -189,7 +205,7 @@ class Region:
                 if not (is_same and _are_lanes_of_one_step(writer, who)):
                     return writer
                 together = True
-            for (other_block, other_thread, other_update), other in past.updates.items():
+            for (other_block, other_thread, other_update), other in past.updates.items() if past.updates else ():
                 is_exempt = kind == "update" and other_update == update and _is_in_scope(other, who)
                 if (other_block, other_thread) != key and not is_exempt and not is_ordered(other):
                     return other
@@ -218,7 +234,7 @@ class Region:
         old, self.history, self.granule_bytes = self.history, {}, size
         for granule, past in old.items():
             for k in range(factor):
-                self.history[granule * factor + k] = past.copy()
+                self.history[granule * factor + k] = past.copy(self.keeps)
 
 
 def _are_lanes_of_one_step(a: Owner, b: Owner) -> bool:

@@ -231,7 +231,7 @@ def _state(block: Block) -> _State:
         dict(block.registers),
         dict(block.alike),
         [dict(r.cells) for r in regions],
-        [(r.granule_bytes, r.history_copy()) for r in regions],
+        [(r.granule_bytes, r.kept_history()) for r in regions],
         {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
         block.epoch,
         list(block.times),
@@ -244,7 +244,7 @@ def _restore(block: Block, state: _State) -> None:
     for region, cells, (granule, history) in zip(block.shared.regions, state.cells, state.history, strict=True):
         region.cells = dict(cells)
         region.granule_bytes = granule
-        region.history = {g: h.copy() for g, h in history.items()}
+        region.go_back_to(history)
     block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
     block.epoch = state.epoch
     block.times = list(state.times)
@@ -290,16 +290,16 @@ class _Guess:
         for name in (*now.registers, *now.alike):
             if name in alike:
                 continue
-            column = _column(now, name, self.launch) or []
             if name not in routine.registers:
-                registers[name] = column  # a special register
+                registers[name] = _column(now, name, self.launch) or []  # a special register
                 continue
-            old = _column(before, name, self.launch) if name in live else None
-            bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
-            if name in live and old is not None:
+            # a translation for each thread is made only where it is looked at
+            column, old = (_column(state, name, self.launch) if name in live else None for state in (now, before))
+            if column is not None and old is not None:
+                bits = TYPE_BITS.get(routine.registers[name], 64)
                 registers[name] = [self._register(v, w, bits) for v, w in zip(column, old, strict=True)]
             else:
-                registers[name] = [_DEAD] * len(column)
+                registers[name] = [_DEAD] * len(now.times)
         if self._is_lost:
             return None
         cells: list[dict[int, Stored]] = []

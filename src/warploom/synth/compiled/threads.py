@@ -248,6 +248,8 @@ class Block:
         """
         if not arrivals and len(lanes) + (len(self.exited) if with_exited else 0) >= self.count:
             self.epoch += 1
+            for region in self.shared.regions:
+                region.history = {}  # all of it is ordered before what comes: only this block reaches its shared memory
             return
         seen = self._seen_by_thread()
         members = list(lanes)

@@ -12,8 +12,8 @@ from warploom.core import UnsupportedError, UserError, i32
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
-from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, loops_of, ptx_of
-from warploom.schedule.nest import Kind, Nest
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Store, statements
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -41,8 +41,10 @@ _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Ope
 _SLOWER = 8
 _DIVISORS = (1, 2, 4, 8, 16, 32)
 """Of the tiles, where a launch with the tiles as they are is too large."""
-_OF_LOADS = 8
-"""About so many operations go with what a thread loads for them."""
+_OF_WORDS = 8
+"""As many words are moved in the time of an operation on symbols."""
+_OF_COPIES = 2
+"""Words that are copied asynchronously are written when the copy is issued and when it has arrived."""
 _BEYOND_STAGES = 2
 """Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
 
@@ -88,7 +90,7 @@ def proof_of(
     kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
     names = ", ".join(dict.fromkeys(size.name for kernel in kernels for size, _ in kernel.run_time))
     if names:
-        axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
+        axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
         most = int(4 * MOST_OF_BLOCK * max(1.0, effort))
         every = _followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
         if every.verdict == "proved":
@@ -110,9 +112,8 @@ def _of_one_size(
     effort: float,
 ) -> Proof:
     most = int(MOST_OF_BLOCK * max(1.0, effort))
-    axes = [_parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
-    works = [least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True)]
-    least = max(_of_representatives(*found) for found in zip(works, kernels, axes, strict=True))
+    axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
+    least = max(least_work(i.nest, alike) for i, alike in zip(implementations, axes, strict=True))
     if least <= most:
         found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 4 * most, axes))
     else:
@@ -128,35 +129,40 @@ def _of_one_size(
     return found
 
 
-def _parallel_threads(stage: Backbone, nest: Nest) -> Axes:
-    """Along which axes of a block the threads have parts of no sum, and so may compute alike."""
+def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
+    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike."""
     summed = {stage.axes[a].name.rpartition(".")[2] for a in reduced(stage)}
     mapped: list[set[str]] = [set(), set(), set()]
-    for loop in loops_of(nest.body):
-        if loop.kind is Kind.THREAD and loop.hardware is not None:
-            mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
+    for statement, around in statements(nest.body):
+        if isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
+            for loop in around:
+                if loop.kind is Kind.THREAD and loop.hardware is not None:
+                    mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
     x, y, z = (summed.isdisjoint(names) for names in mapped)
     return x, y, z
 
 
-def _of_representatives(work: int, kernel: CudaKernel, axes: Axes) -> int:
-    """Operations where threads that compute alike are represented by one; what they load is run for each."""
-    represented = prod(n for n, is_alike in zip(kernel.block, axes, strict=True) if is_alike)
-    return work // represented + work // _OF_LOADS
-
-
-def least_work(stage: Backbone, implementation: Implementation[Candidate], kernel: CudaKernel) -> int:
-    """About how many operations of a block a proof executes: of a long loop only so many rounds as show that it repeats."""
-    work = work_of(Program(stage.name, (stage,), ())) // kernel.blocks
-    rounds = max(
-        (
-            int(implementation.candidate.values("size", n)[0])
-            for n, extent in enumerate(stage.extents)
-            if extent.level == 0 and "LOOP" in kinds_of(stage, implementation, n)
-        ),
-        default=1,
-    )
-    return work * min(rounds, _ROUNDS_RUN) // rounds
+def least_work(nest: Nest, axes: Axes) -> int:
+    """About how many operations of a block a proof executes: of the outermost sequential loop only so many rounds as show that it
+    repeats, of threads that compute alike one. Words that are loaded or stored are of each thread."""
+    computed = moved = 0
+    for statement, around in statements(nest.body):
+        is_moved = isinstance(statement, Load | Store)
+        times, is_outermost, seen = 1, True, set[int | None]()
+        for loop in around:
+            if loop.kind is Kind.LOOP and is_outermost:
+                times, is_outermost = times * min(loop.size, _ROUNDS_RUN), False
+            elif loop.kind is Kind.THREAD:
+                is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]
+                times *= 1 if is_alike or loop.hardware in seen else loop.size
+                seen.add(loop.hardware)
+            elif loop.kind is not Kind.BLOCK:
+                times *= loop.size
+        if is_moved:
+            moved += times * (_OF_COPIES if isinstance(statement, Load) and statement.is_async else 1)
+        elif isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
+            computed += times * (1 if statement.operator in _QUICK else _SLOWER)
+    return computed + moved // _OF_WORDS
 
 
 def _followed(prove: Callable[[], Proof]) -> Proof:

@@ -223,6 +223,7 @@ def test_a_sketch_and_a_program_through_pipes(tmp_path: Path) -> None:
         target = f"{pipe}:reverse" if command == "synth" else str(pipe)
         (line,) = lines_of(call(command, target, "--json").stdout)
         writer.join()
+        pipe.unlink()  # who reads the files of all modules would wait for its end
         assert (line["status"], line["verdict"]) == ("solved", "proved")
 
 

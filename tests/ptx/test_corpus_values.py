@@ -76,7 +76,8 @@ def test_warp(seed: int, capability: int) -> None:
     rng = np.random.default_rng(seed)
     high = (5, 40, 2**30, 2**31 - 1, 2, 300)[seed]
     x = rng.integers(0 if seed % 2 else -high, high, 32, dtype=np.int32)
-    _, y, z = _run(f"warp/{capability}", [x, np.zeros(32, np.int32), np.zeros(32, np.uint64)])
+    # Some lanes vote with a mask that leaves them out, which is reported: nothing defines their vote.
+    _, y, z = _run(f"warp/{capability}", [x, np.zeros(32, np.int32), np.zeros(32, np.uint64)], expect_findings=True)
     expected, doubles = _warp(x.tolist())
     assert y.tolist() == expected
     assert z.tolist() == doubles

@@ -257,6 +257,7 @@ def test_too_many_elements_of_a_period(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_solver_that_gives_up_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Conditions, "check", lambda *_: Unknown("enough", False))
+    monkeypatch.setattr(Conditions, "are_impossible_together", lambda *_: False)
     monkeypatch.setattr(Conditions, "is_seen", lambda *_: False)
     kernel = parse(COPY)
     result = lift(sketch_of(kernel, copy, {"n": 40}), kernel)

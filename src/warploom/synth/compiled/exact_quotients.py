@@ -93,7 +93,7 @@ class ExactQuotients:
 
     def _maximum(self, kind: DType, function: Callable[..., Value], a: Value, b: Value) -> Value:
         term, bound = (a, b) if isinstance(b, int) else (b, a)
-        if bound != _LEAST_BITS or not isinstance(term, Term) or term not in self._excess:
+        if not isinstance(bound, int) or bound != _LEAST_BITS or not isinstance(term, Term) or term not in self._excess:
             return function(a, b)
         made = function(a, b)
         if isinstance(made, Term):

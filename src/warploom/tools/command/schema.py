@@ -28,8 +28,8 @@ _FIELDS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "domain": (_TEXT, "Over what it is proved; there whenever the verdict is proved."),
     "cases": ({"type": ["integer", "null"], "minimum": 0}, "Inputs that were run; positive where the verdict is tested."),
     "holes": (
-        {"type": ["object", "integer"], "additionalProperties": _TEXT},
-        "By name of the hole: its expression in the sketch's own variables. Of `list`: how many there are.",
+        {"type": ["object", "integer"], "additionalProperties": {"type": ["string", "number", "boolean"]}},
+        "By name of the hole: its expression in the sketch's own variables, or its value in a loop's template. Of `list`: how many.",
     ),
     "objective": (_TEXTS, "What was minimised, in this order."),
     "optimal_in": ({"enum": [1, 2, 3, None]}, "Largest space in which the answer is proved optimal."),

@@ -29,7 +29,7 @@ _FIELDS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "cases": ({"type": ["integer", "null"], "minimum": 0}, "Inputs that were run; positive where the verdict is tested."),
     "holes": (
         {"type": ["object", "integer"], "additionalProperties": {"type": ["string", "number", "boolean"]}},
-        "By name of the hole: its expression in the sketch's own variables, or its value in a loop's template. Of `list`: how many.",
+        "By name of the hole: its expression in the sketch's own variables, or its value in a template. Of `list`: how many.",
     ),
     "objective": (_TEXTS, "What was minimised, in this order."),
     "optimal_in": ({"enum": [1, 2, 3, None]}, "Largest space in which the answer is proved optimal."),

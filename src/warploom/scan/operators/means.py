@@ -158,7 +158,7 @@ class _Sums:
             return True
         zeros: dict[Expr, Expr] = {total: ex.ZERO, **{self._sum_of(v): ex.ZERO for v in self._states}, self._n: ex.ZERO}
         first = {v: self._initial[v] for v in (*self._states, state.variable)}
-        real = ex.substituted(ex.substituted(back(ex.substituted(step, first)), {}), zeros)
+        real = ex.substituted(back(ex.substituted(step, first)), zeros)
         return self._fraction(real) == self._fraction(ex.substituted(after, zeros))
 
     def _first(self, state: State, value: Expr, total: Expr) -> Expr | None:

@@ -4,11 +4,9 @@ import warploom as wl
 
 
 def welford(xs: list[float]):
-    n = 0
     mean = 0.0
     squares = 0.0
-    for x in xs:
-        n += 1  # noqa: SIM113 (Welford counts by hand)
+    for n, x in enumerate(xs, 1):
         away = x - mean
         mean += away / n
         squares += away * (x - mean)

@@ -122,7 +122,7 @@ def matrix_tiles(use: AxisUse) -> Levels:
         return _fitting(use.size, (2, 4, 8), (8,))
     if use.is_stored_in_line:
         return _fitting(use.size, (1, 2, 4, 8), (2, 4, 8, 16), (8,))
-    return _fitting(use.size, (1, 2, 4, 8, 16), (4,), (2,))
+    return _fitting(use.size, (1, 2, 4), (1, 2, 4, 8), (4,), (2,))
 
 
 def cpu_tiles(use: AxisUse) -> Levels:

@@ -73,6 +73,7 @@ class Tiles:
         for temporary in self.staged:
             yield from self._laid_out(temporary)
         yield from self._apart()
+        yield from self.others()
         yield from self.sizes()
         if self.store is not None:
             last = self._vector(self.backbone.instructions[self.store.instruction].access, self.store.loops)
@@ -139,6 +140,10 @@ class Tiles:
                         yield "order", (one.load, pair.load), "BEFORE|AFTER"
                     for statement in self.operation[other.producer].loops:
                         yield "order", (one.producer, statement), "BEFORE|AFTER"
+
+    def others(self) -> Iterator[Habit]:
+        """Of operations beside the sum."""
+        return iter(())
 
     def sizes(self) -> Iterator[Habit]:
         """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out."""
@@ -228,7 +233,7 @@ class MatrixTiles(Tiles):
 
     def threads(self) -> list[int]:
         own = {self.role(e): s for e, s in self.own.items()}
-        return [own[role] for role in ("y2", "x3", "x1") if role in own]
+        return [own[role] for role in ("y3", "x3", "x1") if role in own]
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
         del threads
@@ -258,6 +263,20 @@ class MatrixTiles(Tiles):
         yield "stages", (temporary.region,), "3"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
+    def others(self) -> Iterator[Habit]:
+        """What is done with the results, and what that loads, is done where they are."""
+        staged = {self.operation[t.producer].statement for t in self.staged}
+        for operation in self.objects.operations:
+            if operation.temporary is not None or operation is self.total or operation.statement in staged:
+                continue
+            for statement in operation.loops:
+                own = self.own.get(self.loop[statement].extent)
+                kind = self.kinds.get(own) if own is not None else None
+                if own is not None and kind in ("THREAD", "UNROLL"):
+                    yield "dim_kind", (statement,), kind
+                    if kind == "THREAD":
+                        yield "thread_mapping", (statement, own), "MAPPED"
+
     def sizes(self) -> Iterator[Habit]:
         wanted = _DEEP_SIZES if self.is_deep else _FLAT_SIZES
         for extent in self.own:
@@ -269,18 +288,18 @@ class MatrixTiles(Tiles):
 
 
 _MATRIX_KINDS = {
-    "k0": "LOOP", "k1": "LOOP", "k2": "LOOP", "x1": "THREAD", "x2": "UNROLL", "x3": "THREAD", "y1": "UNROLL", "y2": "THREAD",
-    "y3": "UNROLL",
+    "k0": "LOOP", "k1": "LOOP", "k2": "LOOP", "x1": "THREAD", "x2": "UNROLL", "x3": "THREAD", "y1": "UNROLL", "y2": "UNROLL",
+    "y3": "THREAD", "y4": "UNROLL",
 }  # fmt: skip
 """By role of a level in a product of matrices."""
 _DEEP = {
-    ("x3", "x1"): "x1", ("x3", "x2"): "y2", ("x3", "k2"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y2", ("k2", "k1"): "x3",
-    ("k2", "y2"): "y2", ("k2", "y1"): "x1", ("y3", "y2"): "y2", ("y3", "k2"): "x3", ("y3", "y1"): "x1",
+    ("x3", "x1"): "x3", ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("k2", "k1"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3",
+    ("k2", "y2"): "x1", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
 }  # fmt: skip
 """By the level that vectors of a copy lie along, and one of its levels: whose threads share that one out."""
 _FLAT = {
-    ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y2", ("k2", "x1"): "x1", ("k2", "x3"): "x3", ("k2", "k1"): "y2",
-    ("k2", "y1"): "x3", ("y3", "y2"): "y2", ("y3", "k2"): "x3",
+    ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y3", ("k2", "k1"): "y3", ("k2", "x1"): "x1", ("k2", "x3"): "x3",
+    ("k2", "y2"): "x3", ("y4", "y3"): "y3", ("y4", "k2"): "x3",
 }  # fmt: skip
-_DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "8"}
-_FLAT_SIZES = {"k1": "4", "x1": "4", "x2": "8", "y1": "8"}
+_DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
+_FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}

@@ -261,11 +261,12 @@ def module_of(function: object) -> Module:
     try:
         text = "".join(inspect.findsource(function)[0])
         module = parse_module(text, code.co_filename)
-        compiled = compile(module.tree, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
+        trees = [module.tree, *(ast.Module([statement], []) for statement in module.tree.body)]  # a notebook runs one by one
+        compiled = [compile(t, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True) for t in trees]
     except (OSError, UserError):
         message = f"expected a function whose source can be read, got {function.__name__!r}"
         raise UserError(Diagnostic("SOURCE_UNAVAILABLE", message, where, "Put the function into a file.")) from None
-    written = tuple(_codes(compiled))
+    written = tuple(found for whole in compiled for found in _codes(whole))
     for called in _called(function):
         if not any(_is_same(called.__code__, found) for found in written):
             message = f"expected the text of {called.__name__!r} to be what runs, the file has another one at its place"

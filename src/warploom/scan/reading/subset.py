@@ -252,7 +252,7 @@ _FUNCTIONS: dict[object, Known] = {
     np.minimum: _of_floats(_MIN.name, ex.minimum),
 }
 NAMES = ", ".join(dict.fromkeys(k.name for k in _FUNCTIONS.values()))
-USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and functions of this file."
+USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and functions of this file or cell."
 
 
 def function(value: object) -> Known | None:

@@ -13,6 +13,7 @@ import contextlib
 import inspect
 import itertools
 import sys
+import sysconfig
 import traceback
 import warnings
 from collections.abc import Generator, Mapping
@@ -102,6 +103,7 @@ class Module:
     _scope: dict[str, object] = field(default_factory=dict[str, object])
     written: str = ""
     """The text as the user wrote it, where that is another one: templates have `??`."""
+    _elsewhere: dict[object, Function | None] = field(default_factory=dict[object, "Function | None"])
 
     def span(self, node: ast.AST) -> Span:
         """Place of `node`."""
@@ -132,6 +134,16 @@ class Module:
             return None
         node = self._definition(value.__code__, may_yield)
         return None if node is None else Function(self, node, value)
+
+    def elsewhere(self, value: object) -> Function | None:
+        """The function with its text, of another file or cell of the user's; None if it has none, or belongs to a package."""
+        if not isinstance(value, FunctionType) or value.__code__.co_filename == self.file or _is_of_a_package(value):
+            return None
+        if value not in self._elsewhere:
+            self._elsewhere[value] = None
+            with contextlib.suppress(UserError):
+                self._elsewhere[value] = module_of(value).defined(value)
+        return self._elsewhere[value]
 
     def _definition(self, code: CodeType, may_yield: bool) -> ast.FunctionDef | None:
         refused = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | (0 if may_yield else inspect.CO_GENERATOR)
@@ -176,6 +188,15 @@ class Module:
 
     def wrong(self, node: ast.AST, code: str, message: str, fix: str) -> NoReturn:
         raise UserError(Diagnostic(code, message, self.span(node), fix))
+
+
+def _is_of_a_package(function: FunctionType) -> bool:
+    """Whether Python or an installer put its file there."""
+    path = Path(function.__code__.co_filename).absolute()
+    return any(path.is_relative_to(place) for name, place in sysconfig.get_paths().items() if name in _PACKAGES)
+
+
+_PACKAGES = ("stdlib", "platstdlib", "purelib", "platlib")
 
 
 def described(value: object) -> str:

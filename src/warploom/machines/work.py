@@ -95,6 +95,7 @@ class Speeds:
     nc_is_texture: bool
     integer_lanes: float = math.inf
     matrix_products: float = math.inf
+    """Infinite, too, where there are no instructions for matrices."""
     barrier_cycles: float = 2.0
     """Cycles between two warps that arrive at a barrier."""
     l2_bytes: float = math.inf
@@ -155,7 +156,7 @@ def usual(
         integer_lanes=timing.integer_lanes.value, special_lanes=timing.special_lanes.value,
         load_lanes=timing.load_lanes.value, shuffle_lanes=timing.shuffle_lanes.value,
         l1_sectors=timing.l1_sectors.value, nc_sectors=timing.nc_sectors.value, nc_is_texture=on.nc_is_texture,
-        matrix_products=timing.matrix_products.value,
+        matrix_products=timing.matrix_products.value or math.inf,
         l2_bytes=l2_bytes, memory_bytes=memory_bytes, clock_ghz=clock_ghz, launch_ns=launch_ns,
     )  # fmt: skip
 
@@ -165,4 +166,4 @@ def fastest(on: Architecture) -> Speeds:
     board = on.bounds
     bytes_per_clock = board.memory_gb_s / board.clock_ghz / board.multiprocessors
     found = usual(on, l2_bytes=TAKEN_BYTES, memory_bytes=bytes_per_clock, clock_ghz=board.clock_ghz)
-    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=on.timing.matrix_peak.value)
+    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=on.timing.matrix_peak.value or math.inf)

@@ -86,7 +86,11 @@ class SymbolicEvaluation(Evaluation):
     def _factor(self, operand: Operand, terms: Terms, dtype: DType) -> Terms:
         """A factor that is converted first."""
         source = self.backbone.instructions[operand.instruction].dtype if isinstance(operand, Result) else dtype
-        return terms if source == dtype else _each(lambda term: convert(term, source, dtype), [terms])
+
+        def converted(term: Term) -> Term:
+            return convert(term, source, dtype)
+
+        return terms if source == dtype else _each(converted, [terms])
 
 
 def number_of(value: Any, dtype: DType) -> Term:

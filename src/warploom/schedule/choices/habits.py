@@ -41,8 +41,10 @@ def is_of_matrices(objects: Objects, total: Operation) -> bool:
     instructions = objects.backbone.instructions
     made = instructions[total.instruction]
     factors = [o for o in made.operands[:2] if isinstance(o, Result)]
-    return made.operator is Operator.FMA and len(factors) == 2 and all(
-        widens(instructions[f.instruction].dtype, made.dtype) for f in factors
+    return (
+        made.operator is Operator.FMA
+        and len(factors) == 2
+        and all(widens(instructions[f.instruction].dtype, made.dtype) for f in factors)
     )
 
 

@@ -47,7 +47,8 @@ def _load_matrices(count: int, suffix: str, trans: str) -> str:
 _MULTIPLY = """__device__ __forceinline__ void multiply_TYPE(
     float& a, float& b, float& c, float& d, const unsigned (&rows)[4], const unsigned (&columns)[2])
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(a), "+f"(b), "+f"(c), "+f"(d)
                  : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(columns[0]), "r"(columns[1]));
 }

@@ -25,16 +25,12 @@ class Matrices:
     def part(self, products: Products) -> list[Item]:
         """All products of the part, each summed index of the instruction after the other."""
         rows, columns, together = products.rows, products.columns, products.columns_together
-        context, names = self.context, self.context.indices.names
-        row, column = (self._array("rows"), self._array("columns"))
-        del names
-        lines: list[Item] = [
-            Line(f"unsigned {row}[{len(rows.parts)}][4], {column}[{len(columns.parts)}][2];"),
-        ]
+        row, column = (self.context.indices.loop_names(wish) for wish in ("rows", "columns"))
+        lines: list[Item] = [Line(f"unsigned {row}[{len(rows.parts)}][4], {column}[{len(columns.parts)}][2];")]
         width = 2 * together
         load_rows, load_columns = self._loader(rows, 4), self._loader(columns, width)
         multiply = f"multiply_{products.dtype.name}"
-        context.helpers.add(multiply)
+        self.context.helpers.add(multiply)
         for k in range(len(rows.slices)):
             for n in range(len(rows.parts)):
                 to = [f"{row}[{n}][{r}]" for r in range(4)]
@@ -48,9 +44,6 @@ class Matrices:
                     text = call(multiply, *sums, Text(f"{row}[{n}]"), Text(f"{column}[{m}]")).text
                     lines.append(Line(f"{text};", frozenset({products.sum.target.value})))
         return [Braces(("",), lines)]
-
-    def _array(self, wish: str) -> str:
-        return self.context.indices.loop_names(wish)
 
     def _loader(self, factor: Factor, width: int) -> str:
         name = f"load_{width}_matrices{'_transposed' if factor.is_transposed else ''}"
@@ -99,7 +92,7 @@ class Matrices:
 
     def _lane(self, factor: Factor, fixed: Offset, array: str, *, is_rows: bool) -> tuple[Text, int]:
         """The place of this lane's piece among those of one load, named, and the bits that it may have set."""
-        context, indices = self.context, self.context.indices
+        indices = self.context.indices
         threads = [Text(indices.texts["thread", axis]) for axis in range(2)]
         lane = self._named(("lane",), LANE, binary("+", threads[0], binary("*", threads[1], decimal(4))))
         far, deep = (1, 2) if is_rows else (2, 1)
@@ -123,7 +116,6 @@ class Matrices:
         for atom, stride in fixed.terms:
             values = (values[:, None] + stride * np.arange(indices.highs[atom] + 1)).reshape(-1)
         bits = int(np.bitwise_or.reduce(values)) if values.min() >= 0 else -1
-        del context
         return self._named(("pieces", array, is_rows, factor.base, factor.across), f"{array}_pieces", text), bits
 
     def _named(self, key: tuple[object, ...], wish: str, text: Text) -> Text:

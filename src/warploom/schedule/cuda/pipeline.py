@@ -86,12 +86,14 @@ def _together(leaf: Leaf, buffer: Buffer) -> int:
     strides = dict(memory.offset.terms)
     for loop in leaf.path:
         if loop.kind is Kind.VECTOR and strides.pop(loop.number, 0) == 1:
-            others = [memory.offset.constant, *strides.values(), *(g.bound for g in memory.guards)]
-            others += [s for g in memory.guards for n, s in g.index.terms if n != loop.number]
-            others += [g.index.constant for g in memory.guards]
-            others += [buffer.elements] if buffer.copies > 1 else []
-            others += [memory.swizzle.unit] if memory.swizzle is not None else []
-            return loop.size if all(step % loop.size == 0 for step in others) else 1
+            steps = [memory.offset.constant, *strides.values()]
+            for guard in memory.guards:
+                terms = dict(guard.index.terms)
+                if terms.pop(loop.number, 0):
+                    steps += [guard.divisor, guard.index.constant, *terms.values()]
+            steps += [buffer.elements] if buffer.copies > 1 else []
+            steps += [memory.swizzle.unit] if memory.swizzle is not None else []
+            return loop.size if all(step % loop.size == 0 for step in steps) else 1
     return 1
 
 

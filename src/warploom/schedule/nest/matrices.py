@@ -1,10 +1,10 @@
-"""Sums of products that whole warps make: parts of a nest in the shape of `mma.sync.m16n8k16`, factors of f16 or bf16, sums of f32.
+"""Sums of products that whole warps make: parts of a nest in the shape of `mma.sync.m16n8k16`, of f16 or bf16, sums of f32.
 
     for k:  rows[i, k], columns[k, j] from shared memory;  total[i, j] = fma(rows[i, k], columns[k, j], total[i, j])
 
 A warp has 4 threads along the columns (the fastest hardware dimension) and 8 along the rows. Each thread has two registers along
 the columns, which with its place among the 4 are a column of the product, and two along the rows, 8 rows apart. That is where
-`mma.sync` leaves results, so that the sum's registers, and all that follows, are as the nest says. Factors are read by `ldmatrix`:
+`mma.sync` leaves results, so that the sum's registers, and all that follows, are as the nest says. `ldmatrix` reads the factors:
 8 pieces of 16 bytes for each 8 by 8 matrix, along the summed index, or along rows or columns (`trans`).
 
 The order of the sum is the instruction's own: products are exact, sums rounded as the hardware does it.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,12 +126,13 @@ def products_of(nest: Nest) -> tuple[Products, ...]:
     shape = hardware_sizes(nest, Kind.THREAD)
     if shape[:2] != (COLUMN_THREADS, ROW_THREADS):
         return ()
-    found = (_part(nest, shape, s, path) for s, path in statements(nest.body) if _is_candidate(nest, s))
+    sums = [(s, path) for s, path in statements(nest.body) if isinstance(s, Compute)]
+    found = [_part(nest, shape, s, path) for s, path in sums if _is_candidate(nest, s)]
     return tuple(p for p in found if p is not None)
 
 
-def _is_candidate(nest: Nest, statement: Statement) -> TypeGuard[Compute]:
-    if not isinstance(statement, Compute) or statement.operator is not Operator.FMA or statement.guards:
+def _is_candidate(nest: Nest, statement: Compute) -> bool:
+    if statement.operator is not Operator.FMA or statement.guards:
         return False
     *factors, total = statement.arguments
     if total != statement.target:

@@ -43,7 +43,7 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
     for name, follow in (("no_linear", no_linear), ("no_map", no_map)):
         found += follow(certificate[name], every, rows, columns, bits, banks) if certificate.get(name) else []
     if certificate.get("least_room"):
-        pitch = int(table[columns] if rows > 1 else columns)
+        pitch = table[int(columns)] if rows > 1 else int(columns)
         if table != in_rows(rows, columns, pitch):
             found.append("least_room is said of a map that is not r * pitch + c")
         lanes = [lane for _, asked in accesses for request in asked for lane in request if len(lane) > 1]

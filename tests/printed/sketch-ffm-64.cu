@@ -1,5 +1,5 @@
 // ffm_64 of field.py, completed by Warploom.
-// 32-bit indices and the grid suffice for every pairs from 0 to 33554431.
+// 32-bit indices and the grid suffice for every pairs from 0 to 33554430.
 
 extern "C" __global__ void __launch_bounds__(32)
 ffm_64(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned *__restrict__ c, int pairs) {
@@ -107,8 +107,8 @@ ffm_64(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned 
   low[0] = low[0] ^ __shfl_sync(0xffffffff, top, lane_3 - 3);
   low[0] = low[0] ^ __shfl_sync(0xffffffff, top, lane_3 - 4);
   #pragma unroll
-  for (int r_6 = 0; r_6 < 2; ++r_6) {
-    c[first + r_6 * 32 + lane_3] = low[r_6];
+  for (int r = 0; r < 2; ++r) {
+    c[first + r * 32 + lane_3] = low[r];
   }
 }
 

@@ -11,6 +11,7 @@ from tests.synth.test_complete import GATHER, XFORM, _sketch, reverse, shuffled
 
 from warploom.sketch import Sketch
 from warploom.synth import complete
+from warploom.synth.advice import advice
 from warploom.tools.synth.command import synth
 
 

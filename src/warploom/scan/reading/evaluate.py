@@ -545,8 +545,7 @@ class Evaluator:
 
     def _call(self, node: ast.Call, bindings: dict[str, Value]) -> Value:
         if self.is_loop and isinstance(node.func, ast.Name) and node.func.id not in bindings:
-            made = self.function.lookup(node.func.id) if node.func.id not in self.function.locals else None
-            if isinstance(made, type) and is_record(made):
+            if node.func.id not in self.function.locals and is_record(made := self.function.lookup(node.func.id)):
                 return self._object(node, made, bindings)
         if self.is_loop and (found := self._of_text(node, bindings)) is not None:
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeGuard
 
 from warploom.scan.reading.source import MISSING
 
@@ -27,7 +28,7 @@ def fields_of(kind: type) -> dict[str, object] | None:
     return found if _has_own_init(kind) else None
 
 
-def is_record(kind: object) -> bool:
+def is_record(kind: object) -> TypeGuard[type]:
     """Whether it is a class of dataclass objects or of named tuples."""
     return isinstance(kind, type) and (is_named_tuple(kind) or dataclasses.is_dataclass(kind))
 

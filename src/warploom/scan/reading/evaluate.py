@@ -544,9 +544,9 @@ class Evaluator:
         return result
 
     def _call(self, node: ast.Call, bindings: dict[str, Value]) -> Value:
-        if self.is_loop and isinstance(node.func, ast.Name) and node.func.id not in bindings:
-            if node.func.id not in self.function.locals and is_record(made := self.function.lookup(node.func.id)):
-                return self._object(node, made, bindings)
+        name = node.func.id if self.is_loop and isinstance(node.func, ast.Name) and node.func.id not in bindings else ""
+        if name and name not in self.function.locals and is_record(made := self.function.lookup(name)):
+            return self._object(node, made, bindings)
         if self.is_loop and (found := self._of_text(node, bindings)) is not None:
             return found
         if node.keywords:

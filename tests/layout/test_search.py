@@ -151,6 +151,9 @@ def test_the_tree_of_xor_maps_agrees_with_all_subspaces() -> None:
     [
         ("gfx942", "64x64:f32", ("rows", "columns"), 256),
         ("gfx942", "64x64:f16", ("rows:128bit", "rows:128bit:store", "blocks:16x4:128bit"), 192),
+        ("gfx950", "64x64:f16", ("rows:128bit", "columns", "blocks:16x4:128bit"), 320),
+        ("gfx1100", "32x32:f32", ("rows:128bit", "blocks:8x4:128bit", "columns:128bit"), 96),
+        ("gfx1201", "32x32:f32", ("rows:128bit", "blocks:8x4:128bit", "columns:128bit"), 96),
         ("gen9", "32x32:f32", ("rows", "columns", "blocks:4x4"), 192),
     ],
 )
@@ -179,6 +182,8 @@ def test_banks_of_other_vendors(arch: str, text: str, names: Sequence[str], tota
 def test_what_other_vendors_lack() -> None:
     for arch, name, said in (
         ("gfx942", "ldmatrix", "NVIDIA's"),
+        ("gfx1201", "ldmatrix", "NVIDIA's"),
+        ("gfx950", "rows:store", "a store"),
         ("gen9", "rows:128bit", "published"),
         ("gen9", "blocks:4x8", "16"),
     ):

@@ -2,6 +2,7 @@
 
 import ast
 import random
+import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.layout import brute
 
 from warploom.core import UserError
+from warploom.core.limits import LimitReachedError
 from warploom.layout import Access, Answer, access, certificate, faults, layout, tile
 from warploom.layout.linear import Shape, search
 from warploom.machines import shared_memory
@@ -189,6 +191,18 @@ def test_what_other_vendors_lack() -> None:
     ):
         with pytest.raises(UserError, match=said):
             access(name, tile("32x32:f32", shared_memory(arch)))
+
+
+def test_a_spent_budget_keeps_the_best_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: object) -> Shape:
+        raise LimitReachedError("budget: CPU seconds")
+
+    monkeypatch.setattr(sys.modules[layout.__module__], "shape", spent)
+    given = tile("32x32:f32")
+    found = layout(given, [access("rows", given), access("columns", given)], table=True)
+    assert (found.map.kind, found.optimal, found.stopped) == ("identity", False, "budget: CPU seconds")
+    document = certificate(given, found.accesses, found.map, found.prices)
+    assert faults(document) == [] and not document["optimal"]
 
 
 def test_a_search_that_stops_early_claims_nothing() -> None:

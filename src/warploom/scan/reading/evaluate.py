@@ -574,8 +574,7 @@ class Evaluator:
         return known.meaning(self, node, [self._present(a, v) for a, v in zip(node.args, arguments, strict=True)])
 
     def _unknown(self, node: ast.Call, called: str) -> NoReturn:
-        message = f"expected a function that is known here, got {called}"
-        self.module.unsupported(node, message, subset.instead_of(called))
+        self.module.unsupported(node, f"expected a function that is known here, got {called}", subset.instead_of(called))
 
     def _inlined(self, node: ast.Call, function: Function, arguments: Sequence[Value]) -> Value:
         given = dict(zip(function.parameters, arguments, strict=False))

@@ -60,6 +60,10 @@ class Translations:
     _steps: list[Triple] = field(default_factory=list[Triple])
     _far: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     """By array and thread: elements between what the representative takes and what the thread does."""
+    _known_apart: dict[tuple[str, ...], list[tuple[int, int]]] = field(
+        default_factory=dict[tuple[str, ...], list[tuple[int, int]]]
+    )
+    """By the arrays of the representatives' elements."""
     _done: dict[tuple[Term, Triple], Term] = field(default_factory=dict[tuple[Term, Triple], Term])
     _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
     _implied: dict[int, dict[int, _Implied]] = field(default_factory=dict[int, dict[int, _Implied]])
@@ -98,8 +102,8 @@ class Translations:
             if isinstance(value, Term) and value.data[1] and value.data[0] not in self._far and not self._learn(value, column):
                 return None
         kinds = self.data.kinds
-        for t, value in enumerate(column):
-            own = values[self.group[t]]
+        for (_, (group, far)), value in {(id(v), a): v for v, a in zip(column, self._apart(values), strict=True)}.items():
+            own = values[group]
             if isinstance(own, Term):
                 if not isinstance(value, Term) or value.op != "atom":
                     return None
@@ -110,11 +114,18 @@ class Translations:
                     or kinds[own] is not kinds[value]
                 ):
                     return None
-                if index and (name == SUM or place[0] - index[0] != self._far[name][t]):
+                if index and (name == SUM or place[0] - index[0] != far):
                     return None
             elif type(value) is not int or value != own:
                 return None
         return values
+
+    def _apart(self, values: list[Value]) -> list[tuple[int, int]]:
+        """By thread: its representative, and the elements between what the two take. Many threads have the same."""
+        names = tuple(v.data[0] if isinstance(v, Term) and v.data[1] and v.data[0] != SUM else "" for v in values)
+        if names not in self._known_apart:
+            self._known_apart[names] = [(g, self._far[names[g]][t] if names[g] else 0) for t, g in enumerate(self.group)]
+        return self._known_apart[names]
 
     def _learn(self, own: Term, column: list[Value]) -> bool:
         """How the array of an element moves with the threads, by the neighbours of the first representative."""

@@ -40,13 +40,15 @@ def run_boxes(
     alike: Axes | None = None,
     size: tuple[int, ...] = (),
     most_boxes: int = _MOST_BOXES,
+    is_limit_of_all: bool = False,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block; is_of_threads: of its first thread.
 
     size: the least value of a size that is an argument, by how much it grows with each position of a block, and with `%size`;
     then the greatest value of `%size`. The boxes are then those of all launches with such a size, and perhaps of others.
-    As `run_symbolically`; NotAlikeError.
+    step_limit: of each box, or of all together. As `run_symbolically`; NotAlikeError.
     """
+    steps_left = step_limit
     counts = (*grid, *block) if is_of_threads else grid
     whole = Box((0,) * len(counts), counts)
     if size:
@@ -67,7 +69,7 @@ def run_boxes(
                 box=box,
                 has_rounds_left_out=has_rounds_left_out,
                 alike=alike,
-                step_limit=step_limit,
+                step_limit=steps_left,
             )
         except SplitError as split:
             made += 1
@@ -75,6 +77,8 @@ def run_boxes(
                 raise NotAlikeError(f"expected blocks that run in at most {most_boxes} ways") from split
             left += reversed(_parts(box, split))
             continue
+        if is_limit_of_all and steps_left is not None:
+            steps_left -= run.thread_steps
         yield box, run
 
 

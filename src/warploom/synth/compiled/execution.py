@@ -278,6 +278,8 @@ def run_symbolically(
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise
+    finally:
+        launch.rounds = None  # the two hold each other, and nobody may look for such cycles
     translations = launch.translations
     repeats = tuple(rounds.repeats) if rounds is not None else ()
     implied = None

@@ -24,7 +24,7 @@ Function: TypeAlias = TensorKernel | TensorFunction
 
 SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
-PROVED_S = 20.0
+PROVED_S = 30.0
 """Wall seconds that the proof of a result for CUDA may take, even where the search has left it less."""
 KEPT_BYTES = 1 << 16
 """Most bytes of a row that kernels for GPUs keep between two uses, so that they read it once."""

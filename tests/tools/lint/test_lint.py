@@ -365,9 +365,11 @@ def test_functions_of_the_toolkit_stand_on_the_line_that_calls_them(header: str,
     assert (found["rule"], found["line"]) == ("out-of-bounds", line)
 
 
-def test_what_is_not_followed_is_unknown_on_its_line() -> None:
-    (line,) = lines_of(every("missing_wait").stdout)
-    assert "cp.async.cg.shared.global is not followed at " in line["reason"] and line["verdict"] == "unchecked"
+def test_a_copy_that_is_used_too_early_is_refuted_by_a_launch_and_its_twin_is_proved() -> None:
+    found, line = lines_of(every("missing_wait").stdout)
+    assert (found["rule"], line["verdict"]) == ("early-copy-read", "refuted") and " --launch " in line["replay"]
+    (line,) = lines_of(every("missing_wait_clean").stdout)
+    assert line["verdict"] == "proved" and "early-copy-read" in line["proves"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from warploom.tools.lint.python_kernels import is_python_kernel
 from warploom.tools.lint.rules import RULES
 from warploom.tools.lint.sources import Source, kernel_named
 
-RACE = frozenset({"data-race"})
+RACE = frozenset({"data-race", "early-copy-read"})
 WRONG = frozenset(rule.name for rule in RULES if rule.level == "error")
 PROVES = ("data-race", "divergent-barrier")
 """Rules that cannot speak in a launch of the domain of a proof; out-of-bounds is one more where all lengths are known."""
@@ -107,7 +107,7 @@ def _bounded(
     routine = source.program.routines[options.kernel]
     is_asked = any(one.sized(routine) for one in said)
     found = bounds(source.program, options.kernel, said)
-    domain, proves, messages = list(free.domain), list[str](PROVES), list[str]()
+    domain, proves, messages = list(free.domain), [*PROVES, *(["early-copy-read"] if free.has_copies else [])], list[str]()
     fields: dict[str, Any] = {}
     if isinstance(found, NotDecided):
         if is_asked:

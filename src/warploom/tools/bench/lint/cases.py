@@ -141,7 +141,7 @@ def _seeded_of_every_launch(progress: Progress) -> dict[str, Any]:
         for bug, one in zip(bugs, built, strict=True):
             made = _present(one)
             rules = judgement(bug, ran(Built(made.source, made.name, made.launches[:1])), twin).rules
-            if {"data-race", "out-of-bounds"} & {*rules}:
+            if {"data-race", "early-copy-read", "out-of-bounds"} & {*rules}:
                 asked += 1
                 if _is_proved(made, rules):
                     wrong.append(bug.key)

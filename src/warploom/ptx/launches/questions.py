@@ -123,6 +123,7 @@ class Questions:
         self._turning = turning(self._emulation)
         self._spreads = Spreads(self._limits)
         self._spaces = {v.name: v.space for v in (*program.variables.values(), *routine.variables.values())}
+        self._copied = tuple(self._copies())
         self._widths = self._element_bytes()
         self._is_read_elsewhere = False
         """By `ld.global.nc`, from arrays that are not known."""
@@ -130,8 +131,8 @@ class Questions:
     def _element_bytes(self) -> dict[str, int]:
         """By array: bytes of an element, where all accesses agree; 0 where they do not."""
         found: dict[str, int] = {}
-        for access in self._emulation.trace:
-            if access.address is None or not access.size_bytes or access.space == "param":
+        for access in (*self._emulation.trace, *(place.access for place in self._copied)):
+            if access.address is None or not access.size_bytes or access.space == "param" or access.kind == "copy":
                 continue
             for part, coefficient in linear(access.address)[1]:
                 if coefficient == 1 and is_base(part):
@@ -171,7 +172,7 @@ class Questions:
             if place is not None:
                 found.append(place)
         if writing or of_all:
-            found += [*self._matrices(), *self._copies()]
+            found += [*self._matrices(), *self._copied]
         return found
 
     def _guard(self, n: int, block: int) -> Term:
@@ -314,6 +315,7 @@ class Questions:
     def _numbers(self) -> Iterator[Term]:
         """Parameters that are whole numbers: not pointers."""
         bases = {p for a in self._emulation.trace if a.address is not None for p, _ in linear(a.address)[1] if is_base(p)}
+        bases |= {place.base for place in self._copied}
         for variable in self._routine.parameters:
             bits = variable.size_bytes * 8
             if bits in (32, 64) and variable.type[0] in "usb":

@@ -26,5 +26,6 @@ __all__ = [
     "Lanes", "LaunchLimits", "Match", "Model", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable",
     "Translation",
     "are_equal", "bitwise", "claim", "comparisons", "counterexample", "difference", "disjoint", "emulate", "equal_if",
-    "evaluate", "holds", "is_carrying", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
+    "evaluate", "holds", "is_carrying", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms",
+    "term_text",
 ]  # fmt: skip

@@ -39,7 +39,8 @@ def races_when_run(body: str) -> bool:
 OTHER = "xor.b32 %r5, %r3, 4; add.u32 %r6, %r2, %r5; "
 WARP = "setp.eq.u32 %p1, %r10, 0; shr.u32 %r5, %r1, 5; shl.b32 %r5, %r5, 2; add.u32 %r6, %r2, %r5; @%p1 st.shared.u32 [%r6], 1;"
 LOOP = (
-    "mov.u32 %r7, 0; st.shared.u32 [%r4], %r1; bar.sync 0;\nL: st.shared.u32 [%r4+4], %r1; bar.sync 0;\n{read}add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r9;\n"
+    "mov.u32 %r7, 0; st.shared.u32 [%r4], %r1; bar.sync 0;\nL: st.shared.u32 [%r4+4], %r1; bar.sync 0;\n{read}"
+    "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r9;\n"
     "@%p1 bra L;\nld.shared.u32 %r8, [%r4];"
 )
 COPY = "cp.async.ca.shared.global [%r12], [%rd4], 16; "
@@ -75,7 +76,8 @@ PROVED = {
     "lanes of a warp": f"st.shared.u32 [%r4], 1; bar.warp.sync -1; {OTHER} ld.shared.u32 %r8, [%r6];",
     "one lane for each warp": WARP,
     "the loop ends for all": LOOP.format(read=""),
-    "rows of matrices": "st.shared.u32 [%r4], 1; bar.sync 0; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r2];",
+    "rows of matrices": "st.shared.u32 [%r4], 1; bar.sync 0; "
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r2];",
     "a copy": f"{COPY}{ASK}cp.async.wait_group 0; {READ}",
     "a copy, all waited for": f"{COPY}cp.async.wait_all; {READ}",
     "the last group but one": f"{COPY}{ASK}{ASK}cp.async.wait_group 1; {READ}",

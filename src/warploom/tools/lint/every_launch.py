@@ -43,11 +43,8 @@ _FILLS = ("zeros:u8:4194304", "random:f32:1048576")
 def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], stopwatch: Stopwatch) -> Linted:
     """UserError for a file that is no kernel in CUDA or PTX, and for assumptions that are none of it."""
     if is_python_kernel(path):
-        raise UserError(Diagnostic("EVERY_LAUNCH", "expected a file in CUDA or PTX with --every-launch, got a Triton kernel"))
-    if options.launch is not None:
-        message = "expected --launch or --every-launch, got both"
-        fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'
-        raise UserError(Diagnostic("EVERY_LAUNCH", message, fix=fix))
+        message = "expected a file in CUDA or PTX with --every-launch, got a kernel of a Python module"
+        raise UserError(Diagnostic("EVERY_LAUNCH", message))
     source = Source(path, options.compilation)
     name = kernel_named(source, options.kernel)
     case = f"{path}:{demangled(name)}"

@@ -36,6 +36,7 @@ def races_when_run(body: str) -> bool:
     return any("race" in one.kind or "copy" in one.kind for one in found)
 
 
+ANY = "and.b32 %r7, %r9, 31; shl.b32 %r7, %r7, 2; xor.b32 %r5, %r3, %r7; add.u32 %r6, %r2, %r5; "
 OTHER = "xor.b32 %r5, %r3, 4; add.u32 %r6, %r2, %r5; "
 WARP = "setp.eq.u32 %p1, %r10, 0; shr.u32 %r5, %r1, 5; shl.b32 %r5, %r5, 2; add.u32 %r6, %r2, %r5; @%p1 st.shared.u32 [%r6], 1;"
 LOOP = (
@@ -74,6 +75,7 @@ EIGHTS = "shr.u32 %r5, %r1, 3; shl.b32 %r5, %r5, 2; add.u32 %r6, %r2, %r5; st.sh
 
 PROVED = {
     "lanes of a warp": f"st.shared.u32 [%r4], 1; bar.warp.sync -1; {OTHER} ld.shared.u32 %r8, [%r6];",
+    "lanes of a warp, by a number": f"st.shared.u32 [%r4], 1; bar.warp.sync -1; {ANY} ld.shared.u32 %r8, [%r6];",
     "one lane for each warp": WARP,
     "the loop ends for all": LOOP.format(read=""),
     "rows of matrices": "st.shared.u32 [%r4], 1; bar.sync 0; "
@@ -85,6 +87,7 @@ PROVED = {
     "drawn": DRAW.format(n=1),
     "offsets are no pointers": "xor.b32 %r5, %r1, 1; mul.wide.u32 %rd5, %r5, 4; add.s64 %rd6, %rd2, %rd5; st.u32 [%rd6], 1;",
     "sums of a warp": sums() + SAME,
+    "sums of a warp, by a number": sums() + SAME.replace("shl", "and.b32 %r7, %r9, 1; xor.b32 %r5, %r5, %r7; shl"),
     "sums of eight": sums(masks=(4, 2, 1)) + EIGHTS,
     "whole numbers": sums("u32") + SAME,
 }
@@ -92,6 +95,7 @@ OPEN = {
     "no barrier": f"st.shared.u32 [%r4], 1; {OTHER} ld.shared.u32 %r8, [%r6];",
     "half of a warp": f"st.shared.u32 [%r4], 1; bar.warp.sync 0xffff; {OTHER} ld.shared.u32 %r8, [%r6];",
     "another warp": f"st.shared.u32 [%r4], 1; bar.warp.sync -1; {OTHER.replace(' 4;', ' 128;')} ld.shared.u32 %r8, [%r6];",
+    "another warp, by a number": f"st.shared.u32 [%r4], 1; bar.warp.sync -1; {ANY.replace('31', '63')} ld.shared.u32 %r8, [%r6];",
     "under a predicate": "setp.eq.u32 %p2, %r9, 0; st.shared.u32 [%r4], 1; @%p2 bar.warp.sync -1; bar.warp.sync -1; "
     f"{OTHER} ld.shared.u32 %r8, [%r6];",
     "some lanes": f"setp.gt.u32 %p2, %r10, 1;\n@%p2 bra L;\nst.shared.u32 [%r4], 1; bar.warp.sync -1;\nL: {OTHER}"
@@ -129,6 +133,7 @@ OPEN = {
     "a pointer in bits": "xor.b64 %rd5, %rd3, %rd1; add.s64 %rd6, %rd2, %rd5; st.u32 [%rd6], 1;",
 }
 NO_RACE_SEEN = {
+    "another warp, by a number",
     "some lanes", "under a predicate", "a mask that is not known", "half of a warp", "a pointer in bits", "drawn as too little",
     "drawn backwards", "drawn by all from their own", "copied twice", "its source is written", "some shuffle", "subtracted",
     "behind a branch of some",

@@ -12,6 +12,7 @@ from math import prod
 from warploom.ptx.symbolic import LaunchLimits, Term, evaluate, subterms
 
 _MOST_THREADS = 1024
+_OPEN = frozenset({"load", "function", "other", "udiv", "sdiv"})
 _LARGEST = 300
 """Terms of such a value."""
 
@@ -38,11 +39,10 @@ class Spreads:
     def _spread(self, term: Term) -> Spread | None:
         parts = list(subterms(term))
         leaves = [part for part in parts if not part.args and part.op != "const"]
-        if len(parts) > _LARGEST or not all(str(leaf.data[0]).startswith("tid.") for leaf in leaves if leaf.op == "special"):
-            return None
         bounds = [self._limits.bounds(str(leaf.data[0])) if leaf.op == "special" else None for leaf in leaves]
         count = prod(b[1] + 1 if b else _MOST_THREADS + 1 for b in bounds)
-        if count > _MOST_THREADS or any(part.args and part.op in ("load", "function", "other", "udiv", "sdiv") for part in parts):
+        is_open = any(part.args and part.op in _OPEN for part in parts)
+        if is_open or count > _MOST_THREADS or len(parts) > _LARGEST:
             return None
         values: set[int] = set()
         for numbers in product(*(range(b[1] + 1) for b in bounds if b)):

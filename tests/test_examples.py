@@ -15,6 +15,8 @@ FOLDERS = ("examples", "examples/layout", "examples/schedule", "examples/jit", "
 MODULES = {"falls", "emitted", "shown"}
 """Imported by other scripts; they print nothing."""
 SCRIPTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py") if path.stem not in MODULES)
+QUICK = {"csv_automaton", "fft_bit_reversal", "stencil_3d"}
+"""Scripts of the gallery in the default tests: a scan, an exchange, a stencil. `make gallery` runs all."""
 OPTIONAL = ("torch", "jax", "polars", "duckdb", "pyspark", "dask", "triton")
 """Packages that not everybody has."""
 
@@ -27,7 +29,11 @@ def printed_by(script: Path, pictures: Path) -> str:
     return done.stdout.replace(f"{ROOT}/", "")
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
+def _marks(script: Path) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow] if script.parent.name == "gallery" and script.stem not in QUICK else []
+
+
+@pytest.mark.parametrize("script", [pytest.param(s, id=s.stem, marks=_marks(s)) for s in SCRIPTS])
 def test_output(script: Path, golden: Callable[[Path, str], None], tmp_path: Path) -> None:
     for package in OPTIONAL:
         if re.search(rf"^import {package}\b", script.read_text(), re.M) and importlib.util.find_spec(package) is None:

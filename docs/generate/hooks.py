@@ -17,8 +17,8 @@ from mkdocs.structure.files import File, Files  # noqa: E402
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds the pages that are made of the code."""
-    for name, text in reference.pages().items():
-        files.append(File.generated(config, name, content=text))
+    for name, made in reference.PAGES.items():
+        files.append(File.generated(config, name, content=made()))
     return files
 
 

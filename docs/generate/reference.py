@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,6 @@ from warploom.tools.command.schema import schema
 from warploom.tools.lint.rules import RULES
 
 SOURCE = Path(__file__).parents[2] / "src" / "warploom"
-ERRORS = {"Diagnostic", "PtxError"}
-
-
-PAGES = ("reference/commands.md", "reference/errors.md", "reference/reports.md")
-
-
-def pages() -> dict[str, str]:
-    """Text by place in the documentation."""
-    return {
-        "reference/commands.md": commands_page(),
-        "reference/errors.md": errors_page(codes()),
-        "reference/reports.md": reports_page(),
-        "reference/report.schema.json": json.dumps(schema(), indent=2) + "\n",
-    }
-
 
 # --- commands
 
@@ -204,3 +189,12 @@ def _field_row(name: str, about: Mapping[str, Any]) -> str:
     )
     kind = " or ".join(kind) if isinstance(kind, list) else kind
     return f"| `{name}` | {kind} | {_cell(about.get('description', ''))} |"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "reference/commands.md": commands_page,
+    "reference/errors.md": lambda: errors_page(codes()),
+    "reference/reports.md": reports_page,
+    "reference/report.schema.json": lambda: json.dumps(schema(), indent=2) + "\n",
+}
+"""What makes the text of each place in the documentation."""

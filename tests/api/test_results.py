@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tests.synth.compiled.test_symbols import text as text_with
 
 import warploom as wl
 from warploom import api
+from warploom.scan.reading.source import module_of
 from warploom.sketch import load
 from warploom.tools.command.lines import broken_rules
 
@@ -246,6 +249,15 @@ def test_a_text_that_is_no_longer_what_runs(tmp_path: Path) -> None:
     with pytest.raises(wl.UserError) as error:
         wl.lift(function)
     assert code_of(error) == "SOURCE_CHANGED"
+
+
+def test_a_notebook_runs_the_statements_of_a_cell_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "cell.py"
+    path.write_text(text := "import math\n\n\ndef least(a: float, b: float) -> float:\n    return math.fmod(a, 1) + b\n")
+    scope: dict[str, Any] = {}
+    for statement in ast.parse(text).body:
+        exec(compile(ast.Module([statement], []), str(path), "exec"), scope)
+    assert module_of(scope["least"]).written == text
 
 
 def test_a_helper_whose_text_is_no_longer_what_runs(tmp_path: Path) -> None:

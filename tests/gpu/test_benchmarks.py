@@ -93,3 +93,38 @@ def test_peers_refuse_bad_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert [peers.main(given) for given in (["--what"], ["nothing"], [])] == [2, 2, 3]
     told = capsys.readouterr().err
     assert "got --what" in told and "got 'nothing'" in told and "--dry-run checks" in told
+
+
+def test_everything_goes_on_where_it_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    everything = program("everything")
+    assert everything.main([]) == 3 and "no GPU here" in capsys.readouterr().err
+    told = {
+        "good": 'print(\'{"case": "a", "kernel_ms": 2.0, "torch_ms": 3.0, "copy_ms": 1.0}\')',
+        "bad": "import pathlib, sys; p = pathlib.Path('DONE'); n = p.exists(); p.touch(); sys.exit(0 if n else 'no luck')",
+        "last": 'print(\'{"case": "b", "same": true}\')',
+    }
+    made = [everything.Piece(n, (sys.executable, "-c", t.replace("DONE", str(tmp_path / "done")))) for n, t in told.items()]
+    monkeypatch.setattr(everything, "why_no_device", lambda: None)
+    monkeypatch.setattr(everything, "device_names", lambda: ("A board (sm_90)",))
+    monkeypatch.setattr(everything, "pieces", lambda: made)
+    out = tmp_path / "lines.jsonl"
+    words = ["--out", str(out)]
+    assert everything.main([*words, "--minutes", "0"]) == 3 and not everything.read(out)
+    assert everything.main([*words, "--only", "[gb]*"]) == 1
+    shown = capsys.readouterr()
+    assert "wrong: bad: no luck" in shown.err and "1.50" in shown.out  # 3 ms of torch over 2 ms
+    assert everything.main(words) == 1
+    assert [line["piece"] for line in everything.read(out)] == ["good", "bad", "last"]
+    assert everything.main([*words, "--again"]) == 0
+    assert [line["piece"] for line in everything.read(out)] == ["good", "bad", "last", "bad"]
+
+
+def test_kernels_are_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    correct = program("correct")
+    assert correct.main(["--what"]) == correct.main(["nothing"]) == 2
+    assert correct.compared("mult32-shared", dry=True)["same"] is None
+    monkeypatch.setattr(correct, "device_arch", lambda: "sm_90")
+    monkeypatch.setattr(correct, "run_kernel", lambda *_: None)  # outputs stay what they were
+    assert correct.compared("mult32-shared", dry=False)["same"] is False

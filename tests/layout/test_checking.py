@@ -1,5 +1,9 @@
 """Given maps: right or not, as good as any or not, one map or two, in every form."""
 
+import operator
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -119,7 +123,46 @@ def test_answers_in_the_languages_of_kernels() -> None:
     exec(emit(found.map, SQUARE, "python"), scope)
     assert equal(SQUARE, map_of_function(scope["place"], SQUARE), found.map) is None  # type: ignore[arg-type]
     assert emit(found.map, SQUARE, "tilelang") == "T.Layout((32, 32), lambda r, c: r * 32 + (c ^ r))\n"
-    assert emit(found.map, SQUARE, "numba").startswith("@cuda.jit(device=True)\ndef place(r, c):")
+    assert emit(found.map, SQUARE, "numba").startswith("from numba import cuda\n\n\n@cuda.jit(device=True)\ndef place(r, c):")
+
+
+class Term:
+    """A number as TileLang's terms are: without a truth value, chosen between by functions."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        raise ValueError("a term has no truth value")
+
+    def __lt__(self, other: int) -> "Term":
+        return Term(self.value < other)
+
+    def apply(self, name: str, other: "Term | int") -> "Term":
+        return Term(getattr(operator, name)(self.value, other.value if isinstance(other, Term) else other))
+
+
+for _name in ("add", "mul", "xor", "and_", "rshift", "lshift"):
+    for _sides in ("__{}__", "__r{}__"):
+        setattr(Term, _sides.format(_name.strip("_")), lambda one, two, name=_name: one.apply(name, two))
+
+
+def test_conditions_where_numbers_have_no_truth_value() -> None:
+    """NumPy's arrays and TileLang's terms cannot stand in `a if b else c`."""
+    given = tile("33x20:f32")
+    found = layout(given, [access(name, given) for name in ("rows@any", "columns@any", "blocks:4x8")])
+    assert found.map.kind == "body" and " if " in str(found.map.text)
+    scope: dict[str, Any] = {}
+    exec(emit(found.map, given, "python"), scope)
+    r, c = np.divmod(np.arange(given.elements), given.columns)
+    assert scope["place"](r, c).tolist() == found.map.table.tolist() and int(scope["place"](32, 3)) == found.map.table[643]
+    chosen = SimpleNamespace(
+        Layout=lambda shape, function: function, if_then_else=lambda test, yes, no: yes if test.value else no
+    )
+    function = eval(emit(found.map, given, "tilelang"), {"T": chosen})
+    assert [function(Term(row), Term(column)).value for row, column in ((31, 19), (32, 0), (32, 19))] == [
+        found.map.table[row * 20 + column] for row, column in ((31, 19), (32, 0), (32, 19))
+    ]
 
 
 @pytest.mark.parametrize(

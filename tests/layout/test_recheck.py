@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from warploom.core import UserError
-from warploom.layout import access, certificate, faults, layout, recheck, tile
-from warploom.layout.recheck import requests
+from warploom.layout import Room, access, certificate, faults, layout, recheck, tile
+from warploom.layout.recheck_question import requests
 
 SIX = ("rows", "columns", "blocks:4x8", "blocks:8x4", "blocks:16x2", "blocks:2x16")
 
 
-def made(text: str, *names: str) -> dict[str, Any]:
+def made(text: str, *names: str, room: Room = 0) -> dict[str, Any]:
     given = tile(text)
-    found = layout(given, [access(name, given) for name in names])
+    found = layout(given, [access(name, given) for name in names], room)
     return certificate(given, found.accesses, found.map, found.prices, found.no_linear)
 
 
@@ -119,6 +119,37 @@ def test_a_lack_of_memory_is_no_fault_of_the_certificate(monkeypatch: pytest.Mon
     monkeypatch.setattr(recheck, "place_of_each", out_of_memory)
     with pytest.raises(MemoryError):
         faults(GOOD)
+
+
+def padded(pitch: int, given: dict[str, Any]) -> dict[str, Any]:
+    """The certificate with rows further apart."""
+    return given | {"map": f"r * {pitch} + c", "extra_words": (given["tile"]["rows"] - 1) * (pitch - given["tile"]["columns"])}
+
+
+ROOM = made("32x24:f32", "rows", "columns", room="any")
+TORN = made("8x32:f32", "rows:128bit", "columns", room="any")
+SLOW = made("12x10:f32", "stride:3", "diagonals", "blocks:8x4", room="any")
+
+
+def test_rows_that_are_closer_together_were_tried() -> None:
+    assert ROOM["map"] == "r * 25 + c" and ROOM["least_room"] is True and faults(ROOM) == []
+    assert "least_room" not in GOOD and faults(padded(27, ROOM) | {"least_room": False}) == []
+    assert faults(padded(27, ROOM)) == ["least_room: rows that are 25 apart need no more wavefronts"]
+
+
+def test_rows_that_tear_lanes_apart_are_no_smaller_ones() -> None:
+    """Rows 33 words apart serve columns, but no lane of 16 bytes."""
+    assert TORN["map"] == "r * 36 + c" and faults(TORN) == []
+
+
+def test_what_misses_the_least_is_compared_by_what_it_takes() -> None:
+    assert not SLOW["optimal"] and SLOW["least_room"] and faults(SLOW) == []
+
+
+@pytest.mark.parametrize("text", ["r * 24 + (c ^ (r & 7))", "c * 32 + r", "r * 25 + (24 - c)"])
+def test_least_room_of_a_map_that_is_no_padding(text: str) -> None:
+    changed = ROOM | {"map": text}
+    assert any("not r * pitch + c" in fault for fault in faults(changed))
 
 
 def test_optimal_is_not_said_of_what_misses_the_least() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from warploom.core import UserError
@@ -70,9 +71,10 @@ def test_a_table_where_no_linear_map_serves() -> None:
     assert faults(certificate(given, found.accesses, found.map, found.prices)) == []
     names: dict[str, Any] = {}
     exec(emit(found.map, given, "python"), names)
-    assert [names["place"](r, c) for r in range(8) for c in range(64)] == found.map.table.tolist()
+    assert names["place"](*np.divmod(np.arange(512), 64)).tolist() == found.map.table.tolist()
     assert emit(found.map, given, "cuda").startswith("__constant__ unsigned short places[512] = {0, 1, 2, ")
     assert "places[r * 64 + c]" in emit(found.map, given, "cuda") and "array_like" in emit(found.map, given, "numba")
+    assert emit(found.map, given, "numba").startswith("import numpy as np\nfrom numba import cuda\n\nplaces = np.array([0, 1,")
     with pytest.raises(UserError, match="EMIT"):
         emit(found.map, given, "tilelang")
 

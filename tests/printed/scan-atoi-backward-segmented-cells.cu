@@ -2,10 +2,10 @@
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 constexpr int THREADS = 256;  // per block of the device-wide kernels
-constexpr int ITEMS = 10;      // per thread of the device-wide kernels
+constexpr int ITEMS = 8;      // per thread of the device-wide kernels
 constexpr int TILE = THREADS * ITEMS;
 
-struct Value { int value_; int aux1; bool tail; };
+struct Value { int value_; int aux1; int tail; };
 struct Element { int d_; bool tail; };
 struct Result { int value_; };
 struct Input { const int* d_; const bool* tail; };
@@ -25,21 +25,21 @@ __device__ __forceinline__ Value identity() {
     Value r;
     r.value_ = 0;
     r.aux1 = 1;
-    r.tail = false;
+    r.tail = 0;
     return r;
 }
 __device__ __forceinline__ Value lift(Element element) {
     Value r;
     r.value_ = element.d_;
     r.aux1 = 10;
-    r.tail = element.tail;
+    r.tail = element.tail ? 1 : 0;
     return r;
 }
 __device__ __forceinline__ Value combine(Value a, Value b) {
     Value r;
     r.value_ = b.tail ? b.value_ : a.value_ + a.aux1 * b.value_;
     r.aux1 = b.tail ? b.aux1 : a.aux1 * b.aux1;
-    r.tail = a.tail || b.tail;
+    r.tail = a.tail || b.tail ? 1 : 0;
     return r;
 }
 __device__ __forceinline__ Result project(Value a) {
@@ -54,7 +54,7 @@ __device__ __forceinline__ Value shuffle(Value v, int lane) {
     Value r;
     r.value_ = __shfl_sync(ALL_LANES, v.value_, lane);
     r.aux1 = __shfl_sync(ALL_LANES, v.aux1, lane);
-    r.tail = __shfl_sync(ALL_LANES, (int)v.tail, lane);
+    r.tail = __shfl_sync(ALL_LANES, v.tail, lane);
     return r;
 }
 
@@ -62,7 +62,7 @@ __device__ __forceinline__ Value shuffle_up(Value v, unsigned distance) {
     Value r;
     r.value_ = __shfl_up_sync(ALL_LANES, v.value_, distance);
     r.aux1 = __shfl_up_sync(ALL_LANES, v.aux1, distance);
-    r.tail = __shfl_up_sync(ALL_LANES, (int)v.tail, distance);
+    r.tail = __shfl_up_sync(ALL_LANES, v.tail, distance);
     return r;
 }
 
@@ -70,7 +70,7 @@ __device__ __forceinline__ Value shuffle_down(Value v, unsigned distance) {
     Value r;
     r.value_ = __shfl_down_sync(ALL_LANES, v.value_, distance);
     r.aux1 = __shfl_down_sync(ALL_LANES, v.aux1, distance);
-    r.tail = __shfl_down_sync(ALL_LANES, (int)v.tail, distance);
+    r.tail = __shfl_down_sync(ALL_LANES, v.tail, distance);
     return r;
 }
 
@@ -172,9 +172,109 @@ extern "C" __global__ void scan_block_exclusive(const int* d_, const bool* tail,
 
 // ---- device-wide: one pass over memory, with decoupled look-back ----
 
-// Moves a tile between the order of memory and the order of threads; one word of padding for every 32 elements.
-constexpr int STAGED = TILE + TILE / 32;
-__device__ __forceinline__ int staged(int i) { return i + i / 32; }
+// Tiles are moved between the order of memory and the order of threads through shared memory, in packs of at most 16 bytes,
+// with one pack of padding for every 128 bytes.
+template <typename T>
+struct Column {
+    static constexpr int POWER = ITEMS & -ITEMS, MOST = 16 / sizeof(T), WIDTH = POWER < MOST ? POWER : MOST;
+    static constexpr int PACKS = ITEMS / WIDTH, LINE = 128 / (WIDTH * sizeof(T));
+    struct __align__(sizeof(T) * WIDTH) Pack { T part[WIDTH]; };
+    Pack packs[(THREADS * PACKS) + (THREADS * PACKS) / LINE];
+
+    static __device__ __forceinline__ int place(int pack) { return pack + pack / LINE; }
+    // Whether a whole tile from `first` on is read and written in packs.
+    static __device__ __forceinline__ bool is_aligned(const T* first) { return (unsigned long long)first % sizeof(Pack) == 0; }
+    __device__ __forceinline__ T& at(int j) { return packs[place(j / WIDTH)].part[j % WIDTH]; }
+    __device__ __forceinline__ void load(const T* first) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            int pack = k * THREADS + threadIdx.x;
+            packs[place(THREADS * PACKS - 1 - pack)] = mirrored(reinterpret_cast<const Pack*>(first)[pack]);
+        }
+    }
+    __device__ __forceinline__ void store(T* first) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            int pack = k * THREADS + threadIdx.x;
+            reinterpret_cast<Pack*>(first)[pack] = mirrored(packs[place(THREADS * PACKS - 1 - pack)]);
+        }
+    }
+    // A thread's own numbers, in order.
+    __device__ __forceinline__ void take(T* own) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            Pack pack = packs[place(threadIdx.x * PACKS + k)];
+#pragma unroll
+            for (int part = 0; part < WIDTH; ++part) own[k * WIDTH + part] = pack.part[part];
+        }
+    }
+    __device__ __forceinline__ void put(const T* own) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            Pack pack;
+#pragma unroll
+            for (int part = 0; part < WIDTH; ++part) pack.part[part] = own[k * WIDTH + part];
+            packs[place(threadIdx.x * PACKS + k)] = pack;
+        }
+    }
+    static __device__ __forceinline__ Pack mirrored(Pack pack) {
+        Pack turned;
+#pragma unroll
+        for (int part = 0; part < WIDTH; ++part) turned.part[part] = pack.part[WIDTH - 1 - part];
+        return turned;
+    }
+};
+
+struct ElementColumns {
+    Column<int> d_; Column<bool> tail;
+    static __device__ __forceinline__ bool is_aligned(Input input, long long first) { return Column<int>::is_aligned(input.d_ + first) && Column<bool>::is_aligned(input.tail + first); }
+    __device__ __forceinline__ Element get(int j) {
+        Element r;
+        r.d_ = d_.at(j);
+        r.tail = tail.at(j);
+        return r;
+    }
+    __device__ __forceinline__ void set(int j, Element one) {
+        d_.at(j) = one.d_;
+        tail.at(j) = one.tail;
+    }
+    __device__ __forceinline__ void load(Input input, long long first) { d_.load(input.d_ + first); tail.load(input.tail + first); }
+    __device__ __forceinline__ void take(Element* items) {
+        {
+            int own[ITEMS];
+            d_.take(own);
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) items[k].d_ = own[k];
+        }
+        {
+            bool own[ITEMS];
+            tail.take(own);
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) items[k].tail = own[k];
+        }
+    }
+};
+struct ResultColumns {
+    Column<int> value_;
+    static __device__ __forceinline__ bool is_aligned(Output output, long long first) { return Column<int>::is_aligned(output.value_ + first); }
+    __device__ __forceinline__ Result get(int j) {
+        Result r;
+        r.value_ = value_.at(j);
+        return r;
+    }
+    __device__ __forceinline__ void set(int j, Result one) {
+        value_.at(j) = one.value_;
+    }
+    __device__ __forceinline__ void store(Output output, long long first) { value_.store(output.value_ + first); }
+    __device__ __forceinline__ void put(const Result* results) {
+        {
+            int own[ITEMS];
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) own[k] = results[k].value_;
+            value_.put(own);
+        }
+    }
+};
 
 // States of a tile: 0 nothing yet, 1 its own total is there, 2 the total of all tiles up to it is there.
 __device__ __forceinline__ void publish(unsigned* state, unsigned word) {
@@ -184,8 +284,11 @@ __device__ __forceinline__ void publish(unsigned* state, unsigned word) {
 
 __device__ __forceinline__ unsigned state_of(unsigned* state) {
     unsigned word;
-    do {
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(state) : "memory");
+    do {  // sleeps before it asks again, so that others' loads and stores pass
+        asm volatile(
+            "{\n\t.reg .pred waits;\n\tld.acquire.gpu.global.u32 %0, [%1];\n\tsetp.eq.u32 waits, %0, 0;\n\t"
+            "@waits nanosleep.u32 32;\n\t}"
+            : "=r"(word) : "l"(state) : "memory");
     } while (word == 0);
     return word;
 }
@@ -220,8 +323,8 @@ template <bool EXCLUSIVE>
 __device__ __forceinline__ void scan_tiles(
     Input input, Output output, long long n, unsigned* control, Value* tile_totals, Value* prefixes) {
     union Staging {
-        Element elements[STAGED];
-        Result results[STAGED];
+        ElementColumns elements;
+        ResultColumns results;
         __device__ Staging() {}
     };
     __shared__ __align__(16) unsigned char memory[sizeof(Staging)];
@@ -235,24 +338,36 @@ __device__ __forceinline__ void scan_tiles(
     unsigned tile = ticket;
     long long start = (long long)tile * TILE;
     int count = n - start < TILE ? (int)(n - start) : TILE;
+    bool whole = count == TILE && staging.elements.is_aligned(input, n - TILE - start) && staging.results.is_aligned(output, n - TILE - start);
+    if (whole) {
+        staging.elements.load(input, n - TILE - start);
+    } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = k * THREADS + thread;
-        if (j < count) staging.elements[staged(j)] = read(input, n - 1 - start - j);
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = k * THREADS + thread;
+            if (j < count) staging.elements.set(j, read(input, n - 1 - start - j));
+        }
     }
     __syncthreads();
-    Value items[ITEMS];
-    unsigned starts = 0;  // bit k: item k is at the edge of its segment
+    Element items[ITEMS] = {};
+    Value mine = identity();
+    if (whole) {
+        staging.elements.take(items);
+        mine = lift(items[0]);
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = thread * ITEMS + k;
-        items[k] = identity();
-        if (j < count) items[k] = lift(staging.elements[staged(j)]);
-        starts |= (unsigned)items[k].tail << k;
-        if (k > 0) items[k] = combine(items[k - 1], items[k]);
+        for (int k = 1; k < ITEMS; ++k) mine = combine(mine, lift(items[k]));
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = thread * ITEMS + k;
+            if (j < count) {
+                items[k] = staging.elements.get(j);
+                mine = combine(mine, lift(items[k]));
+            }
+        }
     }
     Value before;
-    block_inclusive(items[ITEMS - 1], totals, &before);
+    block_inclusive(mine, totals, &before);
     if (thread < 32) {
         Value total = totals[THREADS / 32 - 1];
         Value earlier = identity();
@@ -276,19 +391,37 @@ __device__ __forceinline__ void scan_tiles(
     }
     __syncthreads();
     if (tile > 0) before = combine(carried, before);
+    if (whole) {
+        Result results[ITEMS];
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = thread * ITEMS + k;
-        Value v = before;
-        if (!EXCLUSIVE || k > 0) v = combine(before, items[EXCLUSIVE && k > 0 ? k - 1 : k]);
-        if (EXCLUSIVE && (starts >> k & 1)) v = identity();
-        if (j < count) staging.results[staged(j)] = project(v);
+        for (int k = 0; k < ITEMS; ++k) {
+            Value own = lift(items[k]);
+            if (EXCLUSIVE) results[k] = project(outside(before, own));
+            before = combine(before, own);
+            if (!EXCLUSIVE) results[k] = project(before);
+        }
+        staging.results.put(results);
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = thread * ITEMS + k;
+            if (j < count) {
+                Value own = lift(items[k]);
+                if (EXCLUSIVE) staging.results.set(j, project(outside(before, own)));
+                before = combine(before, own);
+                if (!EXCLUSIVE) staging.results.set(j, project(before));
+            }
+        }
     }
     __syncthreads();
+    if (whole) {
+        staging.results.store(output, n - TILE - start);
+    } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = k * THREADS + thread;
-        if (j < count) write(output, n - 1 - start - j, staging.results[staged(j)]);
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = k * THREADS + thread;
+            if (j < count) write(output, n - 1 - start - j, staging.results.get(j));
+        }
     }
 }
 
@@ -311,7 +444,7 @@ __device__ __forceinline__ int place(int e) { return e + e / 32; }
 struct Cells {
     int value_[SLOTS];
     int aux1[SLOTS];
-    bool tail[SLOTS];
+    int tail[SLOTS];
 };
 
 __device__ __forceinline__ Value get(Cells& cells, int e) {

@@ -183,9 +183,95 @@ extern "C" __global__ void reduce_block(const int* x, int* acc, long long n) {
 
 // ---- device-wide: one pass over memory, with decoupled look-back ----
 
-// Moves a tile between the order of memory and the order of threads; one word of padding for every 32 elements.
-constexpr int STAGED = TILE + TILE / 32;
-__device__ __forceinline__ int staged(int i) { return i + i / 32; }
+// Tiles are moved between the order of memory and the order of threads through shared memory, in packs of at most 16 bytes,
+// with one pack of padding for every 128 bytes.
+template <typename T>
+struct Column {
+    static constexpr int POWER = ITEMS & -ITEMS, MOST = 16 / sizeof(T), WIDTH = POWER < MOST ? POWER : MOST;
+    static constexpr int PACKS = ITEMS / WIDTH, LINE = 128 / (WIDTH * sizeof(T));
+    struct __align__(sizeof(T) * WIDTH) Pack { T part[WIDTH]; };
+    Pack packs[(THREADS * PACKS) + (THREADS * PACKS) / LINE];
+
+    static __device__ __forceinline__ int place(int pack) { return pack + pack / LINE; }
+    // Whether a whole tile from `first` on is read and written in packs.
+    static __device__ __forceinline__ bool is_aligned(const T* first) { return (unsigned long long)first % sizeof(Pack) == 0; }
+    __device__ __forceinline__ T& at(int j) { return packs[place(j / WIDTH)].part[j % WIDTH]; }
+    __device__ __forceinline__ void load(const T* first) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            int pack = k * THREADS + threadIdx.x;
+            packs[place(pack)] = (reinterpret_cast<const Pack*>(first)[pack]);
+        }
+    }
+    __device__ __forceinline__ void store(T* first) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            int pack = k * THREADS + threadIdx.x;
+            reinterpret_cast<Pack*>(first)[pack] = (packs[place(pack)]);
+        }
+    }
+    // A thread's own numbers, in order.
+    __device__ __forceinline__ void take(T* own) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            Pack pack = packs[place(threadIdx.x * PACKS + k)];
+#pragma unroll
+            for (int part = 0; part < WIDTH; ++part) own[k * WIDTH + part] = pack.part[part];
+        }
+    }
+    __device__ __forceinline__ void put(const T* own) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            Pack pack;
+#pragma unroll
+            for (int part = 0; part < WIDTH; ++part) pack.part[part] = own[k * WIDTH + part];
+            packs[place(threadIdx.x * PACKS + k)] = pack;
+        }
+    }
+};
+
+struct ElementColumns {
+    Column<int> x;
+    static __device__ __forceinline__ bool is_aligned(Input input, long long first) { return Column<int>::is_aligned(input.x + first); }
+    __device__ __forceinline__ Element get(int j) {
+        Element r;
+        r.x = x.at(j);
+        return r;
+    }
+    __device__ __forceinline__ void set(int j, Element one) {
+        x.at(j) = one.x;
+    }
+    __device__ __forceinline__ void load(Input input, long long first) { x.load(input.x + first); }
+    __device__ __forceinline__ void take(Element* items) {
+        {
+            int own[ITEMS];
+            x.take(own);
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) items[k].x = own[k];
+        }
+    }
+};
+struct ResultColumns {
+    Column<int> acc;
+    static __device__ __forceinline__ bool is_aligned(Output output, long long first) { return Column<int>::is_aligned(output.acc + first); }
+    __device__ __forceinline__ Result get(int j) {
+        Result r;
+        r.acc = acc.at(j);
+        return r;
+    }
+    __device__ __forceinline__ void set(int j, Result one) {
+        acc.at(j) = one.acc;
+    }
+    __device__ __forceinline__ void store(Output output, long long first) { acc.store(output.acc + first); }
+    __device__ __forceinline__ void put(const Result* results) {
+        {
+            int own[ITEMS];
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) own[k] = results[k].acc;
+            acc.put(own);
+        }
+    }
+};
 
 // States of a tile: 0 nothing yet, 1 its own total is there, 2 the total of all tiles up to it is there.
 __device__ __forceinline__ void publish(unsigned* state, unsigned word) {
@@ -195,8 +281,11 @@ __device__ __forceinline__ void publish(unsigned* state, unsigned word) {
 
 __device__ __forceinline__ unsigned state_of(unsigned* state) {
     unsigned word;
-    do {
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(state) : "memory");
+    do {  // sleeps before it asks again, so that others' loads and stores pass
+        asm volatile(
+            "{\n\t.reg .pred waits;\n\tld.acquire.gpu.global.u32 %0, [%1];\n\tsetp.eq.u32 waits, %0, 0;\n\t"
+            "@waits nanosleep.u32 32;\n\t}"
+            : "=r"(word) : "l"(state) : "memory");
     } while (word == 0);
     return word;
 }
@@ -231,8 +320,8 @@ template <bool EXCLUSIVE>
 __device__ __forceinline__ void scan_tiles(
     Input input, Output output, long long n, unsigned* control, Value* tile_totals, Value* prefixes) {
     union Staging {
-        Element elements[STAGED];
-        Result results[STAGED];
+        ElementColumns elements;
+        ResultColumns results;
         __device__ Staging() {}
     };
     __shared__ __align__(16) unsigned char memory[sizeof(Staging)];
@@ -246,22 +335,36 @@ __device__ __forceinline__ void scan_tiles(
     unsigned tile = ticket;
     long long start = (long long)tile * TILE;
     int count = n - start < TILE ? (int)(n - start) : TILE;
+    bool whole = count == TILE && staging.elements.is_aligned(input, start) && staging.results.is_aligned(output, start);
+    if (whole) {
+        staging.elements.load(input, start);
+    } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = k * THREADS + thread;
-        if (j < count) staging.elements[staged(j)] = read(input, start + j);
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = k * THREADS + thread;
+            if (j < count) staging.elements.set(j, read(input, start + j));
+        }
     }
     __syncthreads();
-    Value items[ITEMS];
+    Element items[ITEMS] = {};
+    Value mine = identity();
+    if (whole) {
+        staging.elements.take(items);
+        mine = lift(items[0]);
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = thread * ITEMS + k;
-        items[k] = identity();
-        if (j < count) items[k] = lift(staging.elements[staged(j)]);
-        if (k > 0) items[k] = combine(items[k - 1], items[k]);
+        for (int k = 1; k < ITEMS; ++k) mine = combine(mine, lift(items[k]));
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = thread * ITEMS + k;
+            if (j < count) {
+                items[k] = staging.elements.get(j);
+                mine = combine(mine, lift(items[k]));
+            }
+        }
     }
     Value before;
-    block_inclusive(items[ITEMS - 1], totals, &before);
+    block_inclusive(mine, totals, &before);
     if (thread < 32) {
         Value total = totals[THREADS / 32 - 1];
         Value earlier = identity();
@@ -285,18 +388,37 @@ __device__ __forceinline__ void scan_tiles(
     }
     __syncthreads();
     if (tile > 0) before = combine(carried, before);
+    if (whole) {
+        Result results[ITEMS];
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = thread * ITEMS + k;
-        Value v = before;
-        if (!EXCLUSIVE || k > 0) v = combine(before, items[EXCLUSIVE && k > 0 ? k - 1 : k]);
-        if (j < count) staging.results[staged(j)] = project(v);
+        for (int k = 0; k < ITEMS; ++k) {
+            Value own = lift(items[k]);
+            if (EXCLUSIVE) results[k] = project(before);
+            before = combine(before, own);
+            if (!EXCLUSIVE) results[k] = project(before);
+        }
+        staging.results.put(results);
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = thread * ITEMS + k;
+            if (j < count) {
+                Value own = lift(items[k]);
+                if (EXCLUSIVE) staging.results.set(j, project(before));
+                before = combine(before, own);
+                if (!EXCLUSIVE) staging.results.set(j, project(before));
+            }
+        }
     }
     __syncthreads();
+    if (whole) {
+        staging.results.store(output, start);
+    } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = k * THREADS + thread;
-        if (j < count) write(output, start + j, staging.results[staged(j)]);
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = k * THREADS + thread;
+            if (j < count) write(output, start + j, staging.results.get(j));
+        }
     }
 }
 
@@ -313,7 +435,7 @@ scan_device_exclusive(const int* x, int* acc, unsigned* control, Value* tile_tot
 // `control`: one word, zero before the launch; `parts`: one value per block.
 extern "C" __global__ void __launch_bounds__(THREADS)
 reduce_device(const int* x, int* acc, unsigned* control, Value* parts, long long n) {
-    __shared__ Element elements[STAGED];
+    __shared__ ElementColumns elements;
     __shared__ Value totals[32];
     __shared__ bool is_last;
     Input input = Input{x};
@@ -325,17 +447,30 @@ reduce_device(const int* x, int* acc, unsigned* control, Value* parts, long long
     for (long long tile = first; tile < last; ++tile) {
         long long start = tile * TILE;
         int count = n - start < TILE ? (int)(n - start) : TILE;
+        bool whole = count == TILE && elements.is_aligned(input, start);
+        if (whole) {
+            elements.load(input, start);
+        } else {
 #pragma unroll
-        for (int k = 0; k < ITEMS; ++k) {
-            int j = k * THREADS + thread;
-            if (j < count) elements[staged(j)] = read(input, start + j);
+            for (int k = 0; k < ITEMS; ++k) {
+                int j = k * THREADS + thread;
+                if (j < count) elements.set(j, read(input, start + j));
+            }
         }
         __syncthreads();
         Value v = identity();
+        if (whole) {
+            Element items[ITEMS];
+            elements.take(items);
+            v = lift(items[0]);
 #pragma unroll
-        for (int k = 0; k < ITEMS; ++k) {
-            int j = thread * ITEMS + k;
-            if (j < count) v = combine(v, lift(elements[staged(j)]));
+            for (int k = 1; k < ITEMS; ++k) v = combine(v, lift(items[k]));
+        } else {
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) {
+                int j = thread * ITEMS + k;
+                if (j < count) v = combine(v, lift(elements.get(j)));
+            }
         }
         v = block_total(v, totals);
         if (thread == 0) all = combine(all, v);

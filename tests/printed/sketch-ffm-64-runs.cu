@@ -83,46 +83,47 @@ ffm_64(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned 
         rb[y] = __shfl_sync(0xffffffff, word_2, lane - 4);
       }
     }
+    const int first_2 = pair * 64;
     unsigned product[4];
     unsigned low[3];
     #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      product[r] = out[r];
+    for (int r_2 = 0; r_2 < 4; ++r_2) {
+      product[r_2] = out[r_2];
     }
     #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      low[r] = product[r];
+    for (int r_2 = 0; r_2 < 2; ++r_2) {
+      low[r_2] = product[r_2];
     }
     low[2] = 0u;
     #pragma unroll
-    for (int r_2 = 0; r_2 < 3; ++r_2) {
-      const unsigned same = r_2 < 2 ? product[r_2 + 2] : 0u;
+    for (int r_3 = 0; r_3 < 3; ++r_3) {
+      const unsigned same = r_3 < 2 ? product[r_3 + 2] : 0u;
       const unsigned sent = same;
-      low[r_2] = low[r_2] ^ sent;
+      low[r_3] = low[r_3] ^ sent;
     }
     const int lane_3 = thread & 31;
     #pragma unroll
-    for (int r_3 = 0; r_3 < 3; ++r_3) {
-      const unsigned same_2 = r_3 < 2 ? product[r_3 + 2] : 0u;
-      const unsigned below_2 = r_3 > 0 ? product[r_3 + 1] : 0u;
+    for (int r_4 = 0; r_4 < 3; ++r_4) {
+      const unsigned same_2 = r_4 < 2 ? product[r_4 + 2] : 0u;
+      const unsigned below_2 = r_4 > 0 ? product[r_4 + 1] : 0u;
       const unsigned sent_2 = lane_3 < 31 ? same_2 : below_2;
-      low[r_3] = low[r_3] ^ __shfl_sync(0xffffffff, sent_2, lane_3 - 1);
+      low[r_4] = low[r_4] ^ __shfl_sync(0xffffffff, sent_2, lane_3 - 1);
     }
     const int lane_4 = thread & 31;
     #pragma unroll
-    for (int r_4 = 0; r_4 < 3; ++r_4) {
-      const unsigned same_3 = r_4 < 2 ? product[r_4 + 2] : 0u;
-      const unsigned below_3 = r_4 > 0 ? product[r_4 + 1] : 0u;
+    for (int r_5 = 0; r_5 < 3; ++r_5) {
+      const unsigned same_3 = r_5 < 2 ? product[r_5 + 2] : 0u;
+      const unsigned below_3 = r_5 > 0 ? product[r_5 + 1] : 0u;
       const unsigned sent_3 = lane_4 < 29 ? same_3 : below_3;
-      low[r_4] = low[r_4] ^ __shfl_sync(0xffffffff, sent_3, lane_4 - 3);
+      low[r_5] = low[r_5] ^ __shfl_sync(0xffffffff, sent_3, lane_4 - 3);
     }
     const int lane_5 = thread & 31;
     #pragma unroll
-    for (int r_5 = 0; r_5 < 3; ++r_5) {
-      const unsigned same_4 = r_5 < 2 ? product[r_5 + 2] : 0u;
-      const unsigned below_4 = r_5 > 0 ? product[r_5 + 1] : 0u;
+    for (int r_6 = 0; r_6 < 3; ++r_6) {
+      const unsigned same_4 = r_6 < 2 ? product[r_6 + 2] : 0u;
+      const unsigned below_4 = r_6 > 0 ? product[r_6 + 1] : 0u;
       const unsigned sent_4 = lane_5 < 28 ? same_4 : below_4;
-      low[r_5] = low[r_5] ^ __shfl_sync(0xffffffff, sent_4, lane_5 - 4);
+      low[r_6] = low[r_6] ^ __shfl_sync(0xffffffff, sent_4, lane_5 - 4);
     }
     const unsigned top = low[2];
     low[0] = low[0] ^ top;
@@ -130,8 +131,8 @@ ffm_64(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned 
     low[0] = low[0] ^ __shfl_sync(0xffffffff, top, thread - 3);
     low[0] = low[0] ^ __shfl_sync(0xffffffff, top, thread - 4);
     #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      c[pair * 64 + r * 32 + (thread & 31)] = low[r];
+    for (int r_2 = 0; r_2 < 2; ++r_2) {
+      c[first_2 + r_2 * 32 + (thread & 31)] = low[r_2];
     }
   }
 }

@@ -22,6 +22,9 @@ from warploom.tools.synth.report import hole_texts
 from warploom.tools.synth.synthesise import SynthOptions, synthesise
 from warploom.tools.synth.targets import Target
 
+_LARGEST_PICTURE = 200_000
+"""Characters of a picture that a notebook shows; larger ones are for `save`."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Completed(Result):
@@ -110,6 +113,11 @@ class Completed(Result):
         if not self.completions:
             raise no_answer(self, wanted)
         return self.completions[0]
+
+    def _repr_html_(self) -> str:
+        """The table, and the picture of the warp where it is small enough for a notebook."""
+        picture = self._form(".svg") if self.completions else ""
+        return super()._repr_html_() + (picture if len(picture) <= _LARGEST_PICTURE else "")
 
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         texts = super()._texts()

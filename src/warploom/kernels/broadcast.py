@@ -13,8 +13,7 @@ from typing import Any
 
 from warploom.core import u32
 from warploom.kernels import language as wl
-from warploom.kernels.binary_field import pentanomial
-from warploom.kernels.field import field_spec
+from warploom.kernels.field import field_spec, reduced
 from warploom.kernels.polynomial import mult_spec
 
 MOST_UNROLLED = 4
@@ -89,25 +88,8 @@ def mult_runs(rows: int, warps: int = 4) -> wl.Sketch:
 def ffm_runs(degree: int, warps: int = 4) -> wl.Sketch:
     """Multiplication in GF(2^D) as in `field.ffm_reg`, with the product of `mult_runs`; D a multiple of 32."""
     D, ROWS, WARPS = degree, degree // 32, warps
-    E1, E2, E3 = pentanomial(degree)
-    multiply = multiplied(ROWS)
+    multiply, reduce = multiplied(ROWS), reduced(degree)
     pairs = wl.size("pairs")
-
-    @wl.device
-    def fold(product, low, e):
-        """Adds x^e times the upper half of the product to `low`, which has one row more than a field element."""
-        lane = wl.lane_id()
-        for r in range(ROWS + 1):
-            same = product[ROWS + r] if r < ROWS else wl.literal(u32, 0)
-            below = product[ROWS + r - 1] if r > 0 else wl.literal(u32, 0)
-            # the sender decides: its value arrives e lanes up, from lane 32 - e on in the next row
-            sent = same if lane < 32 - e else below
-            low[r] = low[r] ^ wl.shfl(sent, (lane - e) % 32)
-
-    @wl.device
-    def fold_top(low, top, e):
-        """Adds x^e times the row that stood out; only its lanes below a <= 15 are not zero, so nothing wraps around."""
-        low[0] = low[0] ^ wl.shfl(top, (wl.lane_id() - e) % 32)
 
     @wl.sketch(
         spec=field_spec(D),
@@ -125,23 +107,6 @@ def ffm_runs(degree: int, warps: int = 4) -> wl.Sketch:
                 rb[r] = b[D * pair + 32 * r + wl.lane_id()]
             out = wl.accumulator(u32, op="^", inner="&", shape=(2 * ROWS,))
             multiply(a, D * pair, rb, out)
-            product = wl.register(u32, 2 * ROWS)
-            low = wl.register(u32, ROWS + 1)
-            for r in range(2 * ROWS):
-                product[r] = out[r].value()
-            for r in range(ROWS):
-                low[r] = product[r]
-            low[ROWS] = wl.literal(u32, 0)
-            fold(product, low, 0)
-            fold(product, low, E3)
-            fold(product, low, E2)
-            fold(product, low, E1)
-            top = low[ROWS]
-            fold_top(low, top, 0)
-            fold_top(low, top, E3)
-            fold_top(low, top, E2)
-            fold_top(low, top, E1)
-            for r in range(ROWS):
-                c[D * pair + 32 * r + wl.lane_id()] = low[r]
+            reduce(out, c, D * pair)
 
     return kernel

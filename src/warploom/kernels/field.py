@@ -8,6 +8,9 @@ Source: Swizzle Inventor, section 7.2; Ben-Sasson et al. 2016.
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
+from collections.abc import Callable
+from typing import Any
+
 from warploom.core import u32
 from warploom.kernels import language as wl
 from warploom.kernels.binary_field import pentanomial
@@ -34,11 +37,56 @@ def field_spec(degree: int):
     return spec
 
 
+def reduced(degree: int) -> Callable[..., Any]:
+    """The device function that stores a product of 2 D / 32 rows, modulo the polynomial, from index `first` of `c` on."""
+    ROWS = degree // 32
+    E1, E2, E3 = pentanomial(degree)
+
+    @wl.device
+    def fold(product, low, e):
+        """Adds x^e times the upper half of the product to `low`, which has one row more than a field element."""
+        lane = wl.lane_id()
+        for r in range(ROWS + 1):
+            same = product[ROWS + r] if r < ROWS else wl.literal(u32, 0)
+            below = product[ROWS + r - 1] if r > 0 else wl.literal(u32, 0)
+            # the sender decides: its value arrives e lanes up, from lane 32 - e on in the next row
+            sent = same if lane < 32 - e else below
+            low[r] = low[r] ^ wl.shfl(sent, (lane - e) % 32)
+
+    @wl.device
+    def fold_top(low, top, e):
+        """Adds x^e times the row that stood out; only its lanes below a <= 15 are not zero, so nothing wraps around."""
+        low[0] = low[0] ^ wl.shfl(top, (wl.lane_id() - e) % 32)
+
+    @wl.device
+    def reduce(out, c, first):
+        product = wl.register(u32, 2 * ROWS)
+        low = wl.register(u32, ROWS + 1)
+        for r in range(2 * ROWS):
+            product[r] = out[r].value()
+        for r in range(ROWS):
+            low[r] = product[r]
+        low[ROWS] = wl.literal(u32, 0)
+        fold(product, low, 0)
+        fold(product, low, E3)
+        fold(product, low, E2)
+        fold(product, low, E1)
+        top = low[ROWS]
+        fold_top(low, top, 0)
+        fold_top(low, top, E3)
+        fold_top(low, top, E2)
+        fold_top(low, top, E1)
+        for r in range(ROWS):
+            c[first + 32 * r + wl.lane_id()] = low[r]
+
+    return reduce
+
+
 def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
     """One warp per pair of blocks of 32 field elements, everything in registers; D a multiple of 32."""
     D, ROWS = degree, degree // 32
     BLOCKS = (ROWS + 1) // 2
-    E1, E2, E3 = pentanomial(degree)
+    reduce = reduced(degree)
     COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
     pairs = wl.size("pairs")
 
@@ -73,22 +121,6 @@ def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
             out[q + 3].add(a1, b0, when=wl.cond(lane, i, name="c3_a1_b0"))
             out[q + 3].add(a1, b1, when=wl.cond(lane, i, name="c3_a1_b1"))
 
-    @wl.device
-    def fold(product, low, e):
-        """Adds x^e times the upper half of the product to `low`, which has one row more than a field element."""
-        lane = wl.lane_id()
-        for r in range(ROWS + 1):
-            same = product[ROWS + r] if r < ROWS else wl.literal(u32, 0)
-            below = product[ROWS + r - 1] if r > 0 else wl.literal(u32, 0)
-            # the sender decides: its value arrives e lanes up, from lane 32 - e on in the next row
-            sent = same if lane < 32 - e else below
-            low[r] = low[r] ^ wl.shfl(sent, (lane - e) % 32)
-
-    @wl.device
-    def fold_top(low, top, e):
-        """Adds x^e times the row that stood out; only its lanes below a <= 15 are not zero, so nothing wraps around."""
-        low[0] = low[0] ^ wl.shfl(top, (wl.lane_id() - e) % 32)
-
     @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name=f"ffm_{D}")
     def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
         first = D * wl.block_id()
@@ -100,24 +132,7 @@ def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
         for x in range(BLOCKS):
             for y in range(BLOCKS):
                 mult64(ra, rb, x, y, out)
-        product = wl.register(u32, 2 * ROWS)
-        low = wl.register(u32, ROWS + 1)
-        for r in range(2 * ROWS):
-            product[r] = out[r].value()
-        for r in range(ROWS):
-            low[r] = product[r]
-        low[ROWS] = wl.literal(u32, 0)
-        fold(product, low, 0)
-        fold(product, low, E3)
-        fold(product, low, E2)
-        fold(product, low, E1)
-        top = low[ROWS]
-        fold_top(low, top, 0)
-        fold_top(low, top, E3)
-        fold_top(low, top, E2)
-        fold_top(low, top, E1)
-        for r in range(ROWS):
-            c[first + 32 * r + wl.lane_id()] = low[r]
+        reduce(out, c, first)
 
     return kernel
 

@@ -43,6 +43,8 @@ def certificate(
         **({} if tile.memory is NVIDIA else {"banks": tile.memory.banks}),
         "optimal": is_least(prices),
     }
+    if found.kind == "padding":
+        document["least_room"] = True
     if no_linear is not None:
         document["no_linear"] = {"chunk": no_linear.chunk, "space": list(no_linear.space)}
     if no_map is not None:

@@ -34,11 +34,14 @@ def emit(found: Map, tile: Tile, target: Target) -> str:
                 "__host__ __device__" if "__brev" in body else "\0", "__device__"
             )
         case "numba":
-            return f"@cuda.jit(device=True)\ndef place(r, c):\n    return {found.text}\n"
+            return f"from numba import cuda\n\n\n@cuda.jit(device=True)\ndef place(r, c):\n    return {found.text}\n"
         case "tilelang":
-            return f"T.Layout(({tile.rows}, {tile.columns}), lambda r, c: {found.text})\n"
+            body = expressions.as_text(found.expression, "tilelang")
+            return f"T.Layout(({tile.rows}, {tile.columns}), lambda r, c: {body})\n"
         case "python":
-            return f"def place(r, c):\n    return {found.text}\n"
+            body = expressions.as_text(found.expression, "numpy")
+            head = "import numpy as np\n\n\n" if "np." in body else ""
+            return f"{head}def place(r, c):\n    return {body}\n"
 
 
 def _by_table(found: Map, tile: Tile, target: Literal["cuda", "numba", "python"]) -> str:
@@ -51,7 +54,7 @@ def _by_table(found: Map, tile: Tile, target: Literal["cuda", "numba", "python"]
             head = f"{memory} unsigned {'short' if size == 2 else 'int'} places[{tile.elements}] = {{{places}}};\n"
             return f"{head}__device__ __forceinline__ int place(int r, int c) {{ return places[{index}]; }}\n"
         case "numba":
-            made = f"places = np.array([{places}], np.int32)\n\n\n@cuda.jit(device=True)\n"
-            return f"{made}def place(r, c):\n    return cuda.const.array_like(places)[{index}]\n"
+            made = f"import numpy as np\nfrom numba import cuda\n\nplaces = np.array([{places}], np.int32)\n\n\n"
+            return f"{made}@cuda.jit(device=True)\ndef place(r, c):\n    return cuda.const.array_like(places)[{index}]\n"
         case "python":
-            return f"places = [{places}]\n\n\ndef place(r, c):\n    return places[{index}]\n"
+            return f"import numpy as np\n\nplaces = np.array([{places}])\n\n\ndef place(r, c):\n    return places[{index}]\n"

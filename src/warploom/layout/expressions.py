@@ -20,7 +20,9 @@ from warploom.layout.accesses import Ints
 from warploom.layout.tiles import Tile
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON, numpy_function
 
-Language: TypeAlias = Literal["python", "cuda"]
+Language: TypeAlias = Literal["python", "cuda", "numpy", "tilelang"]
+"""NumPy's arrays and TileLang's terms have no truth value, so that their conditions are functions."""
+_CHOICES: dict[Language, str] = {"numpy": "np.where", "tilelang": "T.if_then_else"}
 _SIGNS = {node: sign for node, sign in SIGN_OF.items() if sign != "/"}
 _LONGEST = 4000
 _DEEPEST = 100
@@ -127,7 +129,7 @@ def _apply(op: ast.operator, left: Ints, right: Ints) -> Ints:
 
 
 def as_text(node: ast.expr, language: Language = "python") -> str:
-    """The expression in that language; Python's has `brev` written out, so that any reader can evaluate it."""
+    """The expression in that language; all but CUDA's have `brev` written out, so that any reader can evaluate it."""
     return _printed(node, language).text
 
 
@@ -143,6 +145,8 @@ def _printed(node: ast.expr, language: Language) -> Text:
             test = binary(SIGN_OF_COMPARISON[type(op)], _printed(left, language), _printed(right, language))
             if language == "cuda":
                 return conditional(test, _printed(body, language), _printed(other, language))
+            if language in _CHOICES:
+                return call(_CHOICES[language], test.text, _printed(body, language).text, _printed(other, language).text)
             return Text(f"{_printed(body, language).text} if {test.text} else {_printed(other, language).text}", 0)
         case ast.Call(args=[inner, ast.Constant(value=int(bits))]):
             if language == "cuda":
@@ -167,7 +171,7 @@ def _summands(node: ast.expr, language: Language) -> list[ast.expr]:
     """What `a ^ b ^ c` joins, grouped in any way: xor is associative."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
         return [*_summands(node.left, language), *_summands(node.right, language)]
-    if isinstance(node, ast.Call) and language == "python":
+    if isinstance(node, ast.Call) and language != "cuda":
         return _summands(_written_out(*_reversal(node)), language)
     return [node]
 

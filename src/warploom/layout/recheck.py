@@ -1,21 +1,14 @@
-"""The checker of certificates: reads the map, makes the accesses, counts and exhausts by itself, and imports nothing of Warploom.
+"""The checker of certificates: counts and exhausts by itself, and imports nothing of Warploom but its own other parts.
 
-All that it says is worked out from the tile, the accesses' names, and `banks` and `groups` of lanes where these are not NVIDIA's.
+All that it says is worked out from the tile, the map and the elements of the accesses (`recheck_question` reads these two), and
+from `banks` and `groups` of lanes where these are not NVIDIA's. `recheck_classes` follows the proofs of classes that have none.
 """
 
-import ast
-import re
-from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from warploom.layout.recheck_classes import no_linear, no_map
-
-OPERATORS: dict[str, Callable[[int, int], int]] = {
-    "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__, "Mod": int.__mod__,
-    "BitAnd": int.__and__, "BitOr": int.__or__, "BitXor": int.__xor__, "LShift": lambda x, y: x << (y if y < 32 else -1),
-    "RShift": int.__rshift__, "Lt": int.__lt__, "LtE": int.__le__, "Gt": int.__gt__, "GtE": int.__ge__, "Eq": int.__eq__,
-    "NotEq": int.__ne__}  # fmt: skip
-Request = list[list[int]]  # by lane the elements that it takes
+from warploom.layout.recheck_question import Request, place_of_each, requests
 
 
 def faults(certificate: dict[str, Any]) -> list[str]:
@@ -49,87 +42,29 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
     every = [group for *_, phases in parts for group in phases]
     for name, follow in (("no_linear", no_linear), ("no_map", no_map)):
         found += follow(certificate[name], every, rows, columns, bits, banks) if certificate.get(name) else []
+    if certificate.get("least_room"):
+        pitch = table[int(columns)] if rows > 1 else int(columns)
+        if table != in_rows(rows, columns, pitch):
+            found.append("least_room is said of a map that is not r * pitch + c")
+        lanes = [lane for _, asked in accesses for request in asked for lane in request if len(lane) > 1]
+        fewest_first = sorted((phases for *_, phases in parts), key=len)
+        bounds = [(group, bound(group, bits, chunk, banks)) for phases in fewest_first for group in phases]
+        spare = sum(entry["wavefronts"] - entry["least"] for entry, _ in accesses)
+        for less in range(int(columns), pitch):
+            table = in_rows(rows, columns, less)
+            if all(together(lane, table) for lane in lanes) and not exceeds(bounds, spare, table, bits, banks):
+                found.append(f"least_room: rows that are {less} apart need no more wavefronts")
     return found
 
 
-def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
-    if isinstance(given, list):
-        places: list[Any] = given  # pyright: ignore[reportUnknownVariableType] - of JSON
-        if len(places) != rows * columns or any(type(place) is not int for place in places):
-            raise ValueError("expected a place for each element")
-        return places
-    tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval").body
-    return [value(tree, r, c) for r in range(rows) for c in range(columns)]
+def in_rows(rows: int, columns: int, pitch: int) -> list[int]:
+    return [r * pitch + c for r in range(rows) for c in range(columns)]
 
 
-def value(node: ast.expr, r: int, c: int) -> int:
-    match node:
-        case ast.Constant(value=int(number)):
-            return number
-        case ast.Name(id="r" | "c" as name):
-            return r if name == "r" else c
-        case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
-            return -value(operand, r, c) - isinstance(op, ast.Invert)
-        case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
-            return value(body if OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c)) else other, r, c)
-        case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c))
-        case _:
-            raise ValueError(f"unexpected {type(node).__name__} in the map")
-
-
-def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
-    form = r"(rows|columns|diagonals|blocks|stride|(?:ld|st)matrix(?:\.trans)?)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?"
-    if (order := sorted(n for group in entry.get("groups", [range(32)]) for n in group)) != list(range(lanes := len(order))):
-        raise ValueError("expected groups that have each lane once")
-    match = re.fullmatch(form + "(?::store)?(@any)?", entry["name"])
-    if match is None and "elements" in entry:
-        asked: list[Request] = entry["elements"]
-        wide = any(len(lane) not in (0, 1, 2, 4, 8, 16, 32) or len(lane) * bits > 128 for r in asked for lane in r)
-        if (
-            wide
-            or max(map(len, asked)) > lanes
-            or any(type(e) is not int or not 0 <= e < rows * columns for r in asked for lane in r for e in lane)
-        ):
-            raise ValueError("expected lanes that take 8, 16, 32, 64 or 128 bits of the tile")
-        return asked
-    if match is None or "elements" in entry:
-        raise ValueError(f"unknown access {entry['name']}")
-    kind, width, free, is_matrix = match[1], int(match[4] or 0), bool(match[5]), "matrix" in match[1]
-    sizes = [int(n) for n in match.group(2, 3) if n is not None]
-    first, second, each = *[*sizes, 1, 1][:2], (width or (128 if is_matrix else bits)) // bits
-    if (
-        (len(sizes) != {"blocks": 2, "stride": 1}.get(kind, 0) or not first or width not in (0, 8, 16, 32, 64, 128))
-        or (not each or columns % each or (kind == "blocks" and not 1 < first * second <= lanes))
-        or (is_matrix and (each * bits != 128 or rows % 8))
-    ):
-        raise ValueError(f"no such access of the tile: {entry['name']}")
-    boxes = {"rows": (1, (units := columns // each)), "columns": (rows, 1), "blocks": (first, second)}
-    if is_matrix or kind in boxes:
-        lines = windows((16 if rows >= 16 else 8, min(2, units)) if is_matrix else boxes[kind], kind, rows, units, free, lanes)
-    elif kind == "diagonals":
-        high = min(lanes, rows)
-        tops = range(rows - high + 1) if free else range(0, rows, high)
-        lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
-    else:
-        end, turn = rows * units, lanes * first
-        starts = range(end - turn + first) if free else [b + k for b in range(0, end, turn) for k in range(min(first, end - b))]
-        lines = [[divmod(s + i * first, units) for i in range(lanes) if s + i * first < end] for s in starts]
-    return [[[r * columns + u * each + k for k in range(each)] for r, u in line] for line in lines]
-
-
-def windows(sizes: tuple[int, int], kind: str, rows: int, units: int, free: bool, lanes: int) -> list[list[tuple[int, int]]]:
-    """Boxes of lanes, at any origin or side by side; whole short lines are joined to fill a warp."""
-    high, wide = (min(size, lanes, whole if free else lanes) for size, whole in zip(sizes, (rows, units), strict=True))
-    high = min(lanes // units, rows) if kind == "rows" and not free and lanes % units == 0 else high
-    wide = min(lanes // rows, units) if kind == "columns" and not free and lanes % rows == 0 else wide
-    tops = range(rows - high + 1) if free else range(0, rows, high)
-    lefts = range(units - wide + 1) if free else range(0, units, wide)
-    box = [(i, j) for i in range(high) for j in range(wide)]
-    found = [[(t + i, x + j) for i, j in box if t + i < rows and x + j < units] for t in tops for x in lefts]
-    if kind.endswith(".trans"):  # of four matrices, two side by side come first
-        return [sorted(line, key=lambda place: ((place[0] - line[0][0]) // 8, place[::-1])) for line in found]
-    return found if kind in ("rows", "blocks") else [sorted(line, key=lambda place: place[::-1]) for line in found]
+def exceeds(bounds: list[tuple[Request, int]], spare: int, table: list[int], bits: int, banks: int) -> bool:
+    """Whether the groups take more wavefronts beyond their bounds than `spare`."""
+    beyond = accumulate(wavefronts(group, table, bits, banks) - least for group, least in bounds)
+    return any(total > spare for total in beyond)
 
 
 def together(lane: list[int], table: list[int]) -> bool:

@@ -83,6 +83,7 @@ def test_bench_cases() -> None:
         "network",
         "families",
         "unbounded",
+        "executed",
     }
     assert set(scan_bench.select("lift/max_*")) < set(scan_bench.NAMES)
     for name in ("table1/bk3-8", "lift/total", "refuse/decay", "accept/affine_maps", "network/knowles-1248", "network/bk3"):

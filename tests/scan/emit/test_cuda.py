@@ -6,7 +6,7 @@ from warploom import scan
 from warploom.core import UnsupportedError
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.ptx import lower, parse
-from warploom.scan.emit import KERNELS, Choices, Movement, Types, compare, cuda_scan, movement
+from warploom.scan.emit import KERNELS, Choices, Movement, Types, compare, cuda_scan, executed, movement
 from warploom.scan.emit import cuda as cuda_module
 from warploom.scan.emit.cuda import operator_source
 from warploom.scan.emit.movement import SEPARATE, joined
@@ -15,6 +15,7 @@ from warploom.scan.emit.serial import column, elements, serial
 from warploom.scan.tasks import loops_module
 from warploom.scan.tuning import flagged
 from warploom.scan.tuning.candidates import WARP_NETWORKS
+from warploom.scan.variants import ScanForm
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
 
@@ -50,6 +51,22 @@ def test_types_and_constants(name: str, types: Types) -> None:
     assert "long long" in made.source
     found = compare(made, ("scan_block", "reduce_device"))
     assert not found.mismatch
+
+
+def test_whole_tiles_are_moved_in_packs() -> None:
+    counts, compared = executed(cuda_scan(operator("max_segment_sum"), choices=Choices(threads=64)), 4)
+    assert not compared.mismatch and compared.cases == 4 * 64 * 8
+    # of 32 elements two warps' loads, and as many stores
+    assert counts.global_store_requests < 4 * 64 * 8 // 32
+    assert counts.instructions < 160 * 4 * 64 * 8 // 32
+
+
+@pytest.mark.parametrize(("threads", "items"), [(96, 5), (32, 16)])
+def test_tiles_of_any_size(threads: int, items: int) -> None:
+    made = cuda_scan(
+        operator("average"), Types("int64", "float64"), Choices(threads=threads, items=items), form=ScanForm(False, True)
+    )
+    assert not compare(made, ("scan_device",), (1, 50)).mismatch
 
 
 @pytest.mark.parametrize("network", WARP_NETWORKS)

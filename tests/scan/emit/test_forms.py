@@ -87,17 +87,20 @@ def test_places_of_cells(remap: Remap) -> None:
         (ScanForm(True), "end - 1 - place", "end - place"),
         (ScanForm(True), "place, end = first + part < n ? first + part : n", "place, end = first + part"),
         (ScanForm(False, True), "outside(before, own)", "before"),
-        (ScanForm(True), "n - 1 - start - j", "start + j"),
+        (ScanForm(True), "n - 1 - start - j", "n - start - j"),
+        (ScanForm(True), "n - TILE - start", "start"),
+        (ScanForm(True), "THREADS * PACKS - 1 - pack", "pack"),
+        (ScanForm(True), "pack.part[WIDTH - 1 - part]", "pack.part[part]"),
     ],
 )
 def test_wrong_forms_are_found(form: ScanForm, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = cuda_module.form_parts
     monkeypatch.setattr(cuda_module, "form_parts", lambda *a: {k: v.replace(right, wrong) for k, v in parts(*a).items()})
-    kernel = "scan_device" if "start" in right else "scan_block_exclusive"
+    kernel = "scan_device" if "start" in right or "pack" in right else "scan_block_exclusive"
     try:
         assert compare(cuda_scan(operator("total"), None, SMALL, form=form), (kernel,), (70, 250)).mismatch  # type: ignore[arg-type]
     except RuntimeError as error:
-        assert "out_of_bounds" in str(error) or "bounds" in str(error)
+        assert "bounds" in str(error) or "race" in str(error)
 
 
 @pytest.mark.parametrize("period", [1, 2, 4])

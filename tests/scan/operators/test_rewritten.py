@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from warploom import scan
@@ -42,7 +44,7 @@ def test_a_mean_is_a_sum() -> None:
 @pytest.mark.parametrize(
     ("start", "body"),
     [
-        ("n = 0; mean = 1.0", "mean = mean + (x - mean) / (n + 2); n = n + 1"),  # divides by something else
+        ("n = 0; mean = 1.0", "mean = mean + (x - mean) / (n + 3); n = n + 1"),  # divides by something else
         ("n = 0; mean = 1.0", "mean = mean + (x - 2 * mean) / (n + 1); n = n + 1"),
         ("n = 0; mean = 1.0", "mean = (mean * (n + 1) + x) / (n + 1); n = n + 1"),  # the first step keeps what it starts with
         ("n = 0; mean = 0.0; other = 0.0", f"other = other + mean / (n + 1); {MEAN}"),  # a sum of means
@@ -52,6 +54,29 @@ def test_a_mean_is_a_sum() -> None:
 )
 def test_what_is_no_mean(start: str, body: str) -> None:
     assert summed(loop(start, body, "mean" if "other" not in start else "other")) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "body", "below"),
+    [
+        ("i = 0; mean = 0.0", "mean = mean + (x - mean) / (i + 1); i = i + 1", 0),
+        ("i = 1; mean = 0.0", "mean = mean + (x - mean) / i; i = i + 1", 0),  # as by enumerate(xs, 1)
+        ("i = 5; mean = 0.0", "mean = mean + (x - mean) / (i - 4); i = i + 1", 0),
+        ("i = 5; mean = 2.0", "mean = mean + (x - mean) / (i - 3); i = i + 1", 1),
+    ],
+)
+def test_a_mean_by_places(start: str, body: str, below: int) -> None:
+    found = lift(loop(start, body, "mean"), lambda xs: (sum(xs) + 2.0 * below) / (len(xs) + below) if xs or below else 0.0)
+    assert found.verdict == "proved"
+
+
+def test_elements_that_count_are_averaged_by_a_count_from_one() -> None:
+    def run(xs: list[Fraction]) -> tuple[Fraction, int]:
+        positive = [x for x in xs if x > 0]
+        return (sum(positive, Fraction(0)) / len(positive) if positive else Fraction(0)), len(positive) + 1
+
+    body = "mean = mean + (x - mean) / n if x > 0 else mean; n = n + 1 if x > 0 else n"
+    assert lift(loop("n = 1; mean = 0.0", body, "mean, n"), run).verdict == "proved"
 
 
 @pytest.mark.parametrize("start", ["1", "3"])

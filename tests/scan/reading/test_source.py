@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from warploom.core import UserError
+from warploom.core import UnsupportedError, UserError
 from warploom.scan import Loop, parse_module, read_loop, read_module, user_function
+from warploom.scan.operators import expression as ex
 from warploom.scan.operators.printing import python
 from warploom.scan.reading.values import is_small
 
@@ -192,3 +194,43 @@ def test_texts_that_python_cannot_hold() -> None:
 def test_python_warns_when_the_file_is_run_and_not_before() -> None:
     """Warnings are errors here."""
     assert parse_module("def f(a):\n    return a is 1\n").text
+
+
+HELPER = """\
+import functools
+
+STEP = 3
+
+
+def plus(a, b):
+    return a + b * STEP
+
+
+@functools.cache
+def kept(a, b):
+    return a + b
+"""
+LOOP = "def total(xs: list[int]):\n    t = 0\n    for x in xs:\n        t = {}\n    return t\n"
+
+
+@pytest.mark.parametrize("names", ["from made_helper import plus", "import made_helper\nplus = made_helper.plus"])
+def test_a_helper_of_another_file_means_what_it_means_there(tmp_path: Path, names: str) -> None:
+    (tmp_path / "made_helper.py").write_text(HELPER)
+    (tmp_path / "loop.py").write_text(f"{names}\n\nSTEP = 5\n\n\n{LOOP.format('plus(t, x)')}")
+    try:
+        found = read_loop(read_module(tmp_path / "loop.py"), "total")
+    finally:
+        del sys.modules["made_helper"]
+    (state,) = found.states
+    assert state.step is ex.add(state.variable, ex.multiply(ex.constant(3), found.fields[0]))
+
+
+@pytest.mark.parametrize("call", ["made_helper.kept(t, x)", "statistics.mean([t, x])"])
+def test_helpers_that_are_not_what_their_text_says_or_belong_to_python(tmp_path: Path, call: str) -> None:
+    (tmp_path / "made_helper.py").write_text(HELPER)
+    (tmp_path / "loop.py").write_text(f"import made_helper, statistics\n\n\n{LOOP.format(call)}")
+    try:
+        with pytest.raises(UnsupportedError, match="expected a function that is known here"):
+            read_loop(read_module(tmp_path / "loop.py"), "total")
+    finally:
+        del sys.modules["made_helper"]

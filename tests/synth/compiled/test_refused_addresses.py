@@ -43,6 +43,24 @@ def test_what_low_bits_and_bounds_do_not_tell(operation: Callable[[], int], told
         operation()
 
 
+def test_of_the_bits_of_two_addresses_only_low_ones_are_known() -> None:
+    other = placed(1 << 13, (("other", 1),))
+    known = places()
+    known.variables["other"] = Variable(64, 4, is_small=False, is_allocated=True, base=1 << 13)
+    both = known.bitwise("or", TILE, other, 64)
+    assert known.bitwise("and", both, 15, 64) == 0
+    assert known.notes() == ["other begins at a multiple of 16 bytes"]
+    for operation in (
+        lambda: known.linear((1,), (both,), 1, 64),
+        lambda: known.compare("==", both, 0, u64),
+        lambda: known.bitwise("and", both, 1 << 40, 64),
+        lambda: known.low_bits(both, 2),
+        lambda: known.widened(both, u32, 64),
+    ):
+        with pytest.raises(PlacementError):
+            operation()
+
+
 def test_low_bits_and_words_that_are_known() -> None:
     assert places().bitwise("and", TILE, 1 << 15, 32) == 0
     assert places().widened(TILE, u32, 64) is TILE

@@ -32,7 +32,7 @@ then)."""
 SIZES: dict[Scalar, int] = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, "bool": 1}
 _HERE = Path(__file__).parent
 _TILE_BYTES = 128
-"""About how many bytes of values one thread of a device-wide kernel holds."""
+"""Most bytes of the values that one thread of a device-wide kernel combines."""
 _STAGING_BYTES = 40_000
 """Most bytes of shared memory for a tile; 48 KiB is the limit of static shared memory."""
 _EMPTY, _WRONG = 5_000_000, 6_000_000
@@ -102,14 +102,14 @@ def cuda_scan(
     ready = body(variant_operator(operator, form), C, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "CUDA")
-    if bodies != "inlined":
-        ready = _widened(ready)
+    ready = _widened(ready) if bodies != "inlined" else replace(ready, fields=_whole(ready.fields))
     if not ready.fields:
         raise unserved("an operator that carries nothing", "CUDA")
     chosen = choices or Choices()
     size = struct_bytes([s.scalar for s in ready.fields])
     staged = max(struct_bytes([s.scalar for s in part]) for part in (ready.elements, ready.outputs))
-    items = chosen.items or max(1, min(16, _TILE_BYTES // size, _STAGING_BYTES // (chosen.threads * max(1, staged))))
+    most = max(1, min(16, _TILE_BYTES // size, _STAGING_BYTES // (chosen.threads * max(1, staged))))
+    items = chosen.items or 1 << (most.bit_length() - 1)
     text = (_HERE / "scan.cu").read_text()
     if has_whole_arrays or (has_whole_arrays is None and bodies == "inlined"):
         text += (_HERE / "device.cu").read_text()
@@ -177,11 +177,12 @@ def _steps_text(name: str) -> str:
 
 def _widened(ready: Body) -> Body:
     """Truth values as whole numbers, so that every field can carry an interval."""
+    return replace(ready, fields=_whole(ready.fields), elements=_whole(ready.elements), outputs=_whole(ready.outputs))
 
-    def wide(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-        return tuple(replace(s, scalar="int32") if s.scalar == "bool" else s for s in slots)
 
-    return replace(ready, fields=wide(ready.fields), elements=wide(ready.elements), outputs=wide(ready.outputs))
+def _whole(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+    """Truth values as words, which shuffles move as they are."""
+    return tuple(replace(s, scalar="int32") if s.scalar == "bool" else s for s in slots)
 
 
 def form_parts(form: ScanForm, ready: Body, bodies: Bodies = "inlined") -> dict[str, str]:
@@ -200,7 +201,6 @@ def form_parts(form: ScanForm, ready: Body, bodies: Bodies = "inlined") -> dict[
             f"\n// `{ready.elements[-1].name}`: whether an element is the {'last' if backward else 'first'} of its segment."
         )
     mirrored = "\n    i = mirrored(i, {}, {}, n);"
-    flag = ready.fields[-1].name
     return {
         "MEANING": meaning,
         "FORM": "".join(f"{line}\n" for line in functions),
@@ -208,12 +208,13 @@ def form_parts(form: ScanForm, ready: Body, bodies: Bodies = "inlined") -> dict[
         "MIRRORED_IN_BLOCK": mirrored.format("threadIdx.x", "blockDim.x") if backward else "",
         "MIRRORED_IN_CELLS": mirrored.format("k", "COLUMNS") if backward else "",
         "AT": "n - 1 - start - j" if backward else "start + j",
+        "FIRST": "n - TILE - start" if backward else "start",
+        "PACK": "THREADS * PACKS - 1 - pack" if backward else "pack",
+        "MIRRORED_PACK": "mirrored" if backward else "",
+        "MIRROR": _MIRROR if backward else "",
         "OWN": "\n    Value own = v;" if segmented else "",
         "OUTSIDE": "\n        v = outside(v, own);" if segmented else "",
         "BEFORE": "outside(before, own)" if segmented else "before",
-        "STARTS": "\n    unsigned starts = 0;  // bit k: item k is at the edge of its segment" if segmented else "",
-        "START": f"\n        starts |= (unsigned)items[k].{flag} << k;" if segmented else "",
-        "RESTART": "\n        if (EXCLUSIVE && (starts >> k & 1)) v = identity();" if segmented else "",
     }
 
 
@@ -243,6 +244,60 @@ _MIRRORED = [
 ]
 
 
+_MIRROR = """
+    static __device__ __forceinline__ Pack mirrored(Pack pack) {
+        Pack turned;
+#pragma unroll
+        for (int part = 0; part < WIDTH; ++part) turned.part[part] = pack.part[WIDTH - 1 - part];
+        return turned;
+    }"""
+
+
+def _columns(ready: Body) -> str:
+    """A tile's elements and its results in shared memory, each array by itself."""
+    c = ready.dialect.types
+    lines: list[str] = []
+    for kind, slots, array in (("Element", ready.elements, "Input input"), ("Result", ready.outputs, "Output output")):
+        name = array.split()[1]
+        aligned = " && ".join(f"Column<{c[s.scalar]}>::is_aligned({name}.{s.name} + first)" for s in slots)
+        loaded = "".join(f" {s.name}.load({name}.{s.name} + first);" for s in slots)
+        stored = "".join(f" {s.name}.store({name}.{s.name} + first);" for s in slots)
+        lines += [
+            f"struct {kind}Columns {{",
+            f"    {' '.join(f'Column<{c[s.scalar]}> {s.name};' for s in slots)}",
+            f"    static __device__ __forceinline__ bool is_aligned({array}, long long first) {{ return {aligned or 'true'}; }}",
+            f"    __device__ __forceinline__ {kind} get(int j) {{",
+            *(f"    {line}" for line in _filled(kind, [(s.name, f"{s.name}.at(j)") for s in slots])),
+            f"    __device__ __forceinline__ void set(int j, {kind} one) {{",
+            *(f"        {s.name}.at(j) = one.{s.name};" for s in slots),
+            "    }",
+        ]
+        if kind == "Element":
+            lines += [
+                f"    __device__ __forceinline__ void load({array}, long long first) {{{loaded} }}",
+                "    __device__ __forceinline__ void take(Element* items) {",
+            ]
+            for s in slots:
+                lines += [
+                    "        {",
+                    f"            {c[s.scalar]} own[ITEMS];",
+                    f"            {s.name}.take(own);",
+                    "#pragma unroll",
+                ]
+                lines += [f"            for (int k = 0; k < ITEMS; ++k) items[k].{s.name} = own[k];", "        }"]
+        else:
+            lines += [
+                f"    __device__ __forceinline__ void store({array}, long long first) {{{stored} }}",
+                "    __device__ __forceinline__ void put(const Result* results) {",
+            ]
+            for s in slots:
+                lines += ["        {", f"            {c[s.scalar]} own[ITEMS];", "#pragma unroll"]
+                lines += [f"            for (int k = 0; k < ITEMS; ++k) own[k] = results[k].{s.name};"]
+                lines += [f"            {s.name}.put(own);", "        }"]
+        lines += ["    }", "};"]
+    return "\n".join(lines)
+
+
 def _head(operator: Operator, ready: Body, form: ScanForm) -> str:
     loop = operator.loop
     kind = "scan" if loop.is_scan else "reduction"
@@ -260,12 +315,19 @@ def _parts(ready: Body, chosen: Choices, items: int, bodies: Bodies) -> dict[str
         "SHUFFLE_DOWN": f"{SHUFFLES['down']}(ALL_LANES, {{}}, distance)",
     }
     moved = {
-        name: "\n".join(f"    r.{s.name} = {call.format(_shuffled(s))};" for s in ready.fields) for name, call in shuffles.items()
+        name: "\n".join(f"    r.{s.name} = {call.format(f'v.{s.name}')};" for s in ready.fields)
+        for name, call in shuffles.items()
     }
     return (
         moved
         | operator_parts(ready, bodies)
-        | {"THREADS": str(chosen.threads), "ITEMS": str(items), "NETWORK": chosen.network, "STEPS": _steps_text(chosen.network)}
+        | {
+            "COLUMNS": _columns(ready),
+            "THREADS": str(chosen.threads),
+            "ITEMS": str(items),
+            "NETWORK": chosen.network,
+            "STEPS": _steps_text(chosen.network),
+        }
     )
 
 
@@ -289,10 +351,6 @@ def operator_parts(ready: Body, bodies: Bodies = "inlined") -> dict[str, str]:
         "PACKED_CONSTANTS": f", {packed}" if has else "",
         "UNPACK_CONSTANTS": f"    Constants constants = {packed};\n" if has else "",
     }
-
-
-def _shuffled(slot: Slot) -> str:
-    return f"(int)v.{slot.name}" if slot.scalar == "bool" else f"v.{slot.name}"
 
 
 def _struct(name: str, slots: Sequence[Slot], c: dict[Scalar, str], pointer: str = "") -> str:

@@ -1,9 +1,54 @@
 
 // ---- device-wide: one pass over memory, with decoupled look-back ----
 
-// Moves a tile between the order of memory and the order of threads; one word of padding for every 32 elements.
-constexpr int STAGED = TILE + TILE / 32;
-__device__ __forceinline__ int staged(int i) { return i + i / 32; }
+// Tiles are moved between the order of memory and the order of threads through shared memory, in packs of at most 16 bytes,
+// with one pack of padding for every 128 bytes.
+template <typename T>
+struct Column {
+    static constexpr int POWER = ITEMS & -ITEMS, MOST = 16 / sizeof(T), WIDTH = POWER < MOST ? POWER : MOST;
+    static constexpr int PACKS = ITEMS / WIDTH, LINE = 128 / (WIDTH * sizeof(T));
+    struct __align__(sizeof(T) * WIDTH) Pack { T part[WIDTH]; };
+    Pack packs[(THREADS * PACKS) + (THREADS * PACKS) / LINE];
+
+    static __device__ __forceinline__ int place(int pack) { return pack + pack / LINE; }
+    // Whether a whole tile from `first` on is read and written in packs.
+    static __device__ __forceinline__ bool is_aligned(const T* first) { return (unsigned long long)first % sizeof(Pack) == 0; }
+    __device__ __forceinline__ T& at(int j) { return packs[place(j / WIDTH)].part[j % WIDTH]; }
+    __device__ __forceinline__ void load(const T* first) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            int pack = k * THREADS + threadIdx.x;
+            packs[place(@PACK@)] = @MIRRORED_PACK@(reinterpret_cast<const Pack*>(first)[pack]);
+        }
+    }
+    __device__ __forceinline__ void store(T* first) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            int pack = k * THREADS + threadIdx.x;
+            reinterpret_cast<Pack*>(first)[pack] = @MIRRORED_PACK@(packs[place(@PACK@)]);
+        }
+    }
+    // A thread's own numbers, in order.
+    __device__ __forceinline__ void take(T* own) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            Pack pack = packs[place(threadIdx.x * PACKS + k)];
+#pragma unroll
+            for (int part = 0; part < WIDTH; ++part) own[k * WIDTH + part] = pack.part[part];
+        }
+    }
+    __device__ __forceinline__ void put(const T* own) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            Pack pack;
+#pragma unroll
+            for (int part = 0; part < WIDTH; ++part) pack.part[part] = own[k * WIDTH + part];
+            packs[place(threadIdx.x * PACKS + k)] = pack;
+        }
+    }@MIRROR@
+};
+
+@COLUMNS@
 
 // States of a tile: 0 nothing yet, 1 its own total is there, 2 the total of all tiles up to it is there.
 __device__ __forceinline__ void publish(unsigned* state, unsigned word) {
@@ -13,8 +58,11 @@ __device__ __forceinline__ void publish(unsigned* state, unsigned word) {
 
 __device__ __forceinline__ unsigned state_of(unsigned* state) {
     unsigned word;
-    do {
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(state) : "memory");
+    do {  // sleeps before it asks again, so that others' loads and stores pass
+        asm volatile(
+            "{\n\t.reg .pred waits;\n\tld.acquire.gpu.global.u32 %0, [%1];\n\tsetp.eq.u32 waits, %0, 0;\n\t"
+            "@waits nanosleep.u32 32;\n\t}"
+            : "=r"(word) : "l"(state) : "memory");
     } while (word == 0);
     return word;
 }
@@ -49,8 +97,8 @@ template <bool EXCLUSIVE>
 __device__ __forceinline__ void scan_tiles(
     Input input, Output output, long long n, unsigned* control, Value* tile_totals, Value* prefixes@CONSTANT_PARAMETER@) {
     union Staging {
-        Element elements[STAGED];
-        Result results[STAGED];
+        ElementColumns elements;
+        ResultColumns results;
         __device__ Staging() {}
     };
     __shared__ __align__(16) unsigned char memory[sizeof(Staging)];
@@ -64,22 +112,36 @@ __device__ __forceinline__ void scan_tiles(
     unsigned tile = ticket;
     long long start = (long long)tile * TILE;
     int count = n - start < TILE ? (int)(n - start) : TILE;
+    bool whole = count == TILE && staging.elements.is_aligned(input, @FIRST@) && staging.results.is_aligned(output, @FIRST@);
+    if (whole) {
+        staging.elements.load(input, @FIRST@);
+    } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = k * THREADS + thread;
-        if (j < count) staging.elements[staged(j)] = read(input, @AT@);
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = k * THREADS + thread;
+            if (j < count) staging.elements.set(j, read(input, @AT@));
+        }
     }
     __syncthreads();
-    Value items[ITEMS];@STARTS@
+    Element items[ITEMS] = {};
+    Value mine = identity();
+    if (whole) {
+        staging.elements.take(items);
+        mine = lift(items[0]@CONSTANT@);
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = thread * ITEMS + k;
-        items[k] = identity();
-        if (j < count) items[k] = lift(staging.elements[staged(j)]@CONSTANT@);@START@
-        if (k > 0) items[k] = combine(items[k - 1], items[k]);
+        for (int k = 1; k < ITEMS; ++k) mine = combine(mine, lift(items[k]@CONSTANT@));
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = thread * ITEMS + k;
+            if (j < count) {
+                items[k] = staging.elements.get(j);
+                mine = combine(mine, lift(items[k]@CONSTANT@));
+            }
+        }
     }
     Value before;
-    block_inclusive(items[ITEMS - 1], totals, &before);
+    block_inclusive(mine, totals, &before);
     if (thread < 32) {
         Value total = totals[THREADS / 32 - 1];
         Value earlier = identity();
@@ -103,18 +165,37 @@ __device__ __forceinline__ void scan_tiles(
     }
     __syncthreads();
     if (tile > 0) before = combine(carried, before);
+    if (whole) {
+        Result results[ITEMS];
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = thread * ITEMS + k;
-        Value v = before;
-        if (!EXCLUSIVE || k > 0) v = combine(before, items[EXCLUSIVE && k > 0 ? k - 1 : k]);@RESTART@
-        if (j < count) staging.results[staged(j)] = project(v@CONSTANT@);
+        for (int k = 0; k < ITEMS; ++k) {
+            Value own = lift(items[k]@CONSTANT@);
+            if (EXCLUSIVE) results[k] = project(@BEFORE@@CONSTANT@);
+            before = combine(before, own);
+            if (!EXCLUSIVE) results[k] = project(before@CONSTANT@);
+        }
+        staging.results.put(results);
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = thread * ITEMS + k;
+            if (j < count) {
+                Value own = lift(items[k]@CONSTANT@);
+                if (EXCLUSIVE) staging.results.set(j, project(@BEFORE@@CONSTANT@));
+                before = combine(before, own);
+                if (!EXCLUSIVE) staging.results.set(j, project(before@CONSTANT@));
+            }
+        }
     }
     __syncthreads();
+    if (whole) {
+        staging.results.store(output, @FIRST@);
+    } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-        int j = k * THREADS + thread;
-        if (j < count) write(output, @AT@, staging.results[staged(j)]);
+        for (int k = 0; k < ITEMS; ++k) {
+            int j = k * THREADS + thread;
+            if (j < count) write(output, @AT@, staging.results.get(j));
+        }
     }
 }
 
@@ -131,7 +212,7 @@ scan_device_exclusive(@PARAMETERS@, unsigned* control, Value* tile_totals, Value
 // `control`: one word, zero before the launch; `parts`: one value per block.
 extern "C" __global__ void __launch_bounds__(THREADS)
 reduce_device(@PARAMETERS@, unsigned* control, Value* parts, long long n@KERNEL_CONSTANTS@) {
-    __shared__ Element elements[STAGED];
+    __shared__ ElementColumns elements;
     __shared__ Value totals[32];
     __shared__ bool is_last;
     Input input = @INPUT@;
@@ -143,17 +224,30 @@ reduce_device(@PARAMETERS@, unsigned* control, Value* parts, long long n@KERNEL_
     for (long long tile = first; tile < last; ++tile) {
         long long start = tile * TILE;
         int count = n - start < TILE ? (int)(n - start) : TILE;
+        bool whole = count == TILE && elements.is_aligned(input, start);
+        if (whole) {
+            elements.load(input, start);
+        } else {
 #pragma unroll
-        for (int k = 0; k < ITEMS; ++k) {
-            int j = k * THREADS + thread;
-            if (j < count) elements[staged(j)] = read(input, start + j);
+            for (int k = 0; k < ITEMS; ++k) {
+                int j = k * THREADS + thread;
+                if (j < count) elements.set(j, read(input, start + j));
+            }
         }
         __syncthreads();
         Value v = identity();
+        if (whole) {
+            Element items[ITEMS];
+            elements.take(items);
+            v = lift(items[0]@CONSTANT@);
 #pragma unroll
-        for (int k = 0; k < ITEMS; ++k) {
-            int j = thread * ITEMS + k;
-            if (j < count) v = combine(v, lift(elements[staged(j)]@CONSTANT@));
+            for (int k = 1; k < ITEMS; ++k) v = combine(v, lift(items[k]@CONSTANT@));
+        } else {
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) {
+                int j = thread * ITEMS + k;
+                if (j < count) v = combine(v, lift(elements.get(j)@CONSTANT@));
+            }
         }
         v = block_total(v, totals);
         if (thread == 0) all = combine(all, v);

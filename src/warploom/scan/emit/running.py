@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warploom.gpu import compile_to_ptx
-from warploom.ptx import Program, launch, lower, parse
+from warploom.ptx import Counts, Program, launch, lower, parse
 from warploom.scan.emit.body import Body
 from warploom.scan.emit.cuda import WARP, CudaScan, Kernel
 from warploom.scan.emit.serial import DTYPES, Array, Element, Serial, column, edges, elements, is_close, of_form, serial
@@ -37,6 +37,13 @@ def run_kernel(
     made: CudaScan, program: Program, kernel: Kernel, inputs: Sequence[Array], constants: Sequence[Value], threads: int, grid: int
 ) -> list[Array]:
     """The output arrays; RuntimeError with the interpreter's findings if it does not finish cleanly."""
+    return _ran(made, program, kernel, inputs, constants, threads, grid)[0]
+
+
+def _ran(
+    made: CudaScan, program: Program, kernel: Kernel, inputs: Sequence[Array], constants: Sequence[Value], threads: int,
+    grid: int, counts: bool = False,
+) -> tuple[list[Array], Counts | None]:  # fmt: skip
     n = len(inputs[0])
     outputs = [np.zeros(max(n, 1), DTYPES[s.scalar]) for s in made.body.outputs]
     scalars = [column([v], s.scalar)[0] for s, v in zip(made.body.constants, constants, strict=True)]
@@ -47,12 +54,26 @@ def run_kernel(
     elif kernel == "reduce_device":
         scratch = [np.zeros(1, np.uint32), np.zeros(grid * made.value_bytes, np.uint8)]
     args = [*inputs, *outputs, *scratch, np.int64(n), *scalars]
-    done = launch(program, kernel, grid=grid, block=threads, args=args, limit=LIMIT)
+    done = launch(program, kernel, grid=grid, block=threads, args=args, limit=LIMIT, counts=counts)
     # a struct is stored whole, with the bytes between its members
     found = [str(f) for f in done.findings if not (f.kind == "uninitialised_register" and ": st." in str(f))]
     if done.status != "finished" or found:
         raise RuntimeError(f"{kernel}: {done.status} {found[:2]}")
-    return [done.arrays[len(inputs) + number] for number in range(len(outputs))]
+    return [done.arrays[len(inputs) + number] for number in range(len(outputs))], done.counts
+
+
+def executed(made: CudaScan, tiles: int) -> tuple[Counts, Comparison]:
+    """What `scan_device` executes on so many whole tiles, and its results compared with the loop. UserError and RuntimeError as
+    `compare`."""
+    count = tiles * made.tile
+    constants = constant_values(made.plain.loop, 0)
+    given = elements(made.plain.loop, count, 0)
+    inputs = columns_of(made, given, None)
+    outputs, counts = _ran(
+        made, compiled_program(made), "scan_device", inputs, constants, made.choices.threads, tiles, counts=True
+    )
+    assert counts is not None
+    return counts, Comparison(*compare_part(made, "scan_device", outputs, given, None, constants, 0, count))
 
 
 def compare(

@@ -348,7 +348,8 @@ def equal_bits(left: Expr, right: Expr) -> bool:
 def _equal_sums(left: Expr, right: Expr) -> bool:
     reader = Reader(Sums())
     try:
-        return reader.number(left) == reader.number(right) and reader.number(left).high is not None
+        number = reader.number(left)
+        return number.high is not None and number == reader.number(right)
     except NoBitsError:
         return False
 

@@ -43,10 +43,24 @@ def summed(loop: Loop) -> Loop | None:
         if count.initial.op != "const" or type(start) is not int or start < 0 or not count.variable.sort.is_numeric:
             continue
         if count.step is ex.add(count.variable, ex.ONE) or _counted(count) is not None:
-            found = _Sums(loop, count, start).loop()
-            if found is not None:
-                return found
+            for first in sorted({start, 0, 1}, key=lambda k: k != start):
+                found = _Sums(*_counted_from(first, loop, count, start), first).loop()
+                if found is not None:
+                    return found
     return None
+
+
+def _counted_from(first: int, loop: Loop, count: State, start: int) -> tuple[Loop, State]:
+    """The loop with a count that begins at `first` in place of `start`: `enumerate` counts places, not elements so far."""
+    if first == start:
+        return loop, count
+    n, grows = count.variable, _counted(count)
+    known = {n: ex.add(n, ex.constant(start - first))}
+    more = ex.add(n, ex.ONE)
+    step = more if grows is None else ex.select(ex.substituted(grows, known), more, n)
+    counted = replace(count, initial=ex.constant(first), step=step)
+    states = tuple(counted if s is count else replace(s, step=ex.substituted(s.step, known)) for s in loop.states)
+    return replace(loop, states=states, outputs=tuple(ex.substituted(o, known) for o in loop.outputs)), counted
 
 
 def _counted(count: State) -> Expr | None:
@@ -158,7 +172,7 @@ class _Sums:
             return True
         zeros: dict[Expr, Expr] = {total: ex.ZERO, **{self._sum_of(v): ex.ZERO for v in self._states}, self._n: ex.ZERO}
         first = {v: self._initial[v] for v in (*self._states, state.variable)}
-        real = ex.substituted(ex.substituted(back(ex.substituted(step, first)), {}), zeros)
+        real = ex.substituted(back(ex.substituted(step, first)), zeros)
         return self._fraction(real) == self._fraction(ex.substituted(after, zeros))
 
     def _first(self, state: State, value: Expr, total: Expr) -> Expr | None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import cast
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, Sort, UndefinedError, Value
+from warploom.scan.operators.laws import Order, ordered
 from warploom.scan.operators.printing import compiled
-from warploom.scan.operators.prover import Bindings, Holds, Translator, UntranslatableError, decide
+from warploom.scan.operators.prover import Holds, Translator, UntranslatableError, decide
 from warploom.scan.operators.samples import constant_values, constants_of, random_lists
 from warploom.scan.operators.transition import Loop
-from warploom.solve import Handle
 
 LISTS, LONGEST = 60, 6
 MOST = 16
@@ -65,10 +65,6 @@ def _observed(loop: Loop) -> list[tuple[Value, ...]]:
     return found
 
 
-Order: TypeAlias = tuple[Expr, Expr]
-"""The first is at least the second."""
-
-
 def throughout(loop: Loop) -> list[Order]:
     """Orders of states and bounds that hold of all states that the loop reaches."""
     seen = _observed(loop)
@@ -110,17 +106,11 @@ def _follows(loop: Loop, known: Sequence[Order], claimed: Order, after: Mapping[
     """Whether what is known of the states gives the order of the states after."""
     t = Translator()
     try:
-        given = [*(_condition(t, k) for k in known), *(t.condition(a) for a in loop.assumed)]
-        verdict = decide(t, given, [_condition(t, claimed, t.bound(after))], [], _RLIMIT)
+        given = [*(ordered(t, k) for k in known), *(t.condition(a) for a in loop.assumed)]
+        verdict = decide(t, given, [ordered(t, claimed, t.bound(after))], [], _RLIMIT)
     except UntranslatableError:
         return False
     return isinstance(verdict, Holds)
-
-
-def _condition(t: Translator, order: Order, bindings: Bindings | None = None) -> Handle:
-    """The order as a maximum, which infinities have, too."""
-    greater, lesser = order
-    return t.equal(t.number(ex.maximum(greater, lesser), bindings), t.number(greater, bindings))
 
 
 def _few(loop: Loop, known: Sequence[Order]) -> dict[Expr, Expr]:
@@ -193,7 +183,7 @@ def _simpler(loop: Loop, step: Expr, known: Sequence[Order], seen: Sequence[tupl
 def _is_equal(loop: Loop, left: Expr, right: Expr, known: Sequence[Order]) -> bool:
     t = Translator()
     try:
-        given = [*(_condition(t, k) for k in known), *(t.condition(a) for a in loop.assumed)]
+        given = [*(ordered(t, k) for k in known), *(t.condition(a) for a in loop.assumed)]
         claim = t.equal(t.number(left), t.number(right))
     except UntranslatableError:
         return False

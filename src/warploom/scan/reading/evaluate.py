@@ -1,4 +1,4 @@
-"""Values of Python expressions over expressions: arithmetic, comparisons, calls of functions of the same file.
+"""Values of Python expressions over expressions: arithmetic, comparisons, calls of functions.
 
 What is on the way to a place (operands of `and` and `or` before it, branches taken) is known there. What is accepted stands in
 `subset`; `interpret` runs statements.
@@ -563,7 +563,8 @@ class Evaluator:
         if isinstance(node.func, ast.Name) and self.function.lookup(called) is MISSING and called not in self.function.locals:
             self._unknown(node, called)
         callee = self.bound(node.func)
-        own, known = self.module.defined(callee), subset.function(callee)
+        known = subset.function(callee)
+        own = self.module.defined(callee) or (self.module.elsewhere(callee) if known is None else None)
         if own is None and known is None:
             self._unknown(node, called)
         arguments = [self.value(a, bindings) for a in node.args]
@@ -573,8 +574,7 @@ class Evaluator:
         return known.meaning(self, node, [self._present(a, v) for a, v in zip(node.args, arguments, strict=True)])
 
     def _unknown(self, node: ast.Call, called: str) -> NoReturn:
-        message = f"expected a function that is known here, got {called}"
-        self.module.unsupported(node, message, subset.instead_of(called))
+        self.module.unsupported(node, f"expected a function that is known here, got {called}", subset.instead_of(called))
 
     def _inlined(self, node: ast.Call, function: Function, arguments: Sequence[Value]) -> Value:
         given = dict(zip(function.parameters, arguments, strict=False))

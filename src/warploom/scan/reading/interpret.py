@@ -1,4 +1,4 @@
-"""Straight-line Python, run on expressions: assignments, conditionals, arithmetic, calls of functions of the same file.
+"""Straight-line Python, run on expressions: assignments, conditionals, arithmetic, calls of functions.
 
 Both branches of a conditional are run and what they assign is selected by its condition, so the result of a block is one
 expression per variable over the values that were bound before it. What is on the way to a place (branches taken, operands of

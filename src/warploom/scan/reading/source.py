@@ -13,6 +13,7 @@ import contextlib
 import inspect
 import itertools
 import sys
+import sysconfig
 import traceback
 import warnings
 from collections.abc import Generator, Mapping
@@ -102,6 +103,7 @@ class Module:
     _scope: dict[str, object] = field(default_factory=dict[str, object])
     written: str = ""
     """The text as the user wrote it, where that is another one: templates have `??`."""
+    _elsewhere: dict[object, Function | None] = field(default_factory=dict[object, "Function | None"])
 
     def span(self, node: ast.AST) -> Span:
         """Place of `node`."""
@@ -132,6 +134,16 @@ class Module:
             return None
         node = self._definition(value.__code__, may_yield)
         return None if node is None else Function(self, node, value)
+
+    def elsewhere(self, value: object) -> Function | None:
+        """The function with its text, of another file or cell of the user's; None if it has none, or belongs to a package."""
+        if not isinstance(value, FunctionType) or value.__code__.co_filename == self.file or _is_of_a_package(value):
+            return None
+        if value not in self._elsewhere:
+            self._elsewhere[value] = None
+            with contextlib.suppress(UserError):
+                self._elsewhere[value] = module_of(value).defined(value)
+        return self._elsewhere[value]
 
     def _definition(self, code: CodeType, may_yield: bool) -> ast.FunctionDef | None:
         refused = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | (0 if may_yield else inspect.CO_GENERATOR)
@@ -176,6 +188,15 @@ class Module:
 
     def wrong(self, node: ast.AST, code: str, message: str, fix: str) -> NoReturn:
         raise UserError(Diagnostic(code, message, self.span(node), fix))
+
+
+def _is_of_a_package(function: FunctionType) -> bool:
+    """Whether Python or an installer put its file there."""
+    path = Path(function.__code__.co_filename).absolute()
+    return any(path.is_relative_to(place) for name, place in sysconfig.get_paths().items() if name in _PACKAGES)
+
+
+_PACKAGES = ("stdlib", "platstdlib", "purelib", "platlib")
 
 
 def described(value: object) -> str:
@@ -261,11 +282,12 @@ def module_of(function: object) -> Module:
     try:
         text = "".join(inspect.findsource(function)[0])
         module = parse_module(text, code.co_filename)
-        compiled = compile(module.tree, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
+        trees = [module.tree, *(ast.Module([statement], []) for statement in module.tree.body)]  # a notebook runs one by one
+        compiled = [compile(t, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True) for t in trees]
     except (OSError, UserError):
         message = f"expected a function whose source can be read, got {function.__name__!r}"
         raise UserError(Diagnostic("SOURCE_UNAVAILABLE", message, where, "Put the function into a file.")) from None
-    written = tuple(_codes(compiled))
+    written = tuple(found for whole in compiled for found in _codes(whole))
     for called in _called(function):
         if not any(_is_same(called.__code__, found) for found in written):
             message = f"expected the text of {called.__name__!r} to be what runs, the file has another one at its place"

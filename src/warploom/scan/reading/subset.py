@@ -252,7 +252,7 @@ _FUNCTIONS: dict[object, Known] = {
     np.minimum: _of_floats(_MIN.name, ex.minimum),
 }
 NAMES = ", ".join(dict.fromkeys(k.name for k in _FUNCTIONS.values()))
-USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and functions of this file."
+USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and your own functions."
 
 
 def function(value: object) -> Known | None:
@@ -340,7 +340,7 @@ ROWS = (
         + " expressions, `and`, `or`, `not`, comparisons, `in` a tuple, "
         + f"{_signs(ast.Add, ast.Sub, ast.Mult, ast.Div)}; {_signs(ast.FloorDiv, ast.Mod)} by a constant, "
         + f"{_signs(ast.Pow, ast.LShift, ast.RShift)} by a constant, {_signs(ast.BitAnd, ast.BitOr, ast.BitXor)};"
-        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}; functions of the same file",
+        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}; your own functions, in this file or another",
         (
             "if x:\n    a += 1\nelif x < -3:\n    continue",
             "a = x and b or 2",
@@ -384,7 +384,7 @@ ROWS = (
     Row(
         "names",
         "parameters that are not looped over are constants of the call; all other names mean what they are bound to in the"
-        " loaded file: numbers, truth values, texts, tuples of them, functions of the file (decorated ones as the decorator"
+        " loaded file: numbers, truth values, texts, tuples of them, functions (decorated ones as the decorator"
         " left them), values of modules (`math.inf`), dictionaries and sets of up to 64 constants (`TABLE[c]`, `c in TABLE`)",
         ("def f(xs, k=3):\n    a = 0\n    for x in xs:\n        a += x * k\n    return a",),
     ),

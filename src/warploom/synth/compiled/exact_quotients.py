@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from warploom.core import DType
 from warploom.synth.compiled.arithmetic import Arithmetic
-from warploom.synth.compiled.data import Value
+from warploom.synth.compiled.data import Data, Value
 from warploom.terms import Term, apply
 
 _MOST = 1 << 22
@@ -57,8 +55,8 @@ class ExactQuotients:
         made = function(a, b)
         x, share = (a, b) if isinstance(b, int) else (b, a)
         if isinstance(made, Term) and isinstance(x, Term) and isinstance(share, int):
-            divisor = round(1 / number) if 0 < (number := _float(share)) < 1 and 1 / number <= _MOST else 0
-            if divisor % 2 and share == _bits(1 / divisor):
+            divisor = round(1 / number) if 0 < (number := Data.decoded(share, kind)) < 1 and 1 / number <= _MOST else 0
+            if divisor % 2 and share == Data.encoded(1 / divisor, kind):
                 self._first[made] = x, divisor
         return made
 
@@ -66,7 +64,11 @@ class ExactQuotients:
         term, factor = (a, b) if isinstance(b, int) else (b, a)
         if not isinstance(term, Term) or not isinstance(factor, int) or not isinstance(c, Term):
             return function(a, b, c)
-        if (first := self._first.get(term)) is not None and factor == _bits(first[1]) and c is apply("neg", first[0]):
+        if (
+            (first := self._first.get(term)) is not None
+            and factor == Data.encoded(first[1], kind)
+            and c is apply("neg", first[0])
+        ):
             data = self._arithmetic.data
             unfused = apply("+", apply("*", data.as_float(a, kind), data.as_float(b, kind)), c)
             is_new = unfused not in data.kinds or unfused in self._excess
@@ -76,14 +78,9 @@ class ExactQuotients:
             return made
         inner, sign = self._signed(term, factor)
         first = self._first.get(c)
-        if (
-            not self.is_off
-            and first is not None
-            and self._bounded.get(inner) is c
-            and sign == _bits(-_float(_bits(1 / first[1])))
-        ):
+        if not self.is_off and first is not None and self._bounded.get(inner) is c and sign == Data.encoded(-1 / first[1], kind):
             x, divisor = first
-            return self._arithmetic.real("/", kind)(x, _bits(divisor))
+            return self._arithmetic.real("/", kind)(x, Data.encoded(divisor, kind))
         return function(a, b, c)
 
     @staticmethod
@@ -105,11 +102,3 @@ class ExactQuotients:
         if isinstance(made, Term):
             self._excess.pop(made, None)  # the same sum of a rounded product
         return made
-
-
-def _bits(number: float) -> int:
-    return int(np.float32(number).view(np.uint32))
-
-
-def _float(bits: int) -> float:
-    return float(np.uint32(bits).view(np.float32))

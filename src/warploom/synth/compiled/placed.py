@@ -131,7 +131,7 @@ class Places:
         """and, or, xor with a known number that touches low bits only, or leaves them out."""
         value, known = (a, b) if a.__class__ is Placed else (b, a)
         if known.__class__ is Placed:
-            if op == "or" and self._moves(value) and self._moves(known):
+            if op == "or":
                 return _joined(value, known)
             raise PlacementError("bits of two addresses")
         mask = (1 << bits) - 1

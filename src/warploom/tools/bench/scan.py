@@ -17,6 +17,7 @@ from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.scan.executed import MOST, run_executed_case
 from warploom.tools.scan.network import network_cases, run_network_case, run_table1_case, table1_cases
 
 LIMIT_S = 60.0
@@ -28,6 +29,7 @@ NAMES: tuple[str, ...] = (
     *(f"table1/{name}" for name in table1_cases() if name != "segmented-operator"),
     *(name for name in TASK_NAMES if not name.startswith("table1/")),
     *(f"network/{name}" for name in network_cases()),
+    *(f"executed/{name}" for name in MOST),
 )
 _OVERLAPPING = "idempotent associative operators"
 """The value of `operators` for Knowles' networks as published."""
@@ -46,6 +48,8 @@ def measure(name: str) -> Line:
     if name in TASK_NAMES:
         return _task(name)
     group, _, called = name.partition("/")
+    if group == "executed":
+        return run_executed_case(called)
     if group == "network":
         line = run_network_case(called)
         is_expected = line["status"] == "solved" and line["verdict"] == "proved"
@@ -80,6 +84,7 @@ def columns(line: Line) -> dict[str, str]:
         ("solutions", "solutions"),
         ("size", "size"),
         ("conflicts", "conflicts"),
+        ("instructions_per_warp", "per 32 elements"),
     ):
         if field in line:
             value = line[field]

@@ -26,8 +26,8 @@ _NEXT = "\nNow: warploom new sketch my_kernel"
 def doctor_command(names: tuple[str, ...], as_json: bool) -> None:
     """Say what of this installation works, what for, and the command that mends what does not.
 
-    Parts: python, packages, cuda, gpu, c-compiler, cache, kernels, cluster. A part that is missing counts as a failure
-    (exit code 1) if nothing works without it, or if you name it: `warploom doctor cuda gpu` fails where there is no GPU.
+    Parts: python, packages, cuda, gpu, c-compiler, cache, kernels, cluster, sat. A part that is missing counts as a
+    failure (exit code 1) if nothing works without it, or if you name it: `warploom doctor cuda gpu` fails where there is no GPU.
     """
     output, wanted = Output(as_json), list(dict.fromkeys(names)) or list(PARTS)
     codes: list[int] = []

@@ -71,11 +71,14 @@ def answered(
     if wrong:
         return _contradicted(tile_text, wrong, stopwatch)
     code = emit(found.map, given, target) if target else None
-    fields: dict[str, Any] = {**_answer(found), "arch": _plain(given, arch), "certificate": document} | (
-        {"emit": target, "code": code} if code is not None else {}
-    )
+    is_least_room = document.get("least_room", False)
+    fields: dict[str, Any] = {**_answer(found), "arch": _plain(given, arch), "certificate": document}
+    fields |= {"emit": target, "code": code} if code is not None else {}
+    fields |= {"least_room": True} if is_least_room else {}
     line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
     details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
+    if is_least_room:
+        details += ("least room of padding: with rows closer together there are more wavefronts, all distances were tried",)
     if found.no_map:
         each = 1 << found.no_map.chunk
         kept = f" that keeps {each} elements side by side" if each > 1 else ""
@@ -190,7 +193,7 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
         return Outcome(line, SOLVED)
     claims = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
     claims["no_linear"] = bool(document.get("no_linear"))
-    claims |= {"no_map": True} if document.get("no_map") else {}
+    claims |= {name: True for name in ("no_map", "least_room") if document.get(name)}
     return Outcome(
         plain_line(
             str(path),
@@ -213,6 +216,7 @@ def _claims(document: Certificate) -> Line:
         "optimal": document["optimal"] or None,
         "no_linear": bool(document.get("no_linear")),
         "no_map": bool(document.get("no_map")),
+        "least_room": bool(document.get("least_room")),
         "tile": [document["tile"][name] for name in ("rows", "columns", "bits")],
     }
 

@@ -9,12 +9,13 @@ from typing import cast
 
 _COLOURS = {"solved": "#1a7f37", "unsat": "#9a6700", "unknown": "#9a6700"}
 _HEAD = ("v", "case", "status", "verdict", "domain")
+_SPENT = {"seconds": "CPU s", "wall_s": "s", "peak_mb": "MB"}
 _TOP = "text-align:left;vertical-align:top"
 _STYLE = f"{_TOP};white-space:pre-wrap;font-family:monospace"
 
 
 def line_table(line: Mapping[str, object]) -> str:
-    """A headline with status and verdict, then the other fields that are not empty."""
+    """A headline with status and verdict, the other fields that are not empty, and last what it took."""
     status = str(line["status"])
     over = f" over {line['domain']}" if line.get("domain") else ""
     colour = _COLOURS.get(status, "#cf222e")
@@ -22,9 +23,10 @@ def line_table(line: Mapping[str, object]) -> str:
     rows = "".join(
         f"<tr><th style='{_TOP}'>{escape(name)}</th><td style='{_STYLE}'>{escape(_text(value))}</td></tr>"
         for name, value in line.items()
-        if name not in _HEAD and value not in (None, "", [], {})
+        if name not in _HEAD and name not in _SPENT and value not in (None, "", [], {})
     )
-    return f"<div><p>{head}, {escape(str(line['verdict']) + over)}</p><table>{rows}</table></div>"
+    spent = ", ".join(f"{line[name]} {unit}" for name, unit in _SPENT.items() if name in line)
+    return f"<div><p>{head}, {escape(str(line['verdict']) + over)}</p><table>{rows}</table><p><small>{spent}</small></p></div>"
 
 
 def line_page(line: Mapping[str, object]) -> str:

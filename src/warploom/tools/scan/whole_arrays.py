@@ -78,11 +78,11 @@ def prove_whole_arrays(
 def prove_launches(made: CudaScan, tiles: Sequence[int], text: str | None = None) -> MovementProof:
     """Launches of so many tiles, the last one in part. text: the compiler's output, if it is at hand."""
     kernels: tuple[Kernel, ...] = tuple([k for k in made.kernels if "device" in k])
-    left = [k for k in kernels if made.form.is_segmented and k.endswith("exclusive")]
-    kernels = tuple([k for k in kernels if k not in left])
     program = lower(parse(compile_to_ptx(made.source, ARCH, options=SEPARATE) if text is None else text, "scan.ptx"))
     notes: set[str] = set()
-    counts = [(number - 1) * made.tile + made.tile // 2 + 1 for number in tiles]
+    # backward, the end of the list says where packs begin: two tiles are read in packs, other numbers of tiles one by one
+    ends = [0 if made.form.is_backward and number == 2 else 1 for number in tiles]
+    counts = [(number - 1) * made.tile + made.tile // 2 + end for number, end in zip(tiles, ends, strict=True)]
     for kernel in kernels:
         for number, count in zip(tiles, counts, strict=True):
             blocks = number if not kernel.startswith("reduce") else min(number, MOST_BLOCKS)
@@ -92,8 +92,6 @@ def prove_launches(made: CudaScan, tiles: Sequence[int], text: str | None = None
                 return found
             notes |= run.notes
     said = [any_operator(made), IN_ANY_ORDER, *sorted(notes)]
-    if left:
-        said.append(f"without {left[0]}, which decides on flags of segments")
     sizes = [[made.choices.threads, made.items, count] for count in counts]
     return MovementProof("proved", kernels, {"whole_arrays": sizes}, joined_domain(said))
 

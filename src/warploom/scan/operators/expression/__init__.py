@@ -79,7 +79,6 @@ __all__ = [
     "ZERO", "Base", "Expr", "Monomial", "Op", "Sort", "UndefinedError", "Value", "add", "as_condition", "as_number",
     "at_least", "bitwise", "both", "constant", "either", "equal", "exponential", "floor_quotient", "from_polynomial",
     "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "of_real",
-    "optional",
-    "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted", "subtract", "variable",
-    "variables",
+    "optional", "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted", "subtract",
+    "variable", "variables",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ Value: TypeAlias = bool | int | Fraction | float | str
 Base = Literal["int", "real", "bool", "text"]
 Op = Literal[
     "const", "var", "poly", "max", "min", "ite", "ge", "gt", "eq", "and", "or", "not", "floordiv", "mod", "div", "gcd", "exp",
-    "log", "sqrt",    "bitand", "bitor", "bitxor", "maybe",
+    "log", "sqrt", "bitand", "bitor", "bitxor", "maybe",
 ]  # fmt: skip
 Monomial: TypeAlias = tuple["Expr", ...]
 """Atoms of a product, in order of creation, repeated for powers."""

@@ -1,0 +1,205 @@
+"""On a GPU: all that this folder measures, in pieces, into one file of lines; it goes on where it stopped.
+
+`make gpu` or `python benchmarks/gpu/everything.py [--minutes 8.5] [--only PATTERN] [--again] [--list]`. First what is right: the
+tests that need a device, and every kernel beside the interpreter. Then the latencies that the model assumes, our kernels beside
+libraries and the papers' peers, rewritten PTX, scans, and schedules. Each piece is a process; its lines go to
+`benchmarks/results/gpu-DEVICE-DATE.jsonl` with the piece's name. A piece begins only while minutes are left, and a second run
+takes the next one that the file of that day lacks. `--again` repeats those that failed. At the end there is a table: ours, the
+best of the others, and their ratio (above 1: ours is faster). Nothing is loaded from a network.
+
+Exit codes: 0 all done, 1 something is wrong, 3 pieces are left or there is no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from warploom.gpu import device_names, why_no_device
+from warploom.kernels import NAMES, RUN_NAMES
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+OPTIONAL = {
+    "torch": "PyTorch's and cuBLAS's times",
+    "cupy": "CuPy's and NPP's times",
+    "arrayfire": "ArrayFire's times",
+}
+PIECE_S = 240.0
+"""The longest that one piece may take."""
+OURS = ("kernel_ms", "ours", "block", "profitable")
+NOT_PEERS = ("bound_ms", "copy_ms")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One process: its name, and its command."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+def pieces() -> list[Piece]:
+    """All, in the order of their worth."""
+    python, kernels, sanitizer = sys.executable, (*NAMES, *RUN_NAMES), which("compute-sanitizer")
+
+    def script(name: str, cases: Iterable[str], *more: str) -> list[Piece]:
+        return [Piece(f"{name}/{case}", (python, f"benchmarks/gpu/{name}.py", "--json", *more, case)) for case in cases]
+
+    found = [Piece("tests", (python, "-m", "pytest", "-q", "-n", "0", "-m", "gpu", "tests")), *script("correct", kernels)]
+    for tool in ("memcheck", "racecheck") if sanitizer else ():
+        checked = (str(sanitizer), "--tool", tool, "--error-exitcode", "9", python, "benchmarks/gpu/correct.py", "--json")
+        found += [Piece(f"{tool}/{case}", (*checked, case)) for case in kernels]
+    return [
+        *found,
+        Piece("latencies", (python, "benchmarks/gpu/latencies.py", "--json")),
+        *script("schedule", program("schedule").hand_written(), "--check"),
+        *script("libraries", program("libraries").CASES),
+        *script("scans", program("scans").LOOPS),
+        *script("peers", program("peers").CASES),
+        *script("shuffles", (case for case, _, _ in program("shuffles").cases([]))),
+    ]
+
+
+def program(name: str) -> Any:
+    """Another program of this folder."""
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(piece: Piece, limit_s: float) -> list[dict[str, Any]]:
+    """The lines that the piece printed; one with a `reason` where it failed."""
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(piece.command, cwd=ROOT, capture_output=True, text=True, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired:
+        return [{"piece": piece.name, "status": "unknown", "reason": f"no end within {limit_s:.0f} s"}]
+    lines = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
+    spent = {"piece": piece.name, "wall_s": round(time.monotonic() - begun, 1)}
+    if done.returncode:
+        told = [text for text in (done.stderr or done.stdout).splitlines() if text.strip()]
+        return [
+            *(spent | line for line in lines),
+            spent | {"status": "error", "reason": told[-1] if told else f"code {done.returncode}"},
+        ]
+    return [spent | {"status": "solved"} | line for line in lines] or [
+        spent | {"status": "solved", "said": done.stdout.strip()[-200:]}
+    ]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Lines of an earlier run; the last one may be cut off."""
+    found: list[dict[str, Any]] = []
+    for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            found.append(json.loads(text))
+        except ValueError:
+            continue
+    return found
+
+
+def is_wrong(line: Mapping[str, Any]) -> bool:
+    """Whether a line says that something failed; `unknown` pieces may be run again."""
+    return line.get("same") is False or line.get("right") is False or line.get("status") == "error"
+
+
+def _numbers(line: Mapping[str, Any]) -> dict[str, float]:
+    found = {name: v.get("median_ms") if isinstance(v, dict) else v for name, v in line.items()}
+    return {n: float(v) for n, v in found.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+
+
+def compared(line: Mapping[str, Any]) -> tuple[str, float, str, float] | None:
+    """Case, our time, the fastest of the others, its time; None for lines that compare nothing."""
+    numbers, times = _numbers(line), {}
+    ours = next((name for name in OURS if name in numbers), None)
+    if ours is None or "case" not in line:
+        return None
+    for name, value in numbers.items():
+        is_time = (
+            name.endswith("_ms") if ours == "kernel_ms" else isinstance(line[name], dict) or name not in ("elements", "wall_s")
+        )
+        if name != ours and is_time and name not in NOT_PEERS and not (ours == "block" and name == "device"):
+            times[name] = value
+    if not times:
+        return None
+    best = min(times, key=lambda name: times[name])
+    return str(line["case"]), numbers[ours], best, times[best]
+
+
+def table(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Cases beside the fastest of the others."""
+    rows = [found for line in lines if (found := compared(line)) is not None]
+    head = f"{'case':<26} {'ours ms':>10} {'best other':>18} {'ms':>10} {'ratio':>7}\n"
+    return head + "".join(
+        f"{case:<26} {ours:>10.4f} {name:>18} {best:>10.4f} {best / ours:>7.2f}\n" for case, ours, name, best in rows
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="everything.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=8.5, help="no piece begins after these minutes")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="pieces whose name matches, such as 'peers/*'")
+    parser.add_argument("--again", action="store_true", help="repeat the pieces that failed")
+    parser.add_argument("--list", action="store_true", help="print the names of all pieces and end")
+    parser.add_argument("--out", type=Path, help="the file of lines; default: one for this device and day")
+    given = parser.parse_args(arguments)
+    chosen = [piece for piece in pieces() if fnmatchcase(piece.name, given.only)]
+    if not chosen:
+        parser.error(f"expected a pattern that some piece matches, got {given.only!r}; --list names them")
+    if given.list:
+        print("\n".join(piece.name for piece in chosen))
+        return 0
+    if (lacking := why_no_device()) is not None:
+        print(f"no GPU here, nothing was run: {lacking.text}", file=sys.stderr)
+        return 3
+    device = device_names()[0]
+    path: Path = given.out or RESULTS / f"gpu-{re.sub(r'[^a-z0-9]+', '-', device.lower()).strip('-')}-{date.today()}.jsonl"
+    missing = [f"{name} ({what})" for name, what in OPTIONAL.items() if find_spec(name) is None]
+    missing += [] if program("peers").cub_options() else ["nvidia-cuda-cccl (CUB's headers)"]
+    print(f"{device}; lines go to {path}" + (f"; left out: {', '.join(missing)}" if missing else ""), file=sys.stderr)
+    if which("compute-sanitizer") is None:
+        print("compute-sanitizer is not installed: races and bounds are judged by the interpreter alone", file=sys.stderr)
+    until = time.monotonic() + 60 * given.minutes
+    lines = read(path)
+    failed = {line.get("piece") for line in lines if is_wrong(line) or line.get("status") == "unknown"}
+    known = {line.get("piece") for line in lines} - (failed if given.again else set())
+    todo = [piece for piece in chosen if piece.name not in known]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for number, piece in enumerate(todo):
+            left = until - time.monotonic()
+            if left <= 0:
+                print(f"{len(todo) - number} pieces are left: run it again", file=sys.stderr)
+                break
+            print(f"{number + 1}/{len(todo)} {piece.name}", file=sys.stderr, flush=True)
+            for line in run(piece, min(PIECE_S, left + 30)):
+                file.write(json.dumps({"device": device} | line) + "\n")
+                file.flush()
+        else:
+            todo = []
+    lines = [line for line in read(path) if line.get("piece") in {piece.name for piece in chosen}]
+    print(table(lines))
+    latest = {line.get("piece"): line for line in lines}
+    wrong = [line for line in latest.values() if is_wrong(line)]
+    for line in wrong:
+        print(f"wrong: {line['piece']}: {line.get('reason', line)}", file=sys.stderr)
+    return 1 if wrong else 3 if todo else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

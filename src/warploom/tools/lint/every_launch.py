@@ -45,6 +45,10 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
     if is_python_kernel(path):
         message = "expected a file in CUDA or PTX with --every-launch, got a kernel of a Python module"
         raise UserError(Diagnostic("EVERY_LAUNCH", message))
+    if options.launch is not None:
+        message = "expected --launch or --every-launch, got both"
+        fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'
+        raise UserError(Diagnostic("EVERY_LAUNCH", message, fix=fix))
     source = Source(path, options.compilation)
     name = kernel_named(source, options.kernel)
     case = f"{path}:{demangled(name)}"

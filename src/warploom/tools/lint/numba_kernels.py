@@ -21,7 +21,8 @@ _LONGEST_MESSAGE = 2000
 def is_numba(function: object) -> bool:
     """Whether it is what `@cuda.jit` makes of a function."""
     kind = type(function)
-    return kind.__module__.partition(".")[0] in ("numba", "numba_cuda") and hasattr(function, "py_func")
+    names = kind.__module__.split(".")
+    return names[0] in ("numba", "numba_cuda") and "cuda" in "".join(names) and hasattr(function, "py_func")
 
 
 class NumbaKernel:

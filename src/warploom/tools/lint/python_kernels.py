@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import warnings
 from collections.abc import Mapping, Sequence
@@ -116,8 +117,12 @@ _MISSING = object()
 def python_kernel(at: str, function: object = None) -> TritonKernel | NumbaKernel:
     """`at`: `FILE.py:NAME`; the file is run where the function is not given. UserError as of both."""
     if function is None:
-        with contextlib.redirect_stderr(io.StringIO()):
+        try:
             function = load_spec(at)
+        except UserError:
+            if importlib.util.find_spec("triton") is None and importlib.util.find_spec("numba") is None:
+                return TritonKernel(at)  # which says what is missing
+            raise
     return NumbaKernel(at, function) if is_numba(function) else TritonKernel(at, function)
 
 

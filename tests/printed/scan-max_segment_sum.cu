@@ -469,7 +469,7 @@ reduce_device(const int* x, int* answer, unsigned* control, Value* parts, long l
     for (long long tile = first; tile < last; ++tile) {
         long long start = tile * TILE;
         int count = n - start < TILE ? (int)(n - start) : TILE;
-bool whole = count == TILE && elements.is_aligned(input, start);
+        bool whole = count == TILE && elements.is_aligned(input, start);
         if (whole) {
             elements.load(input, start);
         } else {

@@ -447,7 +447,7 @@ reduce_device(const int* x, int* acc, unsigned* control, Value* parts, long long
     for (long long tile = first; tile < last; ++tile) {
         long long start = tile * TILE;
         int count = n - start < TILE ? (int)(n - start) : TILE;
-bool whole = count == TILE && elements.is_aligned(input, start);
+        bool whole = count == TILE && elements.is_aligned(input, start);
         if (whole) {
             elements.load(input, start);
         } else {

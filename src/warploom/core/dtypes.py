@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 Kind = Literal["int", "uint", "float"]
 
@@ -93,3 +94,19 @@ def integer_range(dtype: DType) -> tuple[int, int]:
     if dtype.kind == "uint":
         return 0, (1 << dtype.bits) - 1
     return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+
+
+def bf16_words(values: NDArray[Any]) -> NDArray[np.uint16]:
+    """The bits of bf16 that are next to values held in float32, of two as near the even ones; NaN stays NaN."""
+    import numpy as np
+
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
+    return np.where(np.isnan(values), np.uint32(0x7FC0), rounded).astype(np.uint16)
+
+
+def bf16_values(words: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """The values of these bits of bf16, in float32."""
+    import numpy as np
+
+    return (words.astype(np.uint32) << np.uint32(16)).view(np.float32)

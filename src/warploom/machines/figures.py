@@ -19,6 +19,7 @@ SOURCES: Mapping[str, str] = {
     "ampere": "Abdelkhalik, Arafa, Santhi, Badawy, Demystifying the Nvidia Ampere Architecture through Microbenchmarking (2022)",
     "hopper": "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture (2024): A100, RTX 4090 and H100",
     "guide": "CUDA C++ Programming Guide 13, Throughput of Native Arithmetic Instructions",
+    "ptx": "PTX ISA 9.0, what each instruction requires",
     "white": "NVIDIA's white paper on the architecture",
     "ultra": "NVIDIA, Inside NVIDIA Blackwell Ultra (2025): 160 multiprocessors, 10.7 * 10^12 exponentials per second, 8 TB/s",
 }

@@ -25,6 +25,7 @@ _KIB = 1024
 _Cycles: TypeAlias = Annotated[Figure, Quantity("cycles", 2, 2000)]
 _Lanes: TypeAlias = Annotated[Figure, Quantity("lanes per cycle and multiprocessor", 1, 512)]
 _Sectors: TypeAlias = Annotated[Figure, Quantity("sectors of 32 bytes per cycle and multiprocessor", 1, 16)]
+_Products: TypeAlias = Annotated[Figure, Quantity("multiply-adds per cycle and multiprocessor", 0, 8192)]
 
 
 @checked
@@ -87,6 +88,10 @@ class Timing:
     """What the first-level cache delivers."""
     nc_sectors: _Sectors
     """The same for `ld.global.nc`."""
+    matrix_products: _Products
+    """Multiply-adds of `mma.sync.m16n8k16`, factors of f16 or bf16 and sums of f32; 0 before sm_80, which lacks it."""
+    matrix_peak: _Products
+    """The same by any instruction for matrices, on any board: what no program exceeds."""
 
     @property
     def most_load_lanes(self) -> float:
@@ -174,7 +179,11 @@ _WIDE = known(32, "guide")
 _UNIFIED = "one path with plain loads since Volta (NVIDIA's tuning guide)"
 _AS_A100 = "as A100"
 
+_NO_MATRICES = known(0, "ptx")
+
 _KEPLER = Timing(
+    matrix_products=_NO_MATRICES,
+    matrix_peak=_NO_MATRICES,
     arithmetic_cycles=known(9, "volta"),
     special_cycles=assumed(18, _AS_A100),
     shuffle_cycles=known(24, "paper"),
@@ -194,6 +203,8 @@ _KEPLER = Timing(
 )
 _QUADS = assumed(2, "64 bytes per cycle: two texture units, each a quad of 8-byte lanes")
 _MAXWELL = Timing(
+    matrix_products=_NO_MATRICES,
+    matrix_peak=_NO_MATRICES,
     arithmetic_cycles=known(6, "volta"),
     special_cycles=assumed(18, _AS_A100),
     shuffle_cycles=known(33, "paper"),
@@ -223,6 +234,8 @@ _PASCAL = replace(
     load_lanes=known(16, "white"),
 )
 _VOLTA = Timing(
+    matrix_products=_NO_MATRICES,
+    matrix_peak=_NO_MATRICES,
     arithmetic_cycles=known(4, "volta"),
     special_cycles=assumed(18, _AS_A100),
     shuffle_cycles=known(22, "paper"),
@@ -266,6 +279,8 @@ _AMPERE = replace(
     dram_cycles=known(290, "ampere"),
     nc_cycles=assumed(33, _UNIFIED),
     l1_sectors=_LINE_ASSUMED,
+    matrix_products=known(1024, "white"),
+    matrix_peak=known(1024, "white"),
 )
 _SMALL_AMPERE = replace(
     _AMPERE,
@@ -278,6 +293,8 @@ _SMALL_AMPERE = replace(
     float_lanes=known(128, "guide"),
     double_lanes=known(2, "guide"),
     load_lanes=known(16, "white"),
+    matrix_products=assumed(512, "professional boards (white paper); GeForce has half of it for sums of f32"),
+    matrix_peak=known(512, "white"),
 )
 _ADA = replace(
     _SMALL_AMPERE,
@@ -297,6 +314,8 @@ _HOPPER = replace(
     nc_cycles=assumed(40.7, _UNIFIED),
     double_lanes=known(64, "guide"),
     load_lanes=known(32, "white"),
+    matrix_products=known(1288, "hopper"),
+    matrix_peak=known(2048, "white"),
 )
 _BLACKWELL = replace(
     _HOPPER,
@@ -306,6 +325,8 @@ _BLACKWELL = replace(
     dram_cycles=assumed(478.8, "as Hopper"),
     integer_lanes=assumed(64, "as Hopper"),
     load_lanes=assumed(32, "as Hopper"),
+    matrix_products=assumed(1288, "as Hopper"),
+    matrix_peak=known(4096, "white"),
 )
 _BLACKWELL_ULTRA = replace(
     _BLACKWELL,

@@ -18,7 +18,7 @@ from warploom.machines.boards import TAKEN_BYTES
 from warploom.machines.gpu import WARP_LANES, Architecture
 
 Unit: TypeAlias = Literal[
-    "issue", "f32 units", "f64 units", "integer units", "special units", "load path", "texture path", "barriers",
+    "issue", "f32 units", "f64 units", "integer units", "special units", "matrix units", "load path", "texture path", "barriers",
     "second-level cache", "memory", "latency",
 ]  # fmt: skip
 """What a multiprocessor can be waiting for."""
@@ -51,6 +51,8 @@ class Work:
     """Sums, comparisons, selects and bit operations of integers, where they are counted apart."""
     specials: float = 0.0
     """Exponentials, logarithms, reciprocals and their like."""
+    products: float = 0.0
+    """Multiply-adds of instructions for matrices."""
     requests: tuple[Requests, ...] = ()
     wavefronts: float = 0.0
     """Passes of shared memory, one a cycle, where it is not known which requests they are of."""
@@ -92,6 +94,8 @@ class Speeds:
     nc_sectors: float
     nc_is_texture: bool
     integer_lanes: float = math.inf
+    matrix_products: float = math.inf
+    """Infinite, too, where there are no instructions for matrices."""
     barrier_cycles: float = 2.0
     """Cycles between two warps that arrive at a barrier."""
     l2_bytes: float = math.inf
@@ -114,6 +118,7 @@ class Speeds:
             "f64 units": work.doubles * WARP_LANES / self.double_lanes,
             "integer units": work.integers * WARP_LANES / self.integer_lanes,
             "special units": work.specials * WARP_LANES / self.special_lanes,
+            **({"matrix units": work.products / self.matrix_products} if work.products else {}),
             "load path": loads + exchanged,
             "texture path": textures,
             "barriers": work.barriers * self.barrier_cycles,
@@ -151,6 +156,7 @@ def usual(
         integer_lanes=timing.integer_lanes.value, special_lanes=timing.special_lanes.value,
         load_lanes=timing.load_lanes.value, shuffle_lanes=timing.shuffle_lanes.value,
         l1_sectors=timing.l1_sectors.value, nc_sectors=timing.nc_sectors.value, nc_is_texture=on.nc_is_texture,
+        matrix_products=timing.matrix_products.value or math.inf,
         l2_bytes=l2_bytes, memory_bytes=memory_bytes, clock_ghz=clock_ghz, launch_ns=launch_ns,
     )  # fmt: skip
 
@@ -160,4 +166,4 @@ def fastest(on: Architecture) -> Speeds:
     board = on.bounds
     bytes_per_clock = board.memory_gb_s / board.clock_ghz / board.multiprocessors
     found = usual(on, l2_bytes=TAKEN_BYTES, memory_bytes=bytes_per_clock, clock_ghz=board.clock_ghz)
-    return replace(found, load_lanes=on.timing.most_load_lanes)
+    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=on.timing.matrix_peak.value or math.inf)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.core import f32
+from warploom.core import bf16, f16, f32
 from warploom.kernels.tensors.kernel import TensorKernel
 from warploom.schedule.frontend import out, temp, tensor
 
@@ -61,6 +61,21 @@ def matmul_nt(A: f32["m", "k"], B: f32["n", "k"], C: out[f32["m", "n"]]):
 @tensor
 def matmul_tt(A: f32["k", "m"], B: f32["n", "k"], C: out[f32["m", "n"]]):
     C[m, n] += A[k, m] * B[n, k]
+
+
+@tensor
+def matmul_f16(A: f16["m", "k"], B: f16["k", "n"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def matmul_bf16(A: bf16["m", "k"], B: bf16["k", "n"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def linear_relu_f16(X: f16["m", "k"], W: f16["n", "k"], bias: f32["n"], Y: out[f16["m", "n"]]):
+    Y[m, n] = f16(max(sum(f32(X[m, k]) * f32(W[n, k]), over=k) + bias[n], 0))
 
 
 @tensor
@@ -118,6 +133,14 @@ def _two_matmul(A, B, C, D, alpha, beta):
     return (alpha * (A @ B) @ C + beta * D,)
 
 
+def _wide(A, B):
+    return (A.astype(np.float32) @ B.astype(np.float32),)
+
+
+def _linear_relu(X, W, bias):
+    return (np.maximum(X.astype(np.float32) @ W.T.astype(np.float32) + bias, 0).astype(np.float16),)
+
+
 def _bicg(A, p, r):
     return A.T @ r, A @ p
 
@@ -145,6 +168,9 @@ DENSE = (
     TensorKernel("matmul_tn", matmul_tn, _SQUARE, lambda A, B: (A.T @ B,)),
     TensorKernel("matmul_nt", matmul_nt, _SQUARE, lambda A, B: (A @ B.T,)),
     TensorKernel("matmul_tt", matmul_tt, _SQUARE, lambda A, B: (A.T @ B.T,)),
+    TensorKernel("matmul_f16", matmul_f16, _SQUARE, _wide),
+    TensorKernel("matmul_bf16", matmul_bf16, _SQUARE, _wide),
+    TensorKernel("linear_relu_f16", linear_relu_f16, _SQUARE, _linear_relu),
     TensorKernel("matmul_strided", matmul_strided, _SQUARE, lambda A, B: (A[:, ::32] @ B,)),
     TensorKernel("matmul_batched", matmul_batched, _BATCHED, lambda A, B: (A @ B,)),
     TensorKernel("matmul_batched_strided", matmul_batched_strided, _BATCHED, lambda A, B: (A[:, :, ::32] @ B,)),

@@ -224,7 +224,7 @@ reduce_device(@PARAMETERS@, unsigned* control, Value* parts, long long n@KERNEL_
     for (long long tile = first; tile < last; ++tile) {
         long long start = tile * TILE;
         int count = n - start < TILE ? (int)(n - start) : TILE;
-bool whole = count == TILE && elements.is_aligned(input, start);
+        bool whole = count == TILE && elements.is_aligned(input, start);
         if (whole) {
             elements.load(input, start);
         } else {

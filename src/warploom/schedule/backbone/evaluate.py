@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, to_numpy
+from warploom.core import DType, bf16_values, bf16_words, to_numpy
 from warploom.schedule.backbone.nodes import (
     Access,
     Backbone,
@@ -171,7 +171,8 @@ def compute(operator: Operator, operands: list[Array], dtype: DType) -> Array:
     """One scalar operation on arrays, rounded to `dtype`."""
     target = to_numpy(dtype)
     with np.errstate(all="ignore"):
-        return np.asarray(_exact(operator, operands, dtype)).astype(target)
+        made = np.asarray(_exact(operator, operands, dtype)).astype(target)
+        return bf16_values(bf16_words(made)).reshape(made.shape) if dtype.name == "bf16" else made
 
 
 def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:

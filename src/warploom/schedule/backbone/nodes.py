@@ -23,7 +23,8 @@ from warploom.core.linear import Linear
 
 
 class Operator(StrEnum):
-    """Scalar operations; all operands and the result have the instruction's type, except for `CAST`."""
+    """Scalar operations; all operands and the result have the instruction's type, except for `CAST` and the factors of an `FMA`,
+    which may be floats of 16 bits (`widened`)."""
 
     LOAD = "load"
     STORE = "store"

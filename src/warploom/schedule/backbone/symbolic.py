@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, DType, UnsupportedError, to_numpy
 from warploom.schedule.backbone.evaluate import Evaluation
-from warploom.schedule.backbone.nodes import Backbone, Constant, Instruction, Operator, Parameter, Region, Result, Role
+from warploom.schedule.backbone.nodes import Backbone, Constant, Instruction, Operand, Operator, Parameter, Region, Result, Role
 from warploom.terms import Term, apply, atom, constant, convert
 
 Terms: TypeAlias = NDArray[np.object_]
@@ -79,7 +79,18 @@ class SymbolicEvaluation(Evaluation):
                 return convert(term, source, dtype)
 
             return _each(converted, operands)
+        if operator is Operator.FMA:
+            operands = [self._factor(o, term, dtype) for o, term in zip(instruction.operands, operands, strict=True)]
         return _each(lambda *items: term_of(operator, *items), operands)
+
+    def _factor(self, operand: Operand, terms: Terms, dtype: DType) -> Terms:
+        """A factor that is converted first."""
+        source = self.backbone.instructions[operand.instruction].dtype if isinstance(operand, Result) else dtype
+
+        def converted(term: Term) -> Term:
+            return convert(term, source, dtype)
+
+        return terms if source == dtype else _each(converted, [terms])
 
 
 def number_of(value: Any, dtype: DType) -> Term:

@@ -40,6 +40,10 @@ class AxisUse:
     """And in all loads and stores that move along it: vectors along it need no gathers."""
     is_shared: bool = True
     """Some load does not depend on it: what it reads is used again along the axis."""
+    is_of_matrices: bool = False
+    """A sum of products of floats of 16 bits, which is in f32, runs over it."""
+    is_stored_in_line: bool = False
+    """Neighbours along it are neighbours in memory where results are stored."""
 
 
 TilePolicy: TypeAlias = Callable[[AxisUse], Levels]
@@ -107,6 +111,18 @@ def cuda_tiles(use: AxisUse) -> Levels:
     if use.is_stored:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16))
     return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
+
+
+def matrix_tiles(use: AxisUse) -> Levels:
+    """As `cuda_tiles`; sums of products of floats of 16 bits in the shape of `mma.sync.m16n8k16`: along the rows of its result
+    eight threads, along its columns four of two results each, outside them registers of a thread and warps."""
+    if not use.is_of_matrices or use.size < 16:
+        return cuda_tiles(use)
+    if not use.is_stored:
+        return _fitting(use.size, (2, 4, 8), (8,))
+    if use.is_stored_in_line:
+        return _fitting(use.size, (1, 2, 4, 8), (2, 4, 8, 16), (8,))
+    return _fitting(use.size, (1, 2, 4), (1, 2, 4, 8), (4,), (2,))
 
 
 def cpu_tiles(use: AxisUse) -> Levels:

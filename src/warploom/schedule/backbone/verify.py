@@ -20,6 +20,7 @@ from warploom.schedule.backbone.nodes import (
 )
 from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, REDUCING
 from warploom.schedule.backbone.tilings import MOST_SIZES
+from warploom.schedule.backbone.widened import widens
 
 
 def verify(backbone: Backbone) -> None:
@@ -119,7 +120,12 @@ def _result(backbone: Backbone, number: int, instruction: Instruction, result: R
         yield f"expected the total of {producer.name!r}, got its parts over a reduced axis"
     if producer.operator is Operator.STORE:
         yield f"expected a value, got the store {producer.name!r}"
-    if producer.dtype != instruction.dtype and instruction.operator is not Operator.CAST:
+    is_factor = instruction.operator is Operator.FMA and result in instruction.operands[:2]
+    if (
+        producer.dtype != instruction.dtype
+        and instruction.operator is not Operator.CAST
+        and not (is_factor and widens(producer.dtype, instruction.dtype))
+    ):
         yield f"expected a value of type {instruction.dtype}, got {producer.dtype} from {producer.name!r}"
 
 

@@ -100,12 +100,12 @@ def find_usage(problem: Problem, figures: TargetFigures, view: View, scratch: Sc
             use(usage, facts, i, ALU, computed * wasted, computed)
             if figures.is_cuda and problem.reduces[i]:
                 use_combining(problem, figures, view, facts, i, usage)
-        else:
+        elif not problem.of_warps[i]:
             if figures.is_cuda:
                 use_memory(problem, figures, view, facts, i, wasted, usage, scratch.lanes, scratch.seen)
             else:
                 use_ports(problem, figures, view, facts, i, usage, plain, again[i])
-        if facts[i, LEAST_LOOPS] > 1.0:
+        if facts[i, LEAST_LOOPS] > 1.0 and not problem.of_warps[i]:
             copies = facts[i, MOST_COPIES]
             rounds = facts[i, POINTS] * facts[i, REPEATS] / copies * wasted
             shared = facts[i, SHARE] / copies * wasted
@@ -176,6 +176,8 @@ def use_operand(problem: Problem, view: View, facts: Floats, load: int, usage: F
         asked = 0.0
         for user in range(instructions):
             if not view.active[user] or problem.operation[user] != COMPUTE or not has_source(problem, user, load):
+                continue
+            if problem.of_warps[user]:
                 continue
             points = facts[user, POINTS]
             if level == BY_CORE:
@@ -330,6 +332,6 @@ def most_copied(problem: Problem, view: View, load: int) -> float:
 def loop_rounds(problem: Problem, figures: TargetFigures, view: View, facts: Floats, grid: Floats, instruction: int) -> float:
     """Iterations of the innermost sequential loop around the instruction that one thread runs one after another."""
     sure = facts[instruction, LEAST_LOOPS] * grid[WAVES] / figures.overlapped
-    if facts[instruction, LEAST_LOOPS] <= 1.0:
+    if facts[instruction, LEAST_LOOPS] <= 1.0 or problem.of_warps[instruction]:
         return 0.0
     return max(sure, facts[instruction, SERIAL] / facts[instruction, MOST_COPIES])

@@ -155,6 +155,9 @@ class Problem(NamedTuple):
     compulsory_written: float
     is_temporary: Masks
     """By region: 1 for a temporary."""
+    of_warps: Masks
+    """By instruction: sums of products that whole warps may make, and loads of their factors from temporaries, which then are
+    fewer than the nest says."""
 
 
 class View(NamedTuple):

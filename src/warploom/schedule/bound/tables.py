@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.machines import Port
-from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role
+from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, widens
 from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
     BY_CORE,
@@ -37,6 +37,10 @@ _KINDS_OF = {
 """Ports that an operation may use; all where it is not said."""
 _WIDEST_LOG = 7
 """Elements of one instruction, at most, as a power of two."""
+
+
+PRODUCT_CYCLES = 1.0
+"""Of a sum of products that whole warps make, from one product to the next: at most 16 of them add up in what takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +140,23 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         members=_ints([member for group in together for member in group]),
         is_copied=np.array([*found.is_copied, *[0] * temporaries], np.uint8),
         operation=np.array([made.operation for made in every], np.uint8),
-        latency=np.array([_latency(made, costs, may_split=leaves_out) / clock for made in every]),
-        issues=np.array([0.0 if leaves_out and i in found.fused else _issues(made, costs) for i, made in enumerate(every)]),
+        latency=np.array(
+            [
+                (PRODUCT_CYCLES if _is_of_matrices(backbone, made, target) else _latency(made, costs, may_split=leaves_out))
+                / clock
+                for made in every
+            ]
+        ),
+        issues=np.array(
+            [
+                0.0
+                if leaves_out and i in found.fused
+                else target.rates.product_lanes
+                if _is_of_matrices(backbone, made, target)
+                else _issues(made, costs)
+                for i, made in enumerate(every)
+            ]
+        ),
         pipe=_ints([0 if target.kind == "cuda" else _pipe(every, i) for i in range(len(every))]),
         per_element=np.array([_per_element(made, found.is_copied[i : i + 1] == [True], target) for i, made in enumerate(every)]),
         vectors=_ints([_vectors(made, target) for made in every]),
@@ -150,6 +169,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         reduces=np.array([made.reduces for made in every], np.uint8),
         compulsory_read=read,
         compulsory_written=written,
+        of_warps=np.array([_is_of_warps(backbone, every, made, target) for made in every], np.uint8),
         is_temporary=np.array([n >= len(backbone.regions) for n in range(regions)], np.uint8),
     )
 
@@ -283,6 +303,26 @@ def _latency(made: _Instruction, costs: dict[str, tuple[float, float]], *, may_s
     if may_split and made.operator is Operator.FMA and made.reduces:
         return min(found, costs.get("add", (found, 1.0))[0])
     return found
+
+
+def _is_of_matrices(backbone: Backbone, made: _Instruction, target: Target) -> bool:
+    """Whether it is a sum of products that whole warps may make."""
+    if not target.has_matrices or made.statement >= len(backbone.instructions):
+        return False
+    found = backbone.instructions[made.statement]
+    factors = [o for o in found.operands[:2] if isinstance(o, Result)]
+    return found.operator is Operator.FMA and any(
+        widens(backbone.instructions[o.instruction].dtype, found.dtype) for o in factors
+    )
+
+
+def _is_of_warps(backbone: Backbone, every: Sequence[_Instruction], made: _Instruction, target: Target) -> bool:
+    if _is_of_matrices(backbone, made, target):
+        return True
+    if made.operation != LOAD or made.region < len(backbone.regions):
+        return False
+    number = next(n for n, other in enumerate(every) if other is made)
+    return any(number in user.sources and _is_of_matrices(backbone, user, target) for user in every)
 
 
 def _issues(made: _Instruction, costs: dict[str, tuple[float, float]]) -> float:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from warploom.machines import WIDEST_BYTES
-from warploom.schedule.backbone import Access, Backbone, Operator
+from warploom.schedule.backbone import Access, Backbone, Operator, Result, widens
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation
 
@@ -23,16 +23,32 @@ Habit: TypeAlias = tuple[str, tuple[int, ...], str]
 """(choice, objects, value)."""
 
 
-def habits(objects: Objects) -> tuple[Habit, ...]:
-    """None for kernels without a sum of products all of whose operands are used again."""
+def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
+    """Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
+    again; several where matrices are multiplied by whole warps."""
     sums = [
         o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
     ]
-    found = [h for o in sums for h in _Tiles(objects, o).habits()]
-    return tuple(dict.fromkeys(found))
+    found: list[tuple[Habit, ...]] = []
+    for way in (True, False):
+        tiles = [MatrixTiles(objects, o, way) if is_of_matrices(objects, o) else Tiles(objects, o) for o in sums]
+        found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
+    return tuple(way for way in dict.fromkeys(found) if way)
 
 
-class _Tiles:
+def is_of_matrices(objects: Objects, total: Operation) -> bool:
+    """A sum of products whose factors are floats of 16 bits."""
+    instructions = objects.backbone.instructions
+    made = instructions[total.instruction]
+    factors = [o for o in made.operands[:2] if isinstance(o, Result)]
+    return (
+        made.operator is Operator.FMA
+        and len(factors) == 2
+        and all(widens(instructions[f.instruction].dtype, made.dtype) for f in factors)
+    )
+
+
+class Tiles:
     """Habits of one sum."""
 
     def __init__(self, objects: Objects, total: Operation) -> None:
@@ -42,7 +58,7 @@ class _Tiles:
         self.operation = {o.statement: o for o in objects.operations}
         self.levels = {a: sum(e.axis == a for e in self.backbone.extents) for a in range(len(self.backbone.axes))}
         self.own = {self.loop[s].extent: s for s in total.loops}
-        self.kinds = {s: self._kind(s) for s in total.loops}
+        self.kinds = {s: self.kind(s) for s in total.loops}
         self.staged = [t for t in objects.temporaries if t.consumer == total.instruction and self._is_loaded(t)]
         self.store = next((o for o in objects.operations if o.operator is Operator.STORE and o.temporary is None), None)
 
@@ -51,21 +67,26 @@ class _Tiles:
             return
         for statement, kind in self.kinds.items():
             yield "dim_kind", (statement,), kind
-        threads = sorted((s for s, kind in self.kinds.items() if kind == "THREAD"), key=self._stored_stride)
+        threads = self.threads()
         for inner, outer in pairwise(threads):
             yield "thread_mapping", (outer, inner), "MAPPED_OUT"
         for temporary in self.staged:
-            yield from self._copied(temporary, threads)
+            yield from self.copied(temporary, threads)
         for temporary in self.staged:
             yield from self._laid_out(temporary)
         yield from self._apart()
-        yield from self._sizes()
+        yield from self.others()
+        yield from self.sizes()
         if self.store is not None:
             last = self._vector(self.backbone.instructions[self.store.instruction].access, self.store.loops)
             if last is not None:
                 yield "dim_kind", (last,), "VECTOR"
 
-    def _kind(self, statement: int) -> str:
+    def threads(self) -> list[int]:
+        """Loops of the sum that threads share out, the fastest dimension first."""
+        return sorted((s for s, kind in self.kinds.items() if kind == "THREAD"), key=self._stored_stride)
+
+    def kind(self, statement: int) -> str:
         loop = self.loop[statement]
         levels = self.levels[loop.axis]
         if loop.is_reduction:
@@ -74,7 +95,7 @@ class _Tiles:
             return "BLOCK"
         return "THREAD" if loop.level == (2 if levels > 3 else 1) else "UNROLL"
 
-    def _copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
+    def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
         """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
@@ -85,7 +106,7 @@ class _Tiles:
         for extent, statement in loads.items():
             if extent not in outside:
                 yield "order", (statement, self.own[extent]), "BEFORE"
-        vector = self._vector_of(temporary)
+        vector = self.vector_of(temporary)
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store, pair.load):
@@ -122,10 +143,14 @@ class _Tiles:
                     for statement in self.operation[other.producer].loops:
                         yield "order", (one.producer, statement), "BEFORE|AFTER"
 
-    def _sizes(self) -> Iterator[Habit]:
+    def others(self) -> Iterator[Habit]:
+        """Of operations beside the sum."""
+        return iter(())
+
+    def sizes(self) -> Iterator[Habit]:
         """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out."""
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
-        vectors = {self.loop[v].extent for t in self.staged if (v := self._vector_of(t)) is not None}
+        vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
         for statement, kind in self.kinds.items():
@@ -140,7 +165,7 @@ class _Tiles:
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
         ordered = sorted(
-            (-self._stride(access, self.loop[p.store].axis), *self._place(p.extent), n)
+            (-self._stride(access, self.loop[p.store].axis), *self.place(p.extent), n)
             for p, n in pairs
             if self.loop[p.store].level
         )
@@ -148,7 +173,7 @@ class _Tiles:
             for *_, second in ordered[n + 1 :]:
                 yield "layout", (first, second), "OUTER"
 
-    def _place(self, extent: int) -> tuple[bool, bool, int]:
+    def place(self, extent: int) -> tuple[bool, bool, int]:
         """Among the levels of an axis: registers, threads, then a vector."""
         loop = self.loop[self.own[extent]]
         is_thread = self.kinds[loop.statement] == "THREAD"
@@ -175,10 +200,108 @@ class _Tiles:
         )
         return sum(step for term, step in terms if term == axis)
 
-    def _vector_of(self, temporary: Temporary) -> int | None:
+    def vector_of(self, temporary: Temporary) -> int | None:
         producer = self.operation[temporary.producer]
         return self._vector(self.backbone.instructions[producer.instruction].access, producer.loops)
 
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""
         return next((s for s in loops if self.loop[s].is_innermost and self._stride(access, self.loop[s].axis) == 1), None)
+
+
+class MatrixTiles(Tiles):
+    """Habits of a sum whose products whole warps make (`nest.matrices`): the levels of `matrix_tiles`.
+
+    Threads lie along the rows of a product (8 of them), its columns (4), and whole warps further along the rows. They copy both
+    tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
+    """
+
+    def __init__(self, objects: Objects, total: Operation, is_deep: bool) -> None:
+        self.is_deep = is_deep
+        """Slices of 64 instead of 32."""
+        super().__init__(objects, total)
+
+    def role(self, extent: int) -> str:
+        """`k1`: an axis (rows `x`, columns `y`, summed `k`) and a level."""
+        found = self.backbone.extents[extent]
+        sizes = self.backbone.extents[max(n for n, e in enumerate(self.backbone.extents) if e.axis == found.axis)].sizes
+        own = self.own.get(extent)
+        is_reduced = own is not None and self.loop[own].is_reduction
+        return f"{'k' if is_reduced else 'x' if sizes == (8,) else 'y' if sizes == (2,) else '?'}{found.level}"
+
+    def kind(self, statement: int) -> str:
+        role = self.role(self.loop[statement].extent)
+        return _MATRIX_KINDS.get(role, "BLOCK" if self.loop[statement].level == 0 else super().kind(statement))
+
+    def threads(self) -> list[int]:
+        own = {self.role(e): s for e, s in self.own.items()}
+        return [own[role] for role in ("y3", "x3", "x1") if role in own]
+
+    def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
+        del threads
+        producer = self.operation[temporary.producer]
+        loads = {self.loop[s].extent: s for s in producer.loops}
+        outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
+        for extent, statement in loads.items():
+            yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
+        vector = self.vector_of(temporary)
+        if vector is not None:
+            pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
+            for statement in (vector, pair.store):
+                yield "dim_kind", (statement,), "VECTOR"
+        table = _DEEP if self.is_deep else _FLAT
+        along = "" if vector is None else self.role(self.loop[vector].extent)
+        own = {self.role(e): s for e, s in self.own.items()}
+        for extent, statement in loads.items():
+            level = table.get((along, self.role(extent)))
+            if extent in outside or statement == vector:
+                continue
+            if level is None or level not in own:
+                yield "dim_kind", (statement,), "UNROLL"
+            else:
+                yield "dim_kind", (statement,), "THREAD"
+                yield "thread_mapping", (statement, own[level]), "MAPPED"
+        yield "cache", (producer.statement,), "L2"
+        yield "stages", (temporary.region,), "3"
+        yield "swizzle", (temporary.region,), "PERMUTED"
+
+    def others(self) -> Iterator[Habit]:
+        """What is done with the results, and what that loads, is done where they are."""
+        staged = {self.operation[t.producer].statement for t in self.staged}
+        for operation in self.objects.operations:
+            if operation.temporary is not None or operation is self.total or operation.statement in staged:
+                continue
+            for statement in operation.loops:
+                own = self.own.get(self.loop[statement].extent)
+                kind = self.kinds.get(own) if own is not None else None
+                if own is not None and kind in ("THREAD", "UNROLL"):
+                    yield "dim_kind", (statement,), kind
+                    if kind == "THREAD":
+                        yield "thread_mapping", (statement, own), "MAPPED"
+
+    def sizes(self) -> Iterator[Habit]:
+        wanted = _DEEP_SIZES if self.is_deep else _FLAT_SIZES
+        for extent in self.own:
+            if size := wanted.get(self.role(extent)):
+                yield "size", (extent,), size
+
+    def place(self, extent: int) -> tuple[bool, bool, int]:
+        return False, False, self.backbone.extents[extent].level
+
+
+_MATRIX_KINDS = {
+    "k0": "LOOP", "k1": "LOOP", "k2": "LOOP", "x1": "THREAD", "x2": "UNROLL", "x3": "THREAD", "y1": "UNROLL", "y2": "UNROLL",
+    "y3": "THREAD", "y4": "UNROLL",
+}  # fmt: skip
+"""By role of a level in a product of matrices."""
+_DEEP = {
+    ("x3", "x1"): "x3", ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("k2", "k1"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3",
+    ("k2", "y2"): "x1", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
+}  # fmt: skip
+"""By the level that vectors of a copy lie along, and one of its levels: whose threads share that one out."""
+_FLAT = {
+    ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y3", ("k2", "k1"): "y3", ("k2", "x1"): "x1", ("k2", "x3"): "x3",
+    ("k2", "y2"): "x3", ("y4", "y3"): "y3", ("y4", "k2"): "x3",
+}  # fmt: skip
+_DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
+_FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}

@@ -199,9 +199,10 @@ class KernelSpace:
             assert following is not None, "a candidate cannot contradict one that it came from"
             current = following
 
-    def usually(self, candidate: Candidate, leave_out: Callable[[str], bool]) -> Candidate:
-        """The candidate with what fast kernels mostly have, as far as that is possible; `leave_out` is asked for each choice."""
-        for choice, arguments, value in self._habits:
+    def usually(self, candidate: Candidate, leave_out: Callable[[str], bool], turn: int = 0) -> Candidate:
+        """The candidate with what fast kernels mostly have, as far as that is possible; `leave_out` is asked for each choice.
+        Where there are several ways, each turn takes the next."""
+        for choice, arguments, value in self._habits[turn % len(self._habits)] if self._habits else ():
             if choice not in self.instance.space.choices or leave_out(choice):
                 continue
             universe = [str(v) for v in self.instance.universe(choice, *arguments)]

@@ -108,6 +108,11 @@ def _feeds(nest: Nest, load: Load, loaded: tuple[Loop, ...], store: Store, store
     writers = sum(r.value == argument.value for _, written in every for r in written)
     if readers != 1 or writers != 1 or source.space is not Space.GLOBAL or load.memory.fill != 0.0:
         return False
+    size = source.dtype.size_bytes
+    if size < 4 and not all(
+        any(x.kind is Kind.VECTOR and size * x.size in (4, 8, 16) for x in path) for path in (loaded, stored)
+    ):
+        return False
     made, used = {x.number: x for x in loaded}, {x.number: x for x in stored}
     selected: set[int] = set()
     for one, other in zip(load.target.at, argument.at, strict=True):

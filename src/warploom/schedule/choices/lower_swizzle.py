@@ -10,7 +10,24 @@ from numpy.typing import NDArray
 
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
 from warploom.machines import LINE_BYTES, wavefronts
-from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, Threads, statements, threads_of
+from warploom.schedule.nest import (
+    PIECE,
+    WARP,
+    Factor,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Products,
+    Space,
+    Store,
+    Swizzle,
+    Threads,
+    products_of,
+    statements,
+    threads_of,
+)
 
 _MOST_WARPS = 4
 """Most warps of a block that are looked at."""
@@ -46,7 +63,12 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
     if found.space is not Space.SHARED:
         return nest
     threads = threads_of(nest)
-    accesses = [_access(threads, s, around) for s, around in statements(nest.body) if _touches(s, buffer)]
+    of_warps = {id(f.load): (p, f) for p in products_of(nest) for f in (p.rows, p.columns)}
+    accesses = [
+        _of_matrices(*of_warps[id(s)]) if id(s) in of_warps else _access(threads, s, around)
+        for s, around in statements(nest.body)
+        if _touches(s, buffer)
+    ]
     least = sum(a.least(size) for a in accesses)
     best: tuple[int, Swizzle | None] = (sum(a.wavefronts(None, size) for a in accesses), None)
     for swizzle in _cheapest_first(found.elements, max(a.elements for a in accesses), size):
@@ -90,6 +112,14 @@ def _access(threads: Threads, statement: Node, around: tuple[Loop, ...]) -> _Acc
     places = threads.rows(threads.value(statement.memory.offset))
     active = threads.rows(threads.running(around))
     return _Access(places[:_MOST_WARPS], active[:_MOST_WARPS], lanes)
+
+
+def _of_matrices(products: Products, factor: Factor) -> _Access:
+    """The pieces that `ldmatrix` loads, all at once by one instruction of a warp."""
+    requests = [np.concatenate(pieces) for found, pieces in products.matrices() if found is factor]
+    places = np.zeros((len(requests), WARP), np.int64)
+    places[:, : len(requests[0])] = requests
+    return _Access(places, np.broadcast_to(np.arange(WARP) < len(requests[0]), places.shape), PIECE)
 
 
 def _permuted(nodes: tuple[Node, ...], buffer: int, swizzle: Swizzle) -> tuple[Node, ...]:

@@ -13,7 +13,21 @@ from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds,
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
 from warploom.schedule.cost.work import copied_values, work_of
-from warploom.schedule.nest import WARP, Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements, threads_of
+from warploom.schedule.nest import (
+    PRODUCTS,
+    WARP,
+    Kind,
+    Loop,
+    Nest,
+    Space,
+    Statement,
+    code_size,
+    loops,
+    products_of,
+    references,
+    statements,
+    threads_of,
+)
 from warploom.schedule.targets import Target
 
 START_CYCLES = 300.0
@@ -98,7 +112,7 @@ def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
     speeds = speeds_of(target, on)
     parts: dict[str, float] = {unit: cycles / clock for unit, cycles in speeds.cycles(work).items()}
     time_ms = speeds.time_ns(work, SHARPNESS) / 1e6
-    lowest: dict[str, float] = {unit: cycles / clock for unit, cycles in rates.speeds.cycles(least).items()}
+    lowest = dict.fromkeys(parts, 0.0) | {unit: cycles / clock for unit, cycles in rates.speeds.cycles(least).items()}
     time_ms = max(time_ms, rates.speeds.time_ns(least) / 1e6)
     listed = tuple(sorted(parts.items(), key=lambda p: -p[1]))
     return Modelled(time_ms, rates.launch_ns, listed, lowest, wanted, fitting, blocks, threads.count, per_block, traffic)
@@ -114,6 +128,7 @@ def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:
         arithmetic=timing.arithmetic_cycles.value,
         special=timing.special_cycles.value,
         shuffle=timing.shuffle_cycles.value,
+        product=PRODUCTS * on.limits.partitions / (timing.matrix_products.value or math.inf),
     )
 
 
@@ -134,7 +149,9 @@ def speeds_of(target: Target, on: Architecture) -> Speeds:
 def registers_of(nest: Nest) -> int:
     """Registers of a thread: the most that values hold at once, each from its first statement to its last, over whole loops
     where it lives across their iterations. What is copied asynchronously takes none."""
-    copied = copied_values(nest)
+    parts = products_of(nest)
+    copied = copied_values(nest).union(*(part.values for part in parts))
+    factors = {id(part.sum): part.registers for part in parts}
     order = list(statements(nest.body))
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -151,6 +168,7 @@ def registers_of(nest: Nest) -> int:
     most = 0
     for position in range(len(order)):
         held = sum(_words(nest, value) for value in first if first[value] <= position <= last[value])
+        held += factors.get(id(order[position][0]), 0)
         most = max(most, held)
     return OWN_REGISTERS + most
 

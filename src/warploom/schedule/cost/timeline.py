@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -17,13 +18,18 @@ from warploom.schedule.nest import (
     Loop,
     Nest,
     Node,
+    Products,
     Ref,
     Space,
     Store,
     Threads,
+    products_of,
     staged_fills,
 )
 from warploom.schedule.targets import LOOP_INSTRUCTIONS
+
+_PRODUCT_CYCLES = 33.0
+"""From one `mma.sync` to the next that adds to its result. Source: as "hopper" and "ampere" of `machines` measure m16n8k16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class Latencies:
     arithmetic: float
     special: float
     shuffle: float
+    product: float = 0.0
+    """Between two `mma.sync` of one warp."""
 
 
 @dataclass(slots=True)
@@ -51,10 +59,14 @@ class _Clock:
     filled: dict[int, float] = field(default_factory=dict[int, float])
     """By buffer: when asynchronous copies have arrived."""
     is_ahead: bool = False
+    parts: Mapping[int, Products] = field(default_factory=dict[int, Products])
+    """By the number of each of their outermost loops."""
 
     def run(self, nodes: tuple[Node, ...], copies: int, loops: tuple[Loop, ...]) -> None:
         for node in nodes:
             match node:
+                case Loop(number=number) if number in self.parts:
+                    self._products(self.parts[number], number)
                 case Loop(kind=Kind.LOOP):
                     self._loop(node, copies, loops)
                 case Loop(kind=Kind.UNROLL | Kind.VECTOR):
@@ -72,6 +84,13 @@ class _Clock:
                     self.filled.clear()
                 case _:
                     assert_never(node)
+
+    def _products(self, part: Products, number: int) -> None:
+        if number == part.loops[0]:
+            slices = len(part.rows.slices)
+            each = max(part.count / slices * self.latencies.product, _PRODUCT_CYCLES)
+            self.now += self.latencies.shared + slices * each
+            self.ready[part.sum.target.value] = self.now + _PRODUCT_CYCLES
 
     def _loop(self, loop: Loop, copies: int, loops: tuple[Loop, ...]) -> None:
         starts = [self.now]
@@ -150,6 +169,7 @@ class _Clock:
 
 def cycles_of(nest: Nest, threads: Threads, latencies: Latencies) -> float:
     """Cycles of one block that is alone."""
-    clock = _Clock(nest, threads, latencies, copied_values(nest))
+    parts = {number: part for part in products_of(nest) for number in part.loops}
+    clock = _Clock(nest, threads, latencies, copied_values(nest), parts=parts)
     clock.run(nest.body, 1, ())
     return max([clock.now, *(t for t in clock.ready.values() if t < clock.now)])

@@ -7,14 +7,21 @@ combining partial results over threads takes; and a small estimate of what a com
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import assert_never
 
+import numpy as np
+
+from warploom import machines
+from warploom.core import DType
 from warploom.machines import BANK_BYTES, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES, Requests, Work
 from warploom.operations import Cost
-from warploom.schedule.backbone import FREE, ROWS
+from warploom.schedule.backbone import FREE, ROWS, Operator
 from warploom.schedule.cost.warps import lines_touched, wavefronts
 from warploom.schedule.nest import (
+    PIECE,
+    PRODUCTS,
     WARP,
     Barrier,
     Combine,
@@ -26,12 +33,14 @@ from warploom.schedule.nest import (
     Masks,
     Memory,
     Nest,
+    Products,
     Ref,
     Space,
     Statement,
     Store,
     Threads,
     loops,
+    products_of,
     statements,
     threads_of,
 )
@@ -51,10 +60,53 @@ def work_of(nest: Nest) -> Work:
     threads = threads_of(nest)
     copied = copied_values(nest)
     total = Work(issued=START_INSTRUCTIONS * threads.warps)
+    parts = products_of(nest)
+    of_warps = {id(s) for part in parts for s in part.statements}
+    converted = _converted(nest)
     for statement, around in statements(nest.body):
+        if id(statement) in of_warps:
+            continue
         rounds = math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL))
         total = total + statement_work(nest, threads, statement, around, copied).times(rounds)
-    return total + _control(nest, threads)
+        if isinstance(statement, Load) and statement.target.value in converted - copied:
+            lanes = math.prod(x.size for x in around if x.kind is Kind.VECTOR)
+            count = float(threads.warps_of(threads.running(around)) * lanes)
+            total = total + Work(issued=count, floats=count).times(rounds)
+    for part in parts:
+        rounds = math.prod(x.size for x in part.around if x.kind in (Kind.LOOP, Kind.UNROLL))
+        total = total + products_work(nest, threads, part).times(rounds)
+    return total + _control(nest, threads, of_warps)
+
+
+def _converted(nest: Nest) -> frozenset[int]:
+    """Values of floats of 16 bits that sums of products take, and convert."""
+    sums = [s for s, _ in statements(nest.body) if isinstance(s, Compute) and s.operator is Operator.FMA]
+    return frozenset(
+        a.value
+        for s in sums
+        for a in s.arguments
+        if isinstance(a, Ref) and nest.values[a.value].dtype != nest.values[s.target.value].dtype
+    )
+
+
+def products_work(nest: Nest, threads: Threads, part: Products) -> Work:
+    """Work of one run of a part that whole warps compute: `ldmatrix`, `mma.sync`, and an address of each slice."""
+    requests = waves = 0
+    for factor, matrices in part.matrices():
+        memory = factor.load.memory
+        places = np.zeros((1, WARP), np.int64)
+        pieces = np.concatenate(matrices)
+        places[0, : len(pieces)] = pieces if memory.swizzle is None else memory.swizzle.of(pieces)
+        size = nest.buffers[memory.buffer].dtype.size_bytes
+        waves += machines.wavefronts(places * size, np.arange(WARP)[None] < len(pieces), PIECE * size)
+        requests += 1
+    warps = float(threads.warps)
+    issued = part.count + requests + 2 * len(part.rows.slices)
+    return Work(
+        issued=issued * warps,
+        products=part.count * warps * PRODUCTS,
+        requests=(Requests(requests * warps, 0.0, waves / requests),),
+    )
 
 
 def copied_values(nest: Nest) -> frozenset[int]:
@@ -116,7 +168,8 @@ def _access(
     if vector is not None:
         stride = dict(memory.offset.terms).get(vector.number, 0)
         if stride == 1 and size * vector.size <= WIDEST_BYTES:
-            lanes = vector.size
+            lanes = vector.size if is_copy or not _is_narrow(buffer.dtype) else min(vector.size, 2)
+            repeats = vector.size // lanes
         elif stride != 0:
             repeats = vector.size
     warps = threads.warps_of(running)
@@ -132,6 +185,11 @@ def _access(
     wide = max(lines, requests * size * lanes * WARP / LINE_BYTES)
     alike = Requests(requests, sectors / requests, wide / requests, is_store=is_store)
     return Work(issued=edges + requests, requests=(alike,))
+
+
+def _is_narrow(dtype: DType) -> bool:
+    """Floats of 16 bits, of which CUDA has vectors of two."""
+    return dtype.is_float and dtype.bits == 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +255,14 @@ def _is_reused(around: tuple[Loop, ...]) -> bool:
     return turns > OWN_PLACES or any(x.kind is Kind.LOOP for x in around)
 
 
-def _control(nest: Nest, threads: Threads) -> Work:
+def _control(nest: Nest, threads: Threads, left_out: Set[int]) -> Work:
     """Work of sequential loops: their control, and an addition per address that moves with them."""
     total = Work()
     around: dict[int, int] = {}
     moving: dict[int, set[tuple[int, tuple[tuple[int, int], ...], bool]]] = {}
     for statement, path in statements(nest.body):
+        if id(statement) in left_out:
+            continue
         sequential = [x for x in path if x.kind is Kind.LOOP]
         for position, loop in enumerate(sequential):
             around[loop.number] = math.prod(x.size for x in sequential[: position + 1])

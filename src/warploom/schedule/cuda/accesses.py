@@ -141,8 +141,10 @@ class Accesses:
             places.append(_moved(self.context.copied[argument.value], argument))
         dtype = self._dtype(node.memory)
         atom = self.context.indices.atom(loop)
-        for lanes in (4, 2):
-            if loop.size % lanes or dtype.size_bytes * lanes > MOST_VECTOR_BYTES or vector_type(dtype, lanes) is None:
+        for lanes in (8, 4, 2) if is_copy else (4, 2):
+            if loop.size % lanes or dtype.size_bytes * lanes > MOST_VECTOR_BYTES:
+                continue
+            if not is_copy and vector_type(dtype, lanes) is None:
                 continue
             guards = node.guards if isinstance(node, Store) else ()
             if all(self._is_aligned(m, atom, lanes) for m in places) and self._is_uniform(guards, atom, lanes):

@@ -14,6 +14,7 @@ from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import Leaf, leaves
 from warploom.schedule.cuda.indices import Phase, Scope
 from warploom.schedule.cuda.lines import Braces, Item, Line
+from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.pipeline import Pipeline
 from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, Node, Ref, Space, Store
@@ -24,10 +25,15 @@ _MEET = Line(BARRIER)
 
 class Body:
     def __init__(
-        self, context: Context, pipelines: Mapping[int, Pipeline], accesses: Accesses, combinations: Combinations
+        self,
+        context: Context,
+        pipelines: Mapping[int, Pipeline],
+        accesses: Accesses,
+        combinations: Combinations,
+        matrices: Matrices,
     ) -> None:
         self.context, self.pipelines = context, pipelines
-        self.accesses, self.combinations = accesses, combinations
+        self.accesses, self.combinations, self.matrices = accesses, combinations, matrices
         self.pending: tuple[Text, ...] = ()
         """Tests of thread loops around that statements are yet to be put under."""
         self.has_loose_copies = self._loose_copies()
@@ -57,7 +63,8 @@ class Body:
             case Combine():
                 return bool(node.threads)
             case Loop():
-                return node.number in self.pipelines or any(map(self._meets, node.body))
+                has_meeting = node.number in self.pipelines or node.number in self.context.products
+                return has_meeting or any(map(self._meets, node.body))
             case _:
                 return False
 
@@ -104,6 +111,9 @@ class Body:
         return [Braces((f"if ({every(tests).text})",), [line])] if tests else [line]
 
     def _loop(self, loop: Loop) -> list[Item]:
+        part = self.context.products.get(loop.number)
+        if part is not None:
+            return self.matrices.part(part) if loop.number == part.loops[0] else []
         match loop.kind:
             case Kind.BLOCK:
                 return self.block(loop.body)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import DType
-from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal
-from warploom.schedule.backbone import Constant, Operator, Parameter
+from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal, static_cast
+from warploom.schedule.backbone import Constant, Operator, Parameter, widens
 from warploom.schedule.cuda.facts import NestFacts
 from warploom.schedule.cuda.indices import MOST_INT, Indices, Offset, Phase
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.scalars import KEEPING_NAN
-from warploom.schedule.nest import Argument, Guard, Load, Ref
+from warploom.schedule.nest import Argument, Guard, Load, Products, Ref
 
 AXES = "xyz"
 
@@ -26,6 +26,8 @@ class Context:
     indices: Indices
     copied: Mapping[int, Load]
     """Values without registers: copied asynchronously from where this loads."""
+    products: Mapping[int, Products] = field(default_factory=dict[int, Products])
+    """Parts that whole warps compute, by the number of each of their outermost loops."""
     buffers: list[str] = field(default_factory=list[str])
     values: list[str] = field(default_factory=list[str])
     parameters: dict[str, str] = field(default_factory=dict[str, str])
@@ -70,7 +72,9 @@ class Context:
             case Parameter(name):
                 return Text(self.parameters[name])
             case Ref():
-                return self.register(argument)
+                own = self.facts.nest.values[argument.value].dtype
+                found = self.register(argument)
+                return static_cast(cuda_type(dtype), found) if widens(own, dtype) else found
             case _:
                 assert_never(argument)
 

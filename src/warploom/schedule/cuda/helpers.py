@@ -27,6 +27,32 @@ __device__ __forceinline__ T NAME(T a, T b)
     return a SIGN b || a != a ? a : b;
 }
 """
+
+
+def _load_matrices(count: int, suffix: str, trans: str) -> str:
+    to = "abcd"[:count]
+    parameters = ", ".join(f"unsigned& {name}" for name in to)
+    places = ", ".join(f"%{n}" for n in range(count))
+    outputs = ", ".join(f'"=r"({name})' for name in to)
+    return f"""__device__ __forceinline__ void load_{count}_matrices{suffix}({parameters}, const void* piece)
+{{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{places}}}, [%{count}];"
+                 : {outputs}
+                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(piece)))
+                 : "memory");
+}}
+"""
+
+
+_MULTIPLY = """__device__ __forceinline__ void multiply_TYPE(
+    float& a, float& b, float& c, float& d, const unsigned (&rows)[4], const unsigned (&columns)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(a), "+f"(b), "+f"(c), "+f"(d)
+                 : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(columns[0]), "r"(columns[1]));
+}
+"""
 _TEXTS = {
     "max_or_nan": _EXTREME.replace("NAME", "max_or_nan").replace("SIGN", ">"),
     "min_or_nan": _EXTREME.replace("NAME", "min_or_nan").replace("SIGN", "<"),
@@ -50,6 +76,12 @@ __device__ __forceinline__ void await_copies()
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 """,
+    **{
+        f"load_{count}_matrices{suffix}": _load_matrices(count, suffix, trans)
+        for count in (2, 4)
+        for suffix, trans in (("", ""), ("_transposed", ".trans"))
+    },
+    **{f"multiply_{name}": _MULTIPLY.replace("TYPE", name) for name in ("f16", "bf16")},
     "swizzled": """template <int Bits, int Base, int Shift>
 __device__ __forceinline__ int swizzled(int index)
 {

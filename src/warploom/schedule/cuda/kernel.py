@@ -24,9 +24,10 @@ from warploom.schedule.cuda.facts import gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
+from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Trips, Value
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Trips, Value, products_of
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -91,13 +92,14 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
         message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
         raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
     indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks)
-    context = Context(facts, options, indices, copied)
+    parts = products_of(nest) if options.has_matrices else ()
+    context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
     name = indices.names.fresh(nest.name)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
     context.parameters |= {p.name: indices.names.fresh(p.name) for p in nest.parameters}
     indices.sizes |= {size.name: indices.names.fresh(size.name) for size, _ in nest.run_time}
     context.values += [indices.names.fresh(v.name) for v in nest.values]
-    body = Body(context, pipelines, Accesses(context), Combinations(context))
+    body = Body(context, pipelines, Accesses(context), Combinations(context), Matrices(context))
     items = with_declarations(body.block(nest.body), context.declaration, context.word)
     return _assembled(context, name, items)
 

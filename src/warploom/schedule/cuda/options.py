@@ -21,5 +21,10 @@ class Options:
     """Blocks that one multiprocessor must have room for, as far as registers go; not with `register_limit`."""
 
     @property
+    def has_matrices(self) -> bool:
+        """`mma.sync.m16n8k16`."""
+        return self.has_async_copies
+
+    @property
     def has_async_copies(self) -> bool:
         return int("".join(c for c in self.arch if c.isdigit())) >= 80

@@ -20,6 +20,7 @@ from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.facts import Leaf, leaves, loops_of, refs_of
 from warploom.schedule.nest import (
     Barrier,
+    Buffer,
     Combine,
     Compute,
     Kind,
@@ -59,18 +60,41 @@ def direct_copies(nest: Nest) -> dict[int, Load]:
     stored = {leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store)}
     loads: dict[int, Load] = {}
     refused: set[int] = set()
+    together: dict[int, int] = {}
     for leaf in leaves(nest.body):
         match leaf.node:
             case Load(target, _, is_async=True) if target.value not in loads:
                 buffer = nest.buffers[leaf.node.memory.buffer]
                 is_constant = buffer.space is Space.GLOBAL and leaf.node.memory.buffer not in stored
-                if is_constant and buffer.dtype.size_bytes in (4, 8):
+                size = buffer.dtype.size_bytes
+                if is_constant and (size in (4, 8) or (size < 4 and size * _together(leaf, buffer) in (4, 8, 16))):
                     loads[target.value] = leaf.node
-            case Store(memory, Ref()) if nest.buffers[memory.buffer].space is Space.SHARED:
-                pass
+                    together[target.value] = _together(leaf, buffer)
+            case Store(memory, Ref(value)) if nest.buffers[memory.buffer].space is Space.SHARED:
+                buffer = nest.buffers[memory.buffer]
+                if buffer.dtype.size_bytes < 4 and _together(leaf, buffer) != together.get(value):
+                    refused.add(value)
             case node:
                 refused |= {ref.value for ref in refs_of(node)}
     return {v: load for v, load in loads.items() if v not in refused and _is_reachable(nest, v, load)}
+
+
+def _together(leaf: Leaf, buffer: Buffer) -> int:
+    """Elements of a vector access that is surely one: elements of fewer than 4 bytes are copied so, or not asynchronously."""
+    assert isinstance(leaf.node, Load | Store)
+    memory = leaf.node.memory
+    strides = dict(memory.offset.terms)
+    for loop in leaf.path:
+        if loop.kind is Kind.VECTOR and strides.pop(loop.number, 0) == 1:
+            steps = [memory.offset.constant, *strides.values()]
+            for guard in memory.guards:
+                terms = dict(guard.index.terms)
+                if terms.pop(loop.number, 0):
+                    steps += [guard.divisor, guard.index.constant, *terms.values()]
+            steps += [buffer.elements] if buffer.copies > 1 else []
+            steps += [memory.swizzle.unit] if memory.swizzle is not None else []
+            return loop.size if all(step % loop.size == 0 for step in steps) else 1
+    return 1
 
 
 def _is_reachable(nest: Nest, value: int, load: Load) -> bool:

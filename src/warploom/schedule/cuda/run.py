@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core import Diagnostic, UserError, bf16_values, bf16_words, to_numpy
 from warploom.gpu import Compiled, Timing, compile_cuda, compile_to_ptx, time_kernel
 from warploom.gpu import launch as launch_on_device
 from warploom.ptx import Counts, Finding
@@ -80,7 +80,7 @@ def interpret(
 
     UserError: ARRAY_SHAPE, LAUNCH_FAILED (a fault, a deadlock or the limit reached).
     """
-    given = [_checked(buffer, arrays) for buffer in kernel.arrays]
+    given = [_words(buffer, _checked(buffer, arrays)) for buffer in kernel.arrays]
     private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
     values = _scalars(kernel, scalars or {})
     if 0 in kernel.grid:  # sizes known at run time that leave nothing to do
@@ -93,7 +93,7 @@ def interpret(
     if result.status != "finished":
         notes = "; ".join(str(f) for f in result.findings[:2])
         raise UserError(Diagnostic("LAUNCH_FAILED", f"expected {kernel.name} to finish, got {result.status}: {notes}"))
-    outputs = {b.name: result.arrays[n].reshape(arrays[b.name].shape) for n, b in enumerate(kernel.arrays)}
+    outputs = {b.name: _values(b, result.arrays[n]).reshape(arrays[b.name].shape) for n, b in enumerate(kernel.arrays)}
     return Outcome(outputs, result.findings, result.counts)
 
 
@@ -155,6 +155,15 @@ def time(
         compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
         repeats=repeats, warm_up=warm_up, device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
     )  # fmt: skip
+
+
+def _words(buffer: Buffer, array: NDArray[Any]) -> NDArray[Any]:
+    """As the kernel has it in memory: NumPy holds bf16 in float32."""
+    return bf16_words(array) if buffer.dtype.name == "bf16" else array
+
+
+def _values(buffer: Buffer, array: NDArray[Any]) -> NDArray[Any]:
+    return bf16_values(array) if buffer.dtype.name == "bf16" else array
 
 
 def _flags(kernel: CudaKernel) -> tuple[str, ...]:

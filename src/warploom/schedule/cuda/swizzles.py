@@ -18,8 +18,7 @@ from warploom.schedule.nest import Swizzle
 def swizzled_text(indices: Indices, form: Offset, swizzle: Swizzle, label: str) -> Text:
     """The offset `form` through the swizzle; `label` names parts that are hoisted."""
     if isinstance(swizzle.core, Rot):
-        arguments = swizzle.core.n, swizzle.unit, swizzle.core.scale, swizzle.core.period
-        return call(f"rotated<{', '.join(map(str, arguments))}>", indices.hoisted(form, label))
+        return swizzle_call(swizzle, indices.hoisted(form, label))
     bits, base, shift = swizzle.bits()
     hoisted = frozenset(a for scope in indices.scoped() for a in scope.atoms)
     rest, added = _unchanged(indices, form, 1 << base, 1 << (base + shift + bits), hoisted)
@@ -30,6 +29,14 @@ def swizzled_text(indices: Indices, form: Offset, swizzle: Swizzle, label: str) 
     else:
         text = call(function, indices.hoisted(rest, label))
     return indices.text(added, text) if added.terms or added.constant else text
+
+
+def swizzle_call(swizzle: Swizzle, index: Text) -> Text:
+    """The whole of an index through the swizzle."""
+    if isinstance(swizzle.core, Rot):
+        arguments = swizzle.core.n, swizzle.unit, swizzle.core.scale, swizzle.core.period
+        return call(f"rotated<{', '.join(map(str, arguments))}>", index)
+    return call(f"swizzled<{', '.join(map(str, swizzle.bits()))}>", index)
 
 
 def _unchanged(indices: Indices, form: Offset, low: int, high: int, hoisted: frozenset[tuple[str, int]]) -> tuple[Offset, Offset]:

@@ -33,6 +33,7 @@ from warploom.schedule.backbone import (
     Tiles,
     backbone,
     identity_of,
+    widening_factors,
 )
 from warploom.schedule.frontend.expressions import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
@@ -116,7 +117,7 @@ class _Lowering:
         """Expressions of the statement being lowered."""
 
     def use(self, kernel: str, number: int) -> AxisUse:
-        is_stored = is_reduced = is_shared = False
+        is_stored = is_reduced = is_shared = is_of_matrices = is_stored_in_line = False
         steps: set[int] = set()
         for instruction in self.instructions:
             carry = instruction.carry
@@ -124,9 +125,18 @@ class _Lowering:
             is_shared |= instruction.operator is Operator.LOAD and number not in instruction.axes
             if instruction.access and number in instruction.axes:
                 is_stored |= instruction.operator is Operator.STORE
-                steps.add(self.step(instruction.access, number))
+                step = self.step(instruction.access, number)
+                is_stored_in_line |= instruction.operator is Operator.STORE and step == 1
+                steps.add(step)
+            factors = widening_factors(self.instructions, instruction) if number in instruction.axes else ()
+            if factors:
+                is_summed = carry is not None and number in carry.reduced
+                is_of_matrices |= is_summed or not all(number in self.instructions[f].axes for f in factors)
         axis = self.axes[number]
-        return AxisUse(kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared)
+        return AxisUse(
+            kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared, is_of_matrices,
+            is_stored_in_line,
+        )  # fmt: skip
 
     def step(self, access: Access, axis: int) -> int:
         """Elements between neighbours along the axis."""

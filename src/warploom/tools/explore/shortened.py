@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program, read_once, run_time_sizes
+from warploom.schedule.backbone import Backbone, Program, read_once, run_time_sizes, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.nest import Nest
@@ -46,11 +46,16 @@ def program_at(
     small = small_sizes(sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
-    stages = tuple(
-        stage if len(stage.instructions) == len(whole.instructions) else read_once(stage)
-        for stage, whole in zip(found.stages, program.stages, strict=True)
-    )
+    stages = tuple(_like(stage, whole) for stage, whole in zip(found.stages, program.stages, strict=True))
     return small, replace(found, stages=stages)
+
+
+def _like(stage: Backbone, whole: Backbone) -> Backbone:
+    """The stage in the form that `whole` has, which the search may have rewritten."""
+    wanted = [i.name for i in whole.instructions]
+    once = read_once(stage)
+    forms = (stage, once, widened(stage), widened(once))
+    return next(form for form in forms if [i.name for i in form.instructions] == wanted)
 
 
 def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:

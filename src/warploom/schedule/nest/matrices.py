@@ -1,0 +1,335 @@
+"""Sums of products that whole warps make: parts of a nest in the shape of `mma.sync.m16n8k16`, of f16 or bf16, sums of f32.
+
+    for k:  rows[i, k], columns[k, j] from shared memory;  total[i, j] = fma(rows[i, k], columns[k, j], total[i, j])
+
+A warp has 4 threads along the columns (the fastest hardware dimension) and 8 along the rows. Each thread has two registers along
+the columns, which with its place among the 4 are a column of the product, and two along the rows, 8 rows apart. That is where
+`mma.sync` leaves results, so that the sum's registers, and all that follows, are as the nest says. `ldmatrix` reads the factors:
+8 pieces of 16 bytes for each 8 by 8 matrix, along the summed index, or along rows or columns (`trans`).
+
+The order of the sum is the instruction's own: products are exact, sums rounded as the hardware does it.
+
+Sources: PTX ISA 9.0, section 9.7.14 (mma.m16n8k16, ldmatrix); `layout.distributed.fragments` has the same places as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import DType
+from warploom.core.linear import Linear
+from warploom.schedule.backbone import Operator, widens
+from warploom.schedule.nest.nodes import Affine, Compute, Kind, Load, Loop, Nest, Ref, Space
+from warploom.schedule.nest.walk import Statement, hardware_sizes, references, statements
+
+COLUMN_THREADS, ROW_THREADS = 4, 8
+PIECE = 8
+"""Elements of 16 bytes, and pieces of a matrix that `ldmatrix` loads."""
+DEPTH = 16
+"""Products of one `mma.sync` that add up to one result."""
+PRODUCTS = 16 * 8 * DEPTH
+"""Products of one `mma.sync`."""
+Ints = NDArray[np.int64]
+Point: TypeAlias = tuple[tuple[int, int], ...]
+"""Indices of loops, by their numbers."""
+_SEQUENTIAL = (Kind.LOOP, Kind.UNROLL, Kind.VECTOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor of the products: where its 8 by 8 matrices lie in shared memory, in elements.
+
+    Piece p of matrix (far, deep) of part i and slice k starts at base + parts[i] + slices[k] + far * across + deep * inward
+    + p // 2 * by_pair + p % 2 * by_one.
+    """
+
+    load: Load
+    base: Affine
+    """Threads and loops around the part; without what tells the lanes of a warp apart."""
+    is_transposed: bool
+    """Pieces lie along rows or columns, not along the summed index."""
+    by_pair: int
+    by_one: int
+    across: int
+    """From the first 8 rows to the other 8; from 8 columns to the next, where one load is of 16."""
+    inward: int
+    """From the first 8 summed indices to the other 8."""
+    parts: tuple[int, ...]
+    """Of each 16 rows, or 8 columns."""
+    slices: tuple[int, ...]
+    """Of each 16 summed indices."""
+
+    def pieces(self, part: int, slice_: int, far: int, deep: int) -> Ints:
+        """The first elements of the pieces of a matrix, behind `base`."""
+        p = np.arange(PIECE)
+        start = self.parts[part] + self.slices[slice_] + far * self.across + deep * self.inward
+        return start + p // 2 * self.by_pair + p % 2 * self.by_one
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """A part of a nest that whole warps compute."""
+
+    loops: tuple[int, ...]
+    """The outermost loops of the part, one after the other in one body."""
+    sum: Compute
+    dtype: DType
+    """Of the factors."""
+    rows: Factor
+    columns: Factor
+    row_points: tuple[Point, ...]
+    """Indices of the loops that select a thread's registers along the rows; two after each other are 8 rows apart."""
+    column_points: tuple[Point, ...]
+    values: frozenset[int]
+    """The factors, which are in no registers of their own."""
+    around: tuple[Loop, ...]
+    """Loops around the part, outer to inner."""
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """All that the part has, as the nest says it."""
+        return self.sum, self.rows.load, self.columns.load
+
+    @property
+    def registers(self) -> int:
+        """Words of a thread for the factors of one slice."""
+        return 4 * len(self.rows.parts) + 2 * len(self.columns.parts)
+
+    @property
+    def count(self) -> int:
+        """`mma.sync` of a warp, for one run of the part."""
+        return len(self.rows.parts) * len(self.columns.parts) * len(self.rows.slices)
+
+    @property
+    def columns_together(self) -> int:
+        """Columns of 8 that one `ldmatrix` loads."""
+        return 2 if len(self.columns.parts) % 2 == 0 else 1
+
+    def matrices(self) -> Iterator[tuple[Factor, tuple[Ints, ...]]]:
+        """The pieces of the matrices that each `ldmatrix` of one run loads."""
+        for k in range(len(self.rows.slices)):
+            for part in range(len(self.rows.parts)):
+                yield self.rows, tuple(self.rows.pieces(part, k, far, deep) for deep in (0, 1) for far in (0, 1))
+            for part in range(0, len(self.columns.parts), self.columns_together):
+                far = range(self.columns_together)
+                yield self.columns, tuple(self.columns.pieces(part, k, f, deep) for f in far for deep in (0, 1))
+
+
+def products_of(nest: Nest) -> tuple[Products, ...]:
+    """The parts of the nest that whole warps can compute; the rest of it is as it stands."""
+    shape = hardware_sizes(nest, Kind.THREAD)
+    if shape[:2] != (COLUMN_THREADS, ROW_THREADS):
+        return ()
+    sums = [(s, path) for s, path in statements(nest.body) if isinstance(s, Compute)]
+    found = [_part(nest, shape, s, path) for s, path in sums if _is_candidate(nest, s)]
+    return tuple(p for p in found if p is not None)
+
+
+def _is_candidate(nest: Nest, statement: Compute) -> bool:
+    if statement.operator is not Operator.FMA or statement.guards:
+        return False
+    *factors, total = statement.arguments
+    if total != statement.target:
+        return False
+    wide = nest.values[statement.target.value].dtype
+    kinds = {nest.values[f.value].dtype if isinstance(f, Ref) else None for f in factors}
+    return len(kinds) == 1 and all(k is not None and widens(k, wide) for k in kinds)
+
+
+def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ...]) -> Products | None:
+    """None where something about the part has another shape."""
+    refs = [a for a in total.arguments[:2] if isinstance(a, Ref)]
+    found = [_load_of(nest, ref, total) for ref in refs]
+    loads = [f for f in found if f is not None]
+    if len(loads) != 2:
+        return None
+    paths = [path, *(p for _, p in loads)]
+    extent = _extent(nest, paths)
+    if extent is None or not _are_whole(shape, paths):
+        return None
+    around, tops = extent
+    inside = [x for x in path[around:] if x.kind in _SEQUENTIAL]
+    by_number = {x.number: x for p in paths for x in p}
+    if any(x.trips is not None for x in inside):
+        return None
+    offsets = [_offset(load, ref) for (load, _), ref in zip(loads, refs, strict=True)]
+    own_loops = {x.number for x in path}
+    if any(
+        n not in own_loops and (n not in by_number or by_number[n].kind is not Kind.THREAD)
+        for offset in offsets
+        if offset is not None
+        for n, _ in offset.terms
+    ):
+        return None
+    selected = {n for at in total.target.at for n, _ in at.terms}
+    summed = [x for x in inside if x.number not in selected]
+    for rows, columns in ((0, 1), (1, 0)):
+        sides: list[tuple[Load, Affine, list[Loop], Ints, Ints]] = []
+        for side in (rows, columns):
+            offset = offsets[side]
+            if offset is None:
+                return None
+            strides = dict(offset.terms)
+            own = [x for x in inside if x.number in selected and x.number in strides]
+            sides.append((loads[side][0], offset, own, _offsets(strides, own), _offsets(strides, summed)))
+        every = [x.number for _, _, own, _, _ in sides for x in own] + [x.number for x in summed]
+        if sorted(every) != sorted(x.number for x in inside):
+            continue
+        outside = frozenset(x.number for x in path[:around])
+        made = _factors(sides, by_number, outside)
+        if made is not None:
+            dtype = nest.values[refs[0].value].dtype
+            points = [_points(own) for _, _, own, _, _ in sides]
+            return Products(tops, total, dtype, *made, points[0], points[1], frozenset(r.value for r in refs), path[:around])
+    return None
+
+
+def _load_of(nest: Nest, ref: Ref, total: Compute) -> tuple[Load, tuple[Loop, ...]] | None:
+    """The load of a factor from shared memory, whose value nothing else touches."""
+    found = [
+        (s, p)
+        for s, p in statements(nest.body)
+        if s is not total and any(r.value == ref.value for refs in references(s) for r in refs)
+    ]
+    if len(found) != 1 or not isinstance(load := found[0][0], Load) or load.is_async or load.memory.guards:
+        return None
+    return (load, found[0][1]) if nest.buffers[load.memory.buffer].space is Space.SHARED else None
+
+
+def _extent(nest: Nest, paths: Sequence[tuple[Loop, ...]]) -> tuple[int, tuple[int, ...]] | None:
+    """(number of loops around, outermost loops) of the largest part that has the sum and both loads, and nothing else."""
+    common = 0
+    while all(len(p) > common for p in paths) and len({p[common].number for p in paths}) == 1:
+        common += 1
+    if not all(len(p) > common for p in paths):
+        return None
+    first = paths[0]
+    while common and first[common - 1].kind in (Kind.LOOP, Kind.UNROLL) and first[common - 1].stages == 1:
+        if len(list(statements(first[common - 1].body))) != len(paths):
+            break
+        common -= 1
+    body = first[common - 1].body if common else nest.body
+    tops = {p[common].number for p in paths}
+    at = [n for n, node in enumerate(body) if isinstance(node, Loop) and node.number in tops]
+    between = body[at[0] : at[-1] + 1]
+    listed = tuple(node.number for node in between if isinstance(node, Loop))
+    return (common, listed) if len(list(statements(between))) == len(paths) else None
+
+
+def _are_whole(shape: Sequence[int], paths: Sequence[tuple[Loop, ...]]) -> bool:
+    """All threads of the block take part, and share out the sum."""
+    threads = [[x for x in path if x.kind is Kind.THREAD] for path in paths]
+    if any(x.size != shape[x.hardware or 0] for listed in threads for x in listed):
+        return False
+    return {x.hardware for x in threads[0]} >= {n for n, size in enumerate(shape) if size > 1}
+
+
+def _offset(load: Load, used: Ref) -> Affine | None:
+    """The place of the element that the sum reads, by the sum's loops; None where a register has a fixed place."""
+    replaced: dict[int, Affine] = {}
+    for made, at in zip(load.target.at, used.at, strict=True):
+        if not made.terms:
+            return None
+        replaced[made.terms[0][0]] = at
+    return load.memory.offset.substituted(replaced)
+
+
+def _offsets(strides: Mapping[int, int], loops: Sequence[Loop]) -> Ints:
+    """Of all points of the loops, the last the fastest."""
+    found = np.zeros(1, np.int64)
+    for loop in loops:
+        found = (found[:, None] + strides.get(loop.number, 0) * np.arange(loop.size)).reshape(-1)
+    return found
+
+
+def _points(loops: Sequence[Loop]) -> tuple[Point, ...]:
+    numbers = [x.number for x in loops]
+    return tuple(tuple(zip(numbers, at, strict=True)) for at in product(*(range(x.size) for x in loops)))
+
+
+def _factors(
+    sides: Sequence[tuple[Load, Affine, list[Loop], Ints, Ints]], by_number: Mapping[int, Loop], outside: frozenset[int]
+) -> tuple[Factor, Factor] | None:
+    """Rows and columns; None where `ldmatrix` cannot load them."""
+    (_, row_offset, _, along_rows, deep_rows), (_, column_offset, _, along_columns, deep_columns) = sides
+    row_threads, column_threads = (_threads(offset, by_number) for offset in (row_offset, column_offset))
+    if row_threads.get(0, 0) or column_threads.get(1, 0) or not row_threads.get(1, 0) or not column_threads.get(0, 0):
+        return None
+    if len(along_rows) % 2 or len(along_columns) % 2 or len(deep_rows) % DEPTH:
+        return None
+    order = np.argsort(deep_rows if _are_pieces(np.sort(deep_rows)) else deep_columns, kind="stable")
+    halves, pairs = (along[1::2] - along[::2] for along in (along_rows, along_columns))
+    starts = along_columns[::2]
+    next_ = starts[1::2] - starts[::2] if len(starts) % 2 == 0 else np.zeros(1, np.int64)
+    if not all((steps == steps[0]).all() for steps in (halves, pairs, next_)):
+        return None
+    places = np.arange(PIECE)
+    rows = row_threads[1] * places
+    columns = column_threads[0] * (places // 2) + int(pairs[0]) * (places % 2)
+    found: list[Factor] = []
+    for side, lanes, across, parts, deep in (
+        (0, rows, int(halves[0]), along_rows[::2], deep_rows[order]),
+        (1, columns, int(next_[0]), starts, deep_columns[order]),
+    ):
+        load, offset, _, _, _ = sides[side]
+        factor = _factor(load, offset, lanes, across, parts, deep, by_number, outside)
+        if factor is None:
+            return None
+        found.append(factor)
+    return found[0], found[1]
+
+
+def _factor(
+    load: Load, offset: Affine, lanes: Ints, across: int, parts: Ints, deep: Ints, by_number: Mapping[int, Loop],
+    outside: frozenset[int],
+) -> Factor | None:  # fmt: skip
+    groups = deep.reshape(-1, PIECE)
+    within = groups - groups[:, :1]
+    inward = groups[1::2, 0] - groups[::2, 0]
+    if not (within == within[0]).all() or not (inward == inward[0]).all():
+        return None
+    if (within[0] == np.arange(PIECE)).all():
+        is_transposed, pieces = False, lanes
+    elif (lanes == np.arange(PIECE)).all():
+        is_transposed, pieces = True, within[0]
+    else:
+        return None
+    by_pair, by_one = int(pieces[2]), int(pieces[1])
+    places = np.arange(PIECE)
+    if not (pieces == places // 2 * by_pair + places % 2 * by_one).all():
+        return None
+    base = Linear(tuple(t for t in offset.terms if t[0] in outside or _is_of_warps(by_number.get(t[0]))), offset.constant)
+    others = [s for _, s in base.terms] + [base.constant, *parts.tolist(), *groups[:, 0].tolist()]
+    swizzle = load.memory.swizzle
+    if any(step % PIECE for step in (by_pair, by_one, across, *others)) or (swizzle is not None and swizzle.unit % PIECE):
+        return None
+    if any(by_number[n].kind is Kind.BLOCK for n, _ in base.terms):
+        return None
+    return Factor(
+        load, base, is_transposed, by_pair, by_one, across, int(inward[0]), tuple(parts.tolist()), tuple(groups[::2, 0].tolist())
+    )
+
+
+def _threads(offset: Affine, by_number: Mapping[int, Loop]) -> dict[int, int]:
+    """Strides of threads, by hardware dimension."""
+    found: dict[int, int] = {}
+    for number, stride in offset.terms:
+        loop = by_number.get(number)
+        if loop is not None and loop.kind is Kind.THREAD:
+            found[loop.hardware or 0] = found.get(loop.hardware or 0, 0) + stride
+    return found
+
+
+def _is_of_warps(loop: Loop | None) -> bool:
+    return loop is not None and loop.kind is Kind.THREAD and loop.hardware not in (0, 1)
+
+
+def _are_pieces(deep: Ints) -> bool:
+    groups = deep.reshape(-1, PIECE) if len(deep) % PIECE == 0 else deep.reshape(1, -1)
+    return bool((groups - groups[:, :1] == np.arange(groups.shape[1])).all())

@@ -1,0 +1,67 @@
+"""Small products of matrices of f16 and bf16, decided as descents begin: blocks of one or two warps."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from warploom.core import bf16, f16, f32
+from warploom.schedule.backbone import Backbone, widened
+from warploom.schedule.choices import KernelSpace, kernel_space
+from warploom.schedule.frontend import TensorFunction, out, tensor
+from warploom.schedule.nest import Nest
+from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
+
+# ruff: noqa: F821, UP037 (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+
+@tensor
+def by_rows(A: f16["m", "k"], B: f16["k", "n"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def by_columns(A: bf16["m", "k"], B: bf16["n", "k"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[n, k])
+
+
+@tensor
+def summed_outside(A: f16["k", "m"], B: f16["k", "n"], bias: f32["n"], C: out[f16["m", "n"]]):
+    C[m, n] = f16(max(sum(f32(A[k, m]) * f32(B[k, n]), over=k) + bias[n], 0))
+
+
+FUNCTIONS: dict[str, TensorFunction] = {"by rows": by_rows, "by columns": by_columns, "summed outside": summed_outside}
+TILES = {
+    "by rows": {"m": ((1,), (8,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
+    "by columns": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (8,))},
+    "summed outside": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
+}
+SIZES = {"by rows": (120, 128, 64), "by columns": (32, 64, 192), "summed outside": (32, 128, 64)}
+WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1}
+
+
+def stage(name: str, m: int | None = None) -> Backbone:
+    sizes = dict(zip("mnk", SIZES[name], strict=True))
+    return widened(FUNCTIONS[name].program(sizes | ({} if m is None else {"m": m}), TILES[name]).stages[0])
+
+
+def first(space: KernelSpace, candidate: Candidate) -> Candidate:
+    """The leaf below the candidate in which every open choice has the first value that it may have."""
+    while (decision := space.decisions(candidate)) is not None:
+        children = (space.apply(candidate, decision, a) for a in decision.alternatives)
+        candidate = next(c for c in children if c is not None)
+    return candidate
+
+
+@cache
+def decided(name: str, m: int | None = None) -> tuple[KernelSpace, Candidate]:
+    space = kernel_space(stage(name, m), target("sm_80"))
+    return space, first(space, space.usually(space.root(), lambda _: False, WAYS[name]))
+
+
+@cache
+def nest_of(name: str, m: int | None = None) -> Nest:
+    space, candidate = decided(name, m)
+    return space.lower(candidate)

@@ -1,0 +1,33 @@
+"""Sums of products by whole warps: right on the PTX interpreter, in the instructions that are meant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.schedule.choices.matrices import nest_of, stage
+
+from warploom.gpu import toolchain_available
+from warploom.schedule.backbone import evaluate, random_inputs
+from warploom.schedule.cuda import Options, cuda_kernel, interpret_all, ptx_of
+
+pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+
+
+@pytest.mark.parametrize(("name", "m"), [("by rows", 120), ("by columns", 32), ("summed outside", 32)])
+def test_products_of_whole_warps_are_right(name: str, m: int) -> None:
+    kernel = cuda_kernel(nest_of(name, m), Options(arch="sm_80"))
+    ptx = ptx_of(kernel)
+    assert "mma.sync" in ptx
+    assert "fma" not in ptx
+    backbone = stage(name, m)
+    arrays = random_inputs(backbone.regions, 1)
+    outcome = interpret_all([kernel], arrays)
+    assert not outcome.findings
+    wanted = evaluate(backbone, arrays)["C"].reshape(-1).astype(np.float32)
+    np.testing.assert_allclose(outcome.arrays["C"].astype(np.float32), wanted, rtol=2e-3, atol=2e-3)
+
+
+def test_older_machines_convert_and_add() -> None:
+    text = cuda_kernel(nest_of("by columns", 32), Options(arch="sm_75")).text
+    assert "fmaf(static_cast<float>(" in text
+    assert "multiply_bf16" not in text

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 
 SRC = Path(__file__).parents[1] / "src"
 OPEN = {"core", "tools"}
 """`core` is loaded piece by piece when a command starts, and packages of `tools` have no front door: a module is an address."""
+
+
+IMPORT = re.compile(r"^[ \t]*(?:from|import) warploom\b(?:[^\n(]*\([^)]*\)|[^\n]*)", re.MULTILINE)
+"""An import of the project wherever it stands; also one that a docstring shows. To parse whole files takes seconds."""
 
 
 @cache
@@ -28,8 +34,9 @@ def is_package(name: str) -> bool:
 def imports(name: str) -> tuple[tuple[str, str], ...]:
     """(module, name taken from it) of every import of the project, at the top, in functions, and for types."""
     found: list[tuple[str, str]] = []
-    for node in ast.walk(ast.parse(modules()[name].read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "warploom":
+    text = modules()[name].read_text()
+    for node in ast.parse("\n".join(dedent(each[0]) for each in IMPORT.finditer(text))).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
             found += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
             found += [(alias.name, "") for alias in node.names if alias.name in modules()]

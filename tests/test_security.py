@@ -27,12 +27,15 @@ from warploom.tools.explore.recorded import read_decisions
 SOURCE = Path("src/warploom")
 TEXT = Path("SECURITY.md").read_text(encoding="utf-8")
 RUNS = {"exec", "eval", "exec_module", "CDLL", "Popen", "run_path", "run_module", "system", "execv", "execvp", "spawnv"}
+_NAMES = "|".join((*RUNS, "__import__"))
+MAY_RUN = re.compile(rf"\b(?:{_NAMES})\s*\(|\.\s*(?:{_NAMES})\b|\b(?:subprocess|pickle)\s*\.|\b(?:shell|allow_pickle)\s*=")
+"""A text without it is not worth reading as a program."""
 
 
 def can_run(path: Path) -> bool:
     """Whether the file calls something that runs code, or hands it on."""
     text = path.read_text(encoding="utf-8")
-    if not re.search(rf"\b({'|'.join(RUNS)}|__import__|subprocess|pickle|shell)\b", text):
+    if not MAY_RUN.search(text):
         return False
     for node in ast.walk(ast.parse(text)):
         match node:

@@ -295,6 +295,7 @@ def test_a_helper_whose_text_is_no_longer_what_runs(tmp_path: Path) -> None:
         ("SPEC_NOT_FOUND", lambda: wl.prove_ptx(BLUR, 3, grid=1, block=1)),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, policy="some")),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, max_delta=32)),
+        ("OPTION", lambda: wl.shuffle_ptx(BLUR, assume=("noalias", "noalas"))),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, arch="hopper")),
         ("SPACE", lambda: wl.complete(load("examples/conv1d_8_lanes.py")[0], space=4)),  # type: ignore[arg-type]
     ],

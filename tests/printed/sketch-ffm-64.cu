@@ -4,21 +4,22 @@
 extern "C" __global__ void __launch_bounds__(32)
 ffm_64(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned *__restrict__ c, int pairs) {
   const int lane_3 = threadIdx.x;
-  const int block = blockIdx.x;
-  const int first = block * 64;
+  const int pair = blockIdx.x;
+  const int first = pair * 64;
   unsigned ra[2];
   unsigned rb[2];
-  // wl.global_to_register(a, ra, offset=first, size=first + D)
+  const int last = first + 64;
+  // wl.global_to_register(a, ra, offset=first, size=last)
   #pragma unroll
   for (int round = 0; round < 2; ++round) {
     const int at = first + round * 32 + lane_3;
-    ra[round] = at < first + 64 ? a[at] : 0u;
+    ra[round] = at < last ? a[at] : 0u;
   }
-  // wl.global_to_register(b, rb, offset=first, size=first + D)
+  // wl.global_to_register(b, rb, offset=first, size=last)
   #pragma unroll
   for (int round_2 = 0; round_2 < 2; ++round_2) {
     const int at_2 = first + round_2 * 32 + lane_3;
-    rb[round_2] = at_2 < first + 64 ? b[at_2] : 0u;
+    rb[round_2] = at_2 < last ? b[at_2] : 0u;
   }
   unsigned out[4] = {0u, 0u, 0u, 0u};
   for (int x = 0; x < 1; ++x) {

@@ -8,15 +8,15 @@ mult32_shared(const unsigned *__restrict__ a, const unsigned *__restrict__ b, un
   __shared__ unsigned sa[32];
   __shared__ unsigned sb[32];
   unsigned rc[2];
-  // wl.global_to_shared(a, sa, offset=32 * pair)
+  // wl.global_to_shared(a, sa, offset=32 * WARPS * wl.block_id())
   for (int round = 0; round < 1; ++round) {
-    const int at = pair * 32 + lane;
-    sa[lane] = at < pairs * 32 ? a[at] : 0u;
-  }
-  // wl.global_to_shared(b, sb, offset=32 * pair)
-  for (int round_2 = 0; round_2 < 1; ++round_2) {
     const int at_2 = pair * 32 + lane;
-    sb[lane] = at_2 < pairs * 32 ? b[at_2] : 0u;
+    sa[lane] = at_2 < pairs * 32 ? a[at_2] : 0u;
+  }
+  // wl.global_to_shared(b, sb, offset=32 * WARPS * wl.block_id())
+  for (int round_2 = 0; round_2 < 1; ++round_2) {
+    const int at_3 = pair * 32 + lane;
+    sb[lane] = at_3 < pairs * 32 ? b[at_3] : 0u;
   }
   __syncthreads();
   unsigned out[2] = {0u, 0u};
@@ -40,9 +40,9 @@ mult32_shared(const unsigned *__restrict__ a, const unsigned *__restrict__ b, un
   // wl.register_to_global(rc, c, offset=64 * pair)
   #pragma unroll
   for (int round_3 = 0; round_3 < 2; ++round_3) {
-    const int at_3 = pair * 64 + round_3 * 32 + lane;
-    if (at_3 < pairs * 64) {
-      c[at_3] = rc[round_3];
+    const int at_4 = pair * 64 + round_3 * 32 + lane;
+    if (at_4 < pairs * 64) {
+      c[at_4] = rc[round_3];
     }
   }
 }

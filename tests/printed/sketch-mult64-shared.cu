@@ -8,15 +8,15 @@ mult64_shared(const unsigned *__restrict__ a, const unsigned *__restrict__ b, un
   __shared__ unsigned sa[64];
   __shared__ unsigned sb[64];
   unsigned rc[4];
-  // wl.global_to_shared(a, sa, offset=64 * pair)
+  // wl.global_to_shared(a, sa, offset=64 * WARPS * wl.block_id())
   for (int round = 0; round < 2; ++round) {
-    const int at = pair * 64 + round * 32 + lane;
-    sa[round * 32 + lane] = at < pairs * 64 ? a[at] : 0u;
+    const int at_2 = pair * 64 + round * 32 + lane;
+    sa[round * 32 + lane] = at_2 < pairs * 64 ? a[at_2] : 0u;
   }
-  // wl.global_to_shared(b, sb, offset=64 * pair)
+  // wl.global_to_shared(b, sb, offset=64 * WARPS * wl.block_id())
   for (int round_2 = 0; round_2 < 2; ++round_2) {
-    const int at_2 = pair * 64 + round_2 * 32 + lane;
-    sb[round_2 * 32 + lane] = at_2 < pairs * 64 ? b[at_2] : 0u;
+    const int at_3 = pair * 64 + round_2 * 32 + lane;
+    sb[round_2 * 32 + lane] = at_3 < pairs * 64 ? b[at_3] : 0u;
   }
   __syncthreads();
   unsigned out[4] = {0u, 0u, 0u, 0u};
@@ -52,9 +52,9 @@ mult64_shared(const unsigned *__restrict__ a, const unsigned *__restrict__ b, un
   // wl.register_to_global(rc, c, offset=128 * pair)
   #pragma unroll
   for (int round_3 = 0; round_3 < 4; ++round_3) {
-    const int at_3 = pair * 128 + round_3 * 32 + lane;
-    if (at_3 < pairs * 128) {
-      c[at_3] = rc[round_3];
+    const int at_4 = pair * 128 + round_3 * 32 + lane;
+    if (at_4 < pairs * 128) {
+      c[at_4] = rc[round_3];
     }
   }
 }

@@ -20,10 +20,12 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.check import good_program, read_good_ptx
 from warploom.tools.ptx.prove import Triple, prove_program, triple
 from warploom.tools.ptx.run import launch_outcome
-from warploom.tools.ptx.shuffle import Shuffled, policy_of, shuffled
+from warploom.tools.ptx.shuffle import ASSUMPTIONS, Shuffled, policy_of, shuffled
 
 Extents: TypeAlias = int | Sequence[int]
 """Of a grid or a block: x, or up to three numbers."""
+Assumption: TypeAlias = Literal["nsw", "aligned", "noalias"]
+"""What `shuffle_ptx` may take for granted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -142,6 +144,8 @@ def shuffle_ptx(
     max_delta: int = MAX_DELTA,
     max_rows: int | None = None,
     shared: bool = False,
+    vectors: bool = False,
+    assume: Assumption | Sequence[Assumption] = (),
     arch: str | None = None,
     budget_s: float | None = None,
     progress: Progress | None = None,
@@ -150,7 +154,10 @@ def shuffle_ptx(
 
     ptx: a text of several lines, or a path. policy: cover what is expected to pay, all that can be, none. mode: `cache` lets
     a full warp load in one go what its outer lanes lack. max_delta, max_rows: the farthest lane and row to take a value from.
-    shared: cover loads of shared memory, too. arch: for registers and profit; None: the file's own. budget_s: CPU seconds.
+    shared: cover loads of shared memory, too. vectors: join loads of adjacent words by one thread into vector loads. assume: what
+    is taken for granted instead of tested, and told in the kernel's `domain`: `nsw` (signed index arithmetic does not wrap),
+    `aligned` (arrays begin at multiples of 16 bytes), `noalias` (what is written through a pointer parameter is read through no
+    other). arch: for registers and profit; None: the file's own. budget_s: CPU seconds.
     Raises UserError for bad input.
     """
     if policy not in ("profitable", "all", "none") or mode not in ("shuffle", "cache"):
@@ -161,8 +168,14 @@ def shuffle_ptx(
         raise UserError(Diagnostic("OPTION", message))
     if arch is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
         raise UserError(Diagnostic("OPTION", f"expected an architecture such as sm_90, got {arch!r}"))
+    wanted = (assume,) if isinstance(assume, str) else tuple(assume)
+    if unknown := [each for each in wanted if each not in ASSUMPTIONS]:
+        raise UserError(Diagnostic("OPTION", f"expected assumptions among {', '.join(ASSUMPTIONS)}, got {unknown[0]!r}"))
     program, file = _program(ptx)
-    options = ShuffleOptions(policy=policy_of(policy, arch), max_delta=max_delta, max_rows=max_rows, mode=mode, shared=shared)
+    options = ShuffleOptions(
+        policy=policy_of(policy, arch), max_delta=max_delta, max_rows=max_rows, mode=mode, shared=shared, vectors=vectors,
+        assume_nsw="nsw" in wanted, assume_aligned="aligned" in wanted, noalias="noalias" in wanted,
+    )  # fmt: skip
     made: list[Shuffled] = []
 
     def work(watch: Stopwatch) -> Outcome:

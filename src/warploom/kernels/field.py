@@ -82,9 +82,9 @@ def reduced(degree: int) -> Callable[..., Any]:
     return reduce
 
 
-def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
-    """One warp per pair of blocks of 32 field elements, everything in registers; D a multiple of 32."""
-    D, ROWS = degree, degree // 32
+def ffm_reg(degree: int, restricted: bool = True, warps: int = 1) -> wl.Sketch:
+    """One of the `warps` per pair of blocks of 32 field elements, everything in registers; D a multiple of 32."""
+    D, ROWS, WARPS = degree, degree // 32, warps
     BLOCKS = (ROWS + 1) // 2
     reduce = reduced(degree)
     COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
@@ -121,59 +121,96 @@ def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
             out[q + 3].add(a1, b0, when=wl.cond(lane, i, name="c3_a1_b0"))
             out[q + 3].add(a1, b1, when=wl.cond(lane, i, name="c3_a1_b1"))
 
-    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name=f"ffm_{D}")
+    @wl.sketch(
+        spec=field_spec(D),
+        block=32 * warps,
+        grid=wl.ceil_div(pairs, warps),
+        complete_at={"pairs": warps},
+        algebra="xor/and",
+        name=f"ffm_{D}",
+    )
     def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
-        first = D * wl.block_id()
+        pair = wl.block_id() if WARPS == 1 else WARPS * wl.block_id() + wl.warp_id()
+        first = D * pair
         ra = wl.register(u32, 2 * BLOCKS)
         rb = wl.register(u32, 2 * BLOCKS)
-        wl.global_to_register(a, ra, offset=first, size=first + D)
-        wl.global_to_register(b, rb, offset=first, size=first + D)
+        last = first + D if WARPS == 1 else min(first + D, D * pairs)
+        wl.global_to_register(a, ra, offset=first, size=last)
+        wl.global_to_register(b, rb, offset=first, size=last)
         out = wl.accumulator(u32, op="^", inner="&", shape=(4 * BLOCKS,))
         for x in range(BLOCKS):
             for y in range(BLOCKS):
                 mult64(ra, rb, x, y, out)
-        reduce(out, c, first)
+        if WARPS == 1 or pair < pairs:
+            reduce(out, c, first)
 
     return kernel
 
 
-def ffm_shared(degree: int) -> wl.Sketch:
+def ffm_shared(degree: int, warps: int = 1) -> wl.Sketch:
     """The same through shared memory, complete: eight accumulates per 64 x 64 step, reduction from shared memory."""
-    D, ROWS = degree, degree // 32
+    D, ROWS, WARPS = degree, degree // 32, warps
     BLOCKS = (ROWS + 1) // 2
     E1, E2, E3 = pentanomial(degree)
     pairs = wl.size("pairs")
 
     @wl.device
-    def fold(product, sums, r, e):
+    def fold(product, first, sums, r, e):
         at = 32 * r + wl.lane_id() - e
-        sums[r].add(product[D + at], when=at >= 0 and at < D)
+        sums[r].add(product[first + D + at], when=at >= 0 and at < D)
 
     @wl.device
-    def fold_top(top, result, e):
+    def fold_top(top, first, result, e):
         lane = wl.lane_id()
-        result.add(top[lane - e], when=lane >= e)
+        result.add(top[first + lane - e], when=lane >= e)
 
-    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name=f"ffm_{D}_shared")
+    @wl.device
+    def put(c, first, product, of_warp, result, sums):
+        lane = wl.lane_id()
+        c[first + lane] = result.value()
+        for r in range(1, ROWS):
+            c[first + 32 * r + lane] = product[of_warp + 32 * r + lane] ^ sums[r].value()
+
+    @wl.sketch(
+        spec=field_spec(D),
+        block=32 * warps,
+        grid=wl.ceil_div(pairs, warps),
+        complete_at={"pairs": warps},
+        algebra="xor/and",
+        name=f"ffm_{D}_shared",
+    )
     def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
         lane = wl.lane_id()
-        first = D * wl.block_id()
-        sa = wl.shared(u32, 64 * BLOCKS)
-        sb = wl.shared(u32, 64 * BLOCKS)
-        product = wl.shared(u32, 2 * D)
-        top = wl.shared(u32, 32)
-        wl.global_to_shared(a, sa, offset=first, size=first + D)
-        wl.global_to_shared(b, sb, offset=first, size=first + D)
+        warp = 0 if WARPS == 1 else wl.warp_id()
+        pair = wl.block_id() if WARPS == 1 else WARPS * wl.block_id() + warp
+        first = D * pair
+        sa = wl.shared(u32, 64 * BLOCKS * WARPS)
+        sb = wl.shared(u32, 64 * BLOCKS * WARPS)
+        product = wl.shared(u32, 2 * D * WARPS)
+        top = wl.shared(u32, 32 * WARPS)
+        if WARPS == 1:
+            wl.global_to_shared(a, sa, offset=first, size=first + D)
+            wl.global_to_shared(b, sb, offset=first, size=first + D)
+        else:
+            ra = wl.register(u32, 2 * BLOCKS)
+            rb = wl.register(u32, 2 * BLOCKS)
+            last = min(first + D, D * pairs)
+            wl.global_to_register(a, ra, offset=first, size=last)
+            wl.global_to_register(b, rb, offset=first, size=last)
+            wl.register_to_shared(ra, sa, offset=64 * BLOCKS * warp)
+            wl.register_to_shared(rb, sb, offset=64 * BLOCKS * warp)
         wl.sync()
+        own = 64 * BLOCKS * warp
+        of_warp = 2 * D * warp
         out = wl.accumulator(u32, op="^", inner="&", shape=(4 * BLOCKS,))
         for x in range(BLOCKS):
             for y in range(BLOCKS):
                 q = 2 * (x + y)
                 for i in range(32):
-                    a0 = sa[64 * x + i]
-                    a1 = sa[64 * x + 32 + i]
-                    b0 = sb[64 * y + (lane - i) % 32]
-                    b1 = sb[64 * y + 32 + (lane - i) % 32]
+                    a0 = sa[own + 64 * x + i]
+                    a1 = sa[own + 64 * x + 32 + i]
+                    b0 = sb[own + 64 * y + (lane - i) % 32]
+                    b1 = sb[own + 64 * y + 32 + (lane - i) % 32]
                     out[q].add(a0, b0, when=i <= lane)
                     out[q + 1].add(a0, b1, when=i <= lane)
                     out[q + 1].add(a1, b0, when=i <= lane)
@@ -183,25 +220,24 @@ def ffm_shared(degree: int) -> wl.Sketch:
                     out[q + 2].add(a1, b0, when=i > lane)
                     out[q + 3].add(a1, b1, when=i > lane)
         for r in range(2 * ROWS):
-            product[32 * r + lane] = out[r].value()
+            product[of_warp + 32 * r + lane] = out[r].value()
         wl.sync()
         sums = wl.accumulator(u32, op="^", inner="&", shape=(ROWS + 1,))
         for r in range(ROWS + 1):
-            fold(product, sums, r, 0)
-            fold(product, sums, r, E3)
-            fold(product, sums, r, E2)
-            fold(product, sums, r, E1)
-        top[lane] = sums[ROWS].value()
+            fold(product, of_warp, sums, r, 0)
+            fold(product, of_warp, sums, r, E3)
+            fold(product, of_warp, sums, r, E2)
+            fold(product, of_warp, sums, r, E1)
+        top[32 * warp + lane] = sums[ROWS].value()
         wl.sync()
         result = wl.accumulator(u32, op="^", inner="&")
         result.add(sums[0].value())
-        result.add(product[lane])
-        fold_top(top, result, 0)
-        fold_top(top, result, E3)
-        fold_top(top, result, E2)
-        fold_top(top, result, E1)
-        c[first + lane] = result.value()
-        for r in range(1, ROWS):
-            c[first + 32 * r + lane] = product[32 * r + lane] ^ sums[r].value()
+        result.add(product[of_warp + lane])
+        fold_top(top, 32 * warp, result, 0)
+        fold_top(top, 32 * warp, result, E3)
+        fold_top(top, 32 * warp, result, E2)
+        fold_top(top, 32 * warp, result, E1)
+        if WARPS == 1 or pair < pairs:
+            put(c, first, product, of_warp, result, sums)
 
     return kernel

@@ -20,6 +20,7 @@ from warploom.sketch import (
     literal,
     register,
     register_to_global,
+    register_to_shared,
     shared,
     shfl,
     size,
@@ -32,6 +33,6 @@ from warploom.sketch import (
 
 __all__ = [
     "Constant", "Global", "Sketch", "accumulator", "block_id", "ceil_div", "cond", "device", "global_id", "global_to_register",
-    "global_to_shared", "lane_grid", "lane_id", "literal", "part", "register", "register_to_global", "shared", "shfl", "size",
-    "sketch", "sync", "thread_id", "vector", "warp_id", "xform",
+    "global_to_shared", "lane_grid", "lane_id", "literal", "part", "register", "register_to_global", "register_to_shared",
+    "shared", "shfl", "size", "sketch", "sync", "thread_id", "vector", "warp_id", "xform",
 ]  # fmt: skip

@@ -62,25 +62,34 @@ def mult32_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
     return kernel
 
 
-def mult32_shared(restricted: bool = True) -> wl.Sketch:
-    """32 x 32 coefficients from shared memory, one warp per block; holes restricted as in `mult32_reg`."""
+def mult32_shared(restricted: bool = True, warps: int = 1) -> wl.Sketch:
+    """32 x 32 coefficients from shared memory, a pair for each of the `warps`; holes restricted as in `mult32_reg`."""
     COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
+    WARPS = warps
     pairs = wl.size("pairs")
 
-    @wl.sketch(spec=mult_spec(32), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult32_shared")
+    @wl.sketch(
+        spec=mult_spec(32),
+        block=LANES * warps,
+        grid=wl.ceil_div(pairs, warps),
+        complete_at={"pairs": warps},
+        algebra="xor/and",
+        name="mult32_shared",
+    )
     def kernel(a: wl.Global[u32, 32 * pairs], b: wl.Global[u32, 32 * pairs], c: wl.Global[u32, 64 * pairs]):
         lane = wl.lane_id()
-        pair = wl.block_id()
-        sa = wl.shared(u32, 32)
-        sb = wl.shared(u32, 32)
+        pair = wl.block_id() if WARPS == 1 else WARPS * wl.block_id() + wl.warp_id()
+        at = 0 if WARPS == 1 else 32 * wl.warp_id()
+        sa = wl.shared(u32, 32 * WARPS)
+        sb = wl.shared(u32, 32 * WARPS)
         rc = wl.register(u32, 2)
-        wl.global_to_shared(a, sa, offset=32 * pair)
-        wl.global_to_shared(b, sb, offset=32 * pair)
+        wl.global_to_shared(a, sa, offset=32 * WARPS * wl.block_id())
+        wl.global_to_shared(b, sb, offset=32 * WARPS * wl.block_id())
         wl.sync()
         out = wl.accumulator(u32, op="^", inner="&", shape=(2,))
         for i in range(32):
-            x = sa[wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a_index")]
-            y = sb[wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b_index")]
+            x = sa[at + wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a_index")]
+            y = sb[at + wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b_index")]
             out[0].add(x, y, when=wl.cond(lane, i, name="low"))
             out[1].add(x, y, when=wl.cond(lane, i, name="high"))
         for q in range(2):
@@ -170,27 +179,36 @@ def mult64_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
     return kernel
 
 
-def mult64_shared(restricted: bool = True) -> wl.Sketch:
-    """64 x 64 coefficients from shared memory, one warp per block: four operands, sixteen guarded accumulates."""
+def mult64_shared(restricted: bool = True, warps: int = 1) -> wl.Sketch:
+    """64 x 64 coefficients from shared memory, a pair for each of the `warps`: four operands, sixteen guarded accumulates."""
     COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1, 32)) if restricted else (None, None)
+    WARPS = warps
     pairs = wl.size("pairs")
 
-    @wl.sketch(spec=mult_spec(64), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult64_shared")
+    @wl.sketch(
+        spec=mult_spec(64),
+        block=LANES * warps,
+        grid=wl.ceil_div(pairs, warps),
+        complete_at={"pairs": warps},
+        algebra="xor/and",
+        name="mult64_shared",
+    )
     def kernel(a: wl.Global[u32, 64 * pairs], b: wl.Global[u32, 64 * pairs], c: wl.Global[u32, 128 * pairs]):
         lane = wl.lane_id()
-        pair = wl.block_id()
-        sa = wl.shared(u32, 64)
-        sb = wl.shared(u32, 64)
+        pair = wl.block_id() if WARPS == 1 else WARPS * wl.block_id() + wl.warp_id()
+        at = 0 if WARPS == 1 else 64 * wl.warp_id()
+        sa = wl.shared(u32, 64 * WARPS)
+        sb = wl.shared(u32, 64 * WARPS)
         rc = wl.register(u32, 4)
-        wl.global_to_shared(a, sa, offset=64 * pair)
-        wl.global_to_shared(b, sb, offset=64 * pair)
+        wl.global_to_shared(a, sa, offset=64 * WARPS * wl.block_id())
+        wl.global_to_shared(b, sb, offset=64 * WARPS * wl.block_id())
         wl.sync()
         out = wl.accumulator(u32, op="^", inner="&", shape=(4,))
         for i in range(32):
-            a0 = sa[wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a0_index")]
-            a1 = sa[wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a1_index")]
-            b0 = sb[wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b0_index")]
-            b1 = sb[wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b1_index")]
+            a0 = sa[at + wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a0_index")]
+            a1 = sa[at + wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a1_index")]
+            b0 = sb[at + wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b0_index")]
+            b1 = sb[at + wl.xform(lane, 64, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b1_index")]
             out[0].add(a0, b0, when=wl.cond(lane, i, name="c0_a0_b0"))
             out[0].add(a0, b1, when=wl.cond(lane, i, name="c0_a0_b1"))
             out[0].add(a1, b0, when=wl.cond(lane, i, name="c0_a1_b0"))

@@ -84,20 +84,34 @@ def store_rcr(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     return kernel
 
 
-def store_shared(words: int, dtype: DType = i32) -> wl.Sketch:
+def store_shared(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     """Coalesced into shared memory, structures read from there, coalesced out."""
-    S = words
+    S, WARPS = words, warps
     tiles = wl.size("tiles")
 
-    @wl.sketch(spec=store_spec(S), block=32, grid=tiles, complete_at={"tiles": 1}, name=f"aos_store_shared_{S}_{dtype}")
-    def kernel(src: wl.Global[dtype, 32 * S * tiles], dst: wl.Global[dtype, 32 * S * tiles]):
+    @wl.device
+    def put(dst, first, tile, structure):
+        """Stores the structures of a warp, of which `structure` is the first."""
         lane = wl.lane_id()
-        first = 32 * S * wl.block_id()
-        tile = wl.shared(dtype, 32 * S)
+        for j in range(S):
+            dst[first + S * structure + 32 * j + lane] = tile[S * (structure + lane) + j]
+
+    @wl.sketch(
+        spec=store_spec(S),
+        block=LANES * warps,
+        grid=wl.ceil_div(tiles, warps),
+        complete_at={"tiles": warps},
+        name=f"aos_store_shared_{S}_{dtype}",
+    )
+    def kernel(src: wl.Global[dtype, 32 * S * tiles], dst: wl.Global[dtype, 32 * S * tiles]):
+        first = 32 * S * WARPS * wl.block_id()
+        tile = wl.shared(dtype, 32 * S * WARPS)
         wl.global_to_shared(src, tile, offset=first)
         wl.sync()
-        for j in range(S):
-            dst[first + 32 * j + lane] = tile[S * lane + j]
+        if WARPS == 1:
+            put(dst, first, tile, 0)
+        elif WARPS * wl.block_id() + wl.warp_id() < tiles:
+            put(dst, first, tile, 32 * wl.warp_id())
 
     return kernel
 
@@ -181,22 +195,31 @@ def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     return kernel
 
 
-def sum_shared(words: int, dtype: DType = i32) -> wl.Sketch:
+def sum_shared(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     """Sums each structure from a tile in shared memory."""
-    S, SCALAR = words, scalar_of(dtype)
+    S, SCALAR, WARPS = words, scalar_of(dtype), warps
     add_components = ADD_COMPONENTS[dtype.lanes]
     tiles = wl.size("tiles")
 
-    @wl.sketch(spec=sum_spec(S, dtype.lanes), block=32, grid=tiles, complete_at={"tiles": 1}, name=f"aos_sum_shared_{S}_{dtype}")
+    @wl.sketch(
+        spec=sum_spec(S, dtype.lanes),
+        block=LANES * warps,
+        grid=wl.ceil_div(tiles, warps),
+        complete_at={"tiles": warps},
+        name=f"aos_sum_shared_{S}_{dtype}",
+    )
     def kernel(src: wl.Global[dtype, 32 * S * tiles], total: wl.Global[SCALAR, 32 * tiles]):
-        lane = wl.lane_id()
-        tile = wl.shared(dtype, 32 * S)
-        wl.global_to_shared(src, tile, offset=32 * S * wl.block_id())
+        t = wl.lane_id() if WARPS == 1 else wl.thread_id()
+        tile = wl.shared(dtype, 32 * S * WARPS)
+        wl.global_to_shared(src, tile, offset=32 * S * WARPS * wl.block_id())
         wl.sync()
         out = wl.accumulator(SCALAR, op="+")
         for j in range(S):
-            word = tile[S * lane + j]
+            word = tile[S * t + j]
             add_components(out, word)
-        total[32 * wl.block_id() + lane] = out.value()
+        if WARPS == 1:
+            total[32 * wl.block_id() + t] = out.value()
+        elif wl.global_id() < 32 * tiles:
+            total[wl.global_id()] = out.value()
 
     return kernel

@@ -60,9 +60,9 @@ def times_eight(out, a, b0, b1, b2, b3, b4, b5, b6, b7, lane, i):
     to_sixteen(out, a, b7, lane, i)
 
 
-def mult_reg(rows: int, lanes: int = 32, restricted: bool = True) -> wl.Sketch:
+def mult_reg(rows: int, lanes: int = 32, restricted: bool = True, warps: int = 1) -> wl.Sketch:
     """`rows * lanes` coefficients per input from registers by shuffles; holes as in `polynomial.mult64_reg`."""
-    R, W, N = rows, lanes, rows * lanes
+    R, W, N, WARPS = rows, lanes, rows * lanes, warps
     COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
     pairs = wl.size("pairs")
 
@@ -75,16 +75,16 @@ def mult_reg(rows: int, lanes: int = 32, restricted: bool = True) -> wl.Sketch:
 
     @wl.sketch(
         spec=mult_spec(N),
-        block=W,
+        block=W * warps,
         warp_size=W,
-        grid=pairs,
-        complete_at={"pairs": 1},
+        grid=wl.ceil_div(pairs, warps),
+        complete_at={"pairs": warps},
         algebra="xor/and",
         name=f"mult{N}_reg",
     )
     def kernel(a: wl.Global[u32, N * pairs], b: wl.Global[u32, N * pairs], c: wl.Global[u32, 2 * N * pairs]):
         lane = wl.lane_id()
-        pair = wl.block_id()
+        pair = wl.block_id() if WARPS == 1 else WARPS * wl.block_id() + wl.warp_id()
         ra = wl.register(u32, R)
         rb = wl.register(u32, R)
         rc = wl.register(u32, 2 * R)
@@ -100,35 +100,37 @@ def mult_reg(rows: int, lanes: int = 32, restricted: bool = True) -> wl.Sketch:
     return kernel
 
 
-def mult_shared(rows: int, lanes: int = 32, restricted: bool = True) -> wl.Sketch:
+def mult_shared(rows: int, lanes: int = 32, restricted: bool = True, warps: int = 1) -> wl.Sketch:
     """`rows * lanes` coefficients per input from shared memory; holes as in `polynomial.mult64_shared`."""
-    R, W, N = rows, lanes, rows * lanes
+    R, W, N, WARPS = rows, lanes, rows * lanes, warps
     COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1, *range(W, N, W))) if restricted else (None, None)
     pairs = wl.size("pairs")
 
     @wl.device
     def fetch(words, lane, i):
-        return words[wl.xform(lane, N, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="index")]
+        return words[
+            N * (wl.warp_id() % WARPS) + wl.xform(lane, N, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="index")
+        ]
 
     step = _step(rows, fetch)
 
     @wl.sketch(
         spec=mult_spec(N),
-        block=W,
+        block=W * warps,
         warp_size=W,
-        grid=pairs,
-        complete_at={"pairs": 1},
+        grid=wl.ceil_div(pairs, warps),
+        complete_at={"pairs": warps},
         algebra="xor/and",
         name=f"mult{N}_shared",
     )
     def kernel(a: wl.Global[u32, N * pairs], b: wl.Global[u32, N * pairs], c: wl.Global[u32, 2 * N * pairs]):
         lane = wl.lane_id()
-        pair = wl.block_id()
-        sa = wl.shared(u32, N)
-        sb = wl.shared(u32, N)
+        pair = wl.block_id() if WARPS == 1 else WARPS * wl.block_id() + wl.warp_id()
+        sa = wl.shared(u32, N * WARPS)
+        sb = wl.shared(u32, N * WARPS)
         rc = wl.register(u32, 2 * R)
-        wl.global_to_shared(a, sa, offset=N * pair)
-        wl.global_to_shared(b, sb, offset=N * pair)
+        wl.global_to_shared(a, sa, offset=N * WARPS * wl.block_id())
+        wl.global_to_shared(b, sb, offset=N * WARPS * wl.block_id())
         wl.sync()
         out = wl.accumulator(u32, op="^", inner="&", shape=(2 * R,))
         for i in range(W):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -38,11 +39,11 @@ def advice(
     last = results[-1] if results else None
     found: list[str] = []
     if spent:
-        found += [f"more than {option} {value:.3g}" for option, value in limits.items() if value is not None]
+        found += [f"more than {option} {_rounded_up(value)}" for option, value in limits.items() if value is not None]
         sizes = dict(last.open) if last is not None else {}
         for name in sorted(sizes, key=lambda n: -sizes[n])[:_MOST_HOLES]:
             if sizes[name] > 1 and (told := kind_of(holes[name].hole).narrower(holes[name].hole)):
-                found.append(f"{name} has {_count(sizes[name])} functions: {told}, or write its expression")
+                found.append(f"{name} has {_count(sizes[name])}: {told}, or write its expression")
         return tuple(found)
     for name, use in holes.items():
         if len(use.points) and (told := kind_of(use.hole).wider(use.hole, np.asarray(use.points))):
@@ -52,9 +53,14 @@ def advice(
 
 def _open(left: Sequence[tuple[str, int]], uses: Sequence[HoleUses]) -> str:
     sizes = dict(left)
-    named = [f"{use.hole.name} ({_count(sizes[use.hole.name])} functions)" for use in uses if use.hole.name in sizes]
+    named = [f"{use.hole.name} ({_count(sizes[use.hole.name])})" for use in uses if use.hole.name in sizes]
     return ", ".join(named) if named else "none"
 
 
 def _count(size: int) -> str:
-    return "too many to count" if size >= MANY else str(size)
+    return "functions too many to count" if size >= MANY else f"{size} functions"
+
+
+def _rounded_up(value: float) -> str:
+    """Up to tenths: what was given, where a little of it was spent before the search."""
+    return f"{math.ceil(value * 10) / 10:g}"

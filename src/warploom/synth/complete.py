@@ -288,8 +288,7 @@ class _Completing:
             example: Judged | None = None
             with suppress(LimitReachedError):  # the search ended, and its answer stands without an example
                 example = self._example()
-                is_fault = example is not None and bool(example.diagnostics)
-                if isinstance(self.engine, Engine) and not is_fault:  # a fault tells more than an element that is wrong
+                if isinstance(self.engine, Engine):
                     impossible = self.engine.impossible(results[-1].space)
             if example is not None and not self.problem.kernel.holes:
                 return self._finished("refused", example, example.reason, results, None)
@@ -298,7 +297,8 @@ class _Completing:
                 f" with {r.array} free of bank conflicts, as line {r.span.line} requires" for r in self.problem.sketch.requires
             )
             told = "" if impossible is None else f"; {impossible.text()}"
-            reason = f"no completion exists in space {spaces}{asked}: exhausted{told or shown}"
+            is_fault = example is not None and bool(example.diagnostics)  # tells more than an element that is wrong
+            reason = f"no completion exists in space {spaces}{asked}: exhausted{told}{shown if is_fault or not told else ''}"
             report = replace(self._finished("unsat", None, reason, results, None), impossible=impossible)
             return report if impossible is not None and impossible.whatever else self._advised(report, results, "")
         space, _ = self.best

@@ -96,6 +96,12 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
 
     def _check(self, key: Any) -> None:
         parts = _parts(key)
+        if len(parts) <= self.ndim:
+            for part, extent in zip(parts, self.shape, strict=False):
+                if type(part) is not int or not 0 <= part < extent:
+                    break
+            else:  # nearly all indices are plain integers inside
+                return
         if len(parts) > self.ndim:
             raise IndexError(f"expected {self.ndim} indices of {self.label}, got {len(parts)}")
         if any(p is Ellipsis or p is None for p in parts):

@@ -7,7 +7,8 @@ from tests.ptx.shuffle.kernels import arguments, kernel
 from tests.ptx.shuffle.same import differences, report, rewritten
 from tests.ptx.shuffle.test_wrap import narrow
 
-from warploom.ptx.shuffle import KernelReport, ShuffleOptions, apply_all
+import warploom as wl
+from warploom.ptx.shuffle import KernelReport, ShuffleOptions, apply_all, apply_none
 
 OPTIONS = ShuffleOptions(policy=apply_all, noalias=True)
 BODY = """
@@ -67,3 +68,38 @@ def test_a_wrap_that_is_assumed_is_named_beside() -> None:
     assert made.domain == (
         "launches of arrays that do not overlap where one is written (noalias), in which no signed index wraps (nsw)"
     )
+
+
+VECTORS = ShuffleOptions(policy=apply_none, vectors=True, assume_aligned=True, noalias=True)
+ADJACENT = """
+ld.global.f32 %f1, [%rd{place}];
+{store}
+ld.global.f32 %f2, [%rd{place}+4];
+sub.f32 %f3, %f1, %f2;
+st.global.f32 [%rd6], %f3;
+"""
+
+
+def adjacent(store: str) -> str:
+    return kernel("shl.b64 %rd7, %rd4, 1;\nadd.s64 %rd8, %rd1, %rd7;" + ADJACENT.format(store=store, place=8))
+
+
+def test_a_vector_passes_over_a_store_through_another_parameter() -> None:
+    text = adjacent(OTHER)
+    made = rewritten(text, VECTORS)
+    (only,) = made.reports[0].vectors
+    assert only.untouched == ("the store in line 44 through p_out leaves what is behind p_in alone",)
+    assert only.json()["untouched"] == list(only.untouched)
+    assert made.reports[0].domain == (
+        "launches of arrays that do not overlap where one is written (noalias), of arrays at multiples of 16 bytes (aligned)"
+    )
+    assert not differences(text, made.text, (2, 1, 1), (48, 1, 1), arguments((48, 1, 1)))
+    assert not rewritten(text, ShuffleOptions(policy=apply_none, vectors=True)).reports[0].vectors
+    from_python = wl.shuffle_ptx(text, policy="none", vectors=True, assume=["aligned", "noalias"])
+    assert from_python.reports[0].vectors[0].untouched == only.untouched
+    assert not wl.shuffle_ptx(text, policy="none", vectors=True, assume="aligned").reports[0].vectors
+
+
+@pytest.mark.parametrize("store", ["st.global.f32 [%rd8+64], %f1;", "red.global.add.f32 [%rd6+64], %f1;", "bar.sync 0;"])
+def test_other_writes_between_adjacent_loads_keep_them_apart(store: str) -> None:
+    assert not rewritten(adjacent(store), VECTORS).reports[0].vectors

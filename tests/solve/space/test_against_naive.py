@@ -25,8 +25,17 @@ def assignments(world: World) -> int:
     return prod(sizes)
 
 
-SMALL = [seed for seed in SEEDS if assignments(random_world(seed)) <= LARGEST and not random_world(seed).lowerings][:40]
-LOWERED = [seed for seed in SEEDS if assignments(random_world(seed)) <= LARGEST // 10 and random_world(seed).lowerings][:40]
+def small() -> tuple[list[int], list[int]]:
+    """Seeds of worlds without and with lowerings."""
+    found: tuple[list[int], list[int]] = [], []
+    for seed in SEEDS:
+        world = random_world(seed)
+        if assignments(world) <= (LARGEST // 10 if world.lowerings else LARGEST):
+            found[bool(world.lowerings)].append(seed)
+    return found[0][:40], found[1][:40]
+
+
+SMALL, LOWERED = small()
 
 
 def decided(instance: Instance, candidate: Candidate | None, random: Random) -> list[Candidate]:

@@ -11,6 +11,7 @@ from tests.synth.test_complete import GATHER, XFORM, _sketch, reverse, shuffled
 
 from warploom.sketch import Sketch
 from warploom.synth import complete
+from warploom.synth.advice import advice
 from warploom.tools.synth.command import synth
 
 
@@ -130,3 +131,8 @@ def test_nothing_is_explained_past_the_limit_of_runs(count: int, monkeypatch: py
     monkeypatch.setattr("warploom.synth.search.impossible.MOST_RUNS", count)
     report = complete(_sketch(GATHER, shuffled, XFORM))
     assert report.status == "unsat" and report.impossible is None and "the simplest one fails" in report.reason
+
+
+def test_budgets_are_named_as_they_were_given() -> None:
+    told = advice((), (), "budget: CPU seconds", {"--budget": 5.98, "--nodes": 200, "--memory": None})
+    assert told == ("more than --budget 6", "more than --nodes 200")

@@ -207,7 +207,8 @@ def test_statements_that_cannot_be_off(monkeypatch: pytest.MonkeyPatch, fault: s
 
 def test_known_cells_are_followed_only_where_open_ones_are_read() -> None:
     opened = SimpleNamespace(out=np.array([1]), source=np.array([[0]]), slots=SimpleNamespace(holes=()))
-    at: Any = SimpleNamespace(value=np.zeros(3, np.int64), open_elements=[opened])
+    at: Any = Lookahead.__new__(Lookahead)
+    at.value, at.open_elements = np.zeros(3, np.int64), [opened]
     assert Lookahead._reach(at, np.array([[0, 2]])) is None
     assert Lookahead._reach(at, np.array([[1, 2]])) is not None
 

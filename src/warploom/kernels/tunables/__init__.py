@@ -14,7 +14,7 @@ from functools import partial
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels.tunables import windows
-from warploom.kernels.tunables.products import MEMORIES, PAIR_SIZES, ffm, memories_of_a_field, mult
+from warploom.kernels.tunables.products import MEMORIES, PAIR_SIZES, ffm, mult, of_a_field
 from warploom.kernels.tunables.records import TILE_SIZES, store, total, units
 from warploom.schedule.sketches import TunableSketch, Tuning
 from warploom.sketch import Sketch
@@ -43,7 +43,7 @@ _FAMILIES = (
     _Family("stencil2d-K", r"stencil2d-(\d+)", range(2, 65), windows.stencil2d, windows.of_an_image, windows.IMAGE_SIZES),
     _Family("conv2d-K", r"conv2d-(\d+)", range(2, 65), windows.conv2d, windows.of_an_image, windows.IMAGE_SIZES),
     _Family("multN", r"mult(32|64)", range(32, 65, 32), mult, lambda _: {"memory": MEMORIES, "warps": windows.WARPS}, PAIR_SIZES),
-    _Family("ffm-D", r"ffm-(\d+)", range(32, 1025, 32), ffm, memories_of_a_field, PAIR_SIZES),
+    _Family("ffm-D", r"ffm-(\d+)", range(32, 1025, 32), ffm, of_a_field, PAIR_SIZES),
     _Family(
         "aos-store-S", r"aos-store-(\d+)", range(1, 17), store,
         lambda words: {"order": ("crc", "rcr", "shared"), **_records(words)}, TILE_SIZES,

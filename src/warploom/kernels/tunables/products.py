@@ -8,7 +8,7 @@ from functools import cache
 from warploom.ir import fill
 from warploom.kernels import broadcast, field, polynomial
 from warploom.kernels.tiled import check_holes
-from warploom.kernels.tunables.records import one_warp
+from warploom.kernels.tunables.windows import WARPS
 from warploom.schedule.sketches import Tuning
 from warploom.sketch import Sketch
 from warploom.synth import complete
@@ -18,8 +18,8 @@ MEMORIES = ("registers", "shared", "broadcast")
 _LARGEST_BROADCAST = 384
 
 
-def memories_of_a_field(degree: int) -> dict[str, tuple[Tuning, ...]]:
-    return {"memory": MEMORIES if degree <= _LARGEST_BROADCAST else MEMORIES[:2]}
+def of_a_field(degree: int) -> dict[str, tuple[Tuning, ...]]:
+    return {"memory": MEMORIES if degree <= _LARGEST_BROADCAST else MEMORIES[:2], "warps": WARPS}
 
 
 def mult(coefficients: int, memory: str, warps: int) -> Sketch:
@@ -28,20 +28,19 @@ def mult(coefficients: int, memory: str, warps: int) -> Sketch:
         return broadcast.mult_runs(coefficients // 32, warps)
     if memory == "registers":
         return (polynomial.mult32_reg if coefficients == 32 else polynomial.mult64_reg)(warps=warps)
-    one_warp(memory, warps)
-    return (polynomial.mult32_shared if coefficients == 32 else polynomial.mult64_shared)()
+    return (polynomial.mult32_shared if coefficients == 32 else polynomial.mult64_shared)(warps=warps)
 
 
-def ffm(degree: int, memory: str) -> Sketch:
+def ffm(degree: int, memory: str, warps: int) -> Sketch:
     """Elements of GF(2^degree); in registers filled as the product of fewer coefficients is, and proved as a whole."""
-    return field.ffm_shared(degree) if memory == "shared" else _filled(degree, memory)
+    return field.ffm_shared(degree, warps) if memory == "shared" else _filled(degree, memory, warps)
 
 
 @cache
-def _filled(degree: int, memory: str) -> Sketch:
+def _filled(degree: int, memory: str, warps: int) -> Sketch:
     if memory == "broadcast":
-        sketch, tile = broadcast.ffm_runs(degree), broadcast.mult_runs(1)
+        sketch, tile = broadcast.ffm_runs(degree, warps), broadcast.mult_runs(1)
     else:
-        sketch, tile = field.ffm_reg(degree), polynomial.mult64_reg()
+        sketch, tile = field.ffm_reg(degree, warps=warps), polynomial.mult64_reg()
     check_holes(sketch, tile)
     return replace(sketch, kernel=fill(sketch.kernel, complete(tile).completions[0].holes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.core import BY_NAME, Diagnostic, DType, UserError, i32
+from warploom.core import BY_NAME, DType, i32
 from warploom.kernels import structs
 from warploom.sketch import Sketch
 
@@ -28,24 +28,13 @@ def store(words: int, order: str, unit: int, warps: int) -> Sketch:
         case "rcr":
             return structs.store_rcr(count, dtype, warps)
         case _:
-            one_warp(order, warps)
-            return structs.store_shared(count, dtype)
+            return structs.store_shared(count, dtype, warps)
 
 
 def total(words: int, order: str, unit: int, warps: int) -> Sketch:
     """The sum of each structure of `words`."""
     count, dtype = _moved(words, unit)
-    if order == "crc":
-        return structs.sum_crc(count, dtype, warps)
-    one_warp(order, warps)
-    return structs.sum_shared(count, dtype)
-
-
-def one_warp(what: str, warps: int) -> None:
-    """UserError (TUNABLE) where a kernel that is written for one warp should have more."""
-    if warps != 1:
-        message = f"expected one warp per block with {what!r}, got {warps}"
-        raise UserError(Diagnostic("TUNABLE", message, fix="Shared memory is that of one warp there: use warps=1."))
+    return (structs.sum_crc if order == "crc" else structs.sum_shared)(count, dtype, warps)
 
 
 def _moved(words: int, unit: int) -> tuple[int, DType]:

@@ -6,13 +6,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from warploom.machines import WARP_LANES
-from warploom.ptx.instructions import space
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.iterations import aligned_loops
 from warploom.ptx.shuffle.loads import Load, classify, is_counted
-from warploom.ptx.shuffle.plan import UNTOUCHED, Element, Neighbour, NoWrap, Plan, Store
-from warploom.ptx.shuffle.pointers import pointer_of
+from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan, Store
+from warploom.ptx.shuffle.pointers import is_plain_store, left_alone
 from warploom.ptx.shuffle.visible import OuterNames, Values
 from warploom.ptx.symbolic import (
     Algebra,
@@ -36,7 +35,6 @@ _IRREGULAR = 24
 """Loads whose address does not move evenly along x are tried at every distance; at most so many of a kernel."""
 _MOST_STORES = 4
 """Stores between two loads of one address that a thread tests at run time."""
-_STORED = frozenset({"global", "weak", "wb", "cg", "cs", "wt", "v2", "v4", "v8", *TYPE_BITS})
 _UNSURE = "does not always run before it"
 
 
@@ -322,7 +320,7 @@ class _Detector:
     def _own_store(self, index: int, source: _Place, place: _Place) -> Store | None:
         """A plain store in the straight-line code between the two loads, at an address that is still known at the second."""
         instruction = self.routine.instructions[index]
-        if instruction.opcode != "st" or not _STORED.issuperset(instruction.modifiers) or space(instruction) != "global":
+        if not is_plain_store(instruction):
             return None
         if source.block != place.block or self.graph.block_of(index) != place.block or place.load.space != "global":
             return None
@@ -346,14 +344,8 @@ class _Detector:
 
         Another thread's store there goes through the same parameter, so it leaves the source's array alone, too.
         """
-        instruction, access = self.routine.instructions[index], self.accesses.get(index)
-        if instruction.opcode != "st" or not _STORED.issuperset(instruction.modifiers) or space(instruction) != "global":
-            return ""
-        own = pointer_of(source.address)
-        other = None if access is None or access.address is None else pointer_of(access.address)
-        if own is None or other is None or own == other:
-            return ""
-        return f"the store in line {self.routine.span(index).line} through {other} {UNTOUCHED} {own} alone"
+        access = self.accesses.get(index)
+        return left_alone(self.routine, index, None if access is None else access.address, source.address)
 
     def _is_apart(self, index: int, place: _Place) -> bool:
         """Whether the thread's store is shown to leave alone what its load reads; both in one block."""

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from warploom.ptx.instructions import space
+from warploom.ptx.routine import TYPE_BITS, Routine
+from warploom.ptx.shuffle.plan import UNTOUCHED
 from warploom.ptx.symbolic import Term, linear
+from warploom.ptx.syntax import Instruction
 
 _POINTER_BITS = 64
+_PLAIN = frozenset({"global", "weak", "wb", "cg", "cs", "wt", "v2", "v4", "v8", *TYPE_BITS})
+
+
+def is_plain_store(instruction: Instruction) -> bool:
+    """A weak store to global memory that says so."""
+    return instruction.opcode == "st" and _PLAIN.issuperset(instruction.modifiers) and space(instruction) == "global"
+
+
+def left_alone(routine: Routine, store: int, written: Term | None, read: Term) -> str:
+    """What `noalias` says of a plain store, at the address `written`, to what is read; '' where it says nothing."""
+    if not is_plain_store(routine.instructions[store]) or written is None:
+        return ""
+    own, other = pointer_of(read), pointer_of(written)
+    if own is None or other is None or own == other:
+        return ""
+    return f"the store in line {routine.span(store).line} through {other} {UNTOUCHED} {own} alone"
 
 
 def pointer_of(address: Term) -> str | None:

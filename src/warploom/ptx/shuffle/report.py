@@ -39,12 +39,17 @@ class VectorLoad:
     applies: bool
     predicted_gain: float
     """Of all vector loads of the kernel together."""
+    untouched: tuple[str, ...] = ()
+    """What `noalias` says of stores between the loads."""
 
     def json(self) -> dict[str, Json]:
-        return {
+        line: dict[str, Json] = {
             "lines": list(self.lines), "bytes": self.size_bytes, "tested": self.is_tested, "assumed": self.assumed,
             "applied": self.applies, "predicted_gain": round(self.predicted_gain, 6),
         }  # fmt: skip
+        if self.untouched:
+            line["untouched"] = list(self.untouched)
+        return line
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class KernelReport:
     def domain(self) -> str:
         """The launches for which the rewritten kernel is right; '' for every launch."""
         taken = [text for c in self.applied for text in c.assumed]
+        taken += [text for v in self.vectors if v.applies for text in v.untouched]
         found = ["of arrays that do not overlap where one is written (noalias)"] if any(UNTOUCHED in t for t in taken) else []
         found += ["in which no signed index wraps (nsw)"] if any(UNTOUCHED not in t for t in taken) else []
         found += ["of arrays at multiples of 16 bytes (aligned)"] if any(v.applies and v.assumed for v in self.vectors) else []

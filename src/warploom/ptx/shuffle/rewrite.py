@@ -73,7 +73,8 @@ def _kernel(program: Program, function: Function, options: ShuffleOptions, edits
         applied = [p for p, j in zip(plans, judged, strict=True) if j.decision.applies]
     vectors: tuple[VectorLoad, ...] = ()
     if emulation is not None:
-        joined = find_vectors(emulation, without={p.load for p in applied}, assume_aligned=options.assume_aligned)
+        without = {p.load for p in applied}
+        joined = find_vectors(emulation, without=without, assume_aligned=options.assume_aligned, noalias=options.noalias)
         vectors = _vectors(routine, emulation, joined, options, program.module)
         shape = BlockShape(emulation.limits.whole_rows)
         code = KernelCode(function, routine, emulation.graph, shape, edits, prefix, options.variant)
@@ -111,6 +112,7 @@ def _vectors(
             each.assumed,
             options.vectors,
             gain,
+            each.untouched,
         )
         for each in joined
     )

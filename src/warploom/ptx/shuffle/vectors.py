@@ -7,21 +7,23 @@ after       add.s64 %t, %rd, 4;  and.b64 %t, %t, 7;  setp.ne.u64 %apart, %t, 0; 
 
 Memory ends up the same, for every launch: the loads stand in one piece of straight-line code without calls, under no predicate,
 so that a thread that comes to the first executes all, and may read the bytes of all. Between the first and each other stands no
-store, atomic, barrier, fence or acquire that might touch them (`.nc` loads read what nobody writes), and the values wait in
-fresh registers. A vector load reads the same bytes where its address is a multiple of its size: this follows from the address and
-the alignment that the kernel states (`.ptr .align`) or the user assumes, or every thread tests it. Loads are joined only where
-the address without the array's beginning is a multiple of the size, so that all threads find the same.
+store, atomic, barrier, fence or acquire that might touch them (`.nc` loads read what nobody writes; under `--assume noalias`
+plain stores through another pointer parameter touch nothing), and the values wait in fresh registers. A vector load reads the
+same bytes where its address is a multiple of its size: this follows from the address and the alignment that the kernel states
+(`.ptr .align`) or the user assumes, or every thread tests it. Loads are joined only where the address without the array's
+beginning is a multiple of the size, so that all threads find the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.edits import Edits
 from warploom.ptx.shuffle.loads import Load, classify, is_counted
+from warploom.ptx.shuffle.pointers import left_alone
 from warploom.ptx.shuffle.registers import FreshRegisters, written
 from warploom.ptx.symbolic import Emulation, Term, linear, signed
 from warploom.ptx.syntax import Instruction, Name
@@ -44,6 +46,8 @@ class Joined:
     """Whether every thread tests the alignment."""
     assumed: bool
     """Whether the alignment rests on what the user assumes."""
+    untouched: tuple[str, ...] = ()
+    """What `noalias` says of the stores between."""
 
     @property
     def size_bytes(self) -> int:
@@ -57,10 +61,12 @@ class _Place:
     """Bytes from the first load of the group."""
 
 
-def find_vectors(emulation: Emulation, *, without: Collection[int], assume_aligned: bool) -> tuple[Joined, ...]:
+def find_vectors(
+    emulation: Emulation, *, without: Collection[int], assume_aligned: bool, noalias: bool = False
+) -> tuple[Joined, ...]:
     """In the order of the text; `without` these loads, which something else has changed."""
     routine, graph = emulation.routine, emulation.graph
-    paths = Paths(routine, graph)
+    between = _Between(routine, Paths(routine, graph), {a.instruction: a.address for a in emulation.trace}, noalias)
     groups: dict[tuple[object, ...], list[tuple[Load, Term]]] = {}
     for access in emulation.trace:
         index = access.instruction
@@ -77,8 +83,29 @@ def find_vectors(emulation: Emulation, *, without: Collection[int], assume_align
     for group in groups.values():
         if len(group) > 1:
             group.sort(key=lambda pair: pair[0].index)
-            found += _joined(group, routine, paths, assume_aligned)
+            found += _joined(group, between, assume_aligned)
     return tuple(sorted(found, key=lambda joined: min(joined.loads)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    """What stands between the loads of a window."""
+
+    routine: Routine
+    paths: Paths
+    addresses: Mapping[int, Term | None]
+    noalias: bool
+
+    def untouched(self, first: Load, last: Iterable[int], read: Term) -> tuple[str, ...] | None:
+        """None where something may change what is read; else what is assumed of stores through other pointers."""
+        found: dict[str, None] = {}
+        for index in last:
+            for clobber in self.paths.clobbers(first.index, index, first.space):
+                said = left_alone(self.routine, clobber, self.addresses.get(clobber), read) if self.noalias else ""
+                if not said:
+                    return None
+                found[said] = None
+        return tuple(found)
 
 
 def _is_plain(load: Load, routine: Routine) -> bool:
@@ -89,7 +116,7 @@ def _is_plain(load: Load, routine: Routine) -> bool:
     return is_whole and TYPE_BITS.get(routine.registers.get(load.address_register, "")) == 64
 
 
-def _joined(group: list[tuple[Load, Term]], routine: Routine, paths: Paths, assume_aligned: bool) -> list[Joined]:
+def _joined(group: list[tuple[Load, Term]], between: _Between, assume_aligned: bool) -> list[Joined]:
     first = linear(group[0][1])
     width = group[0][1].width
     places: dict[int, _Place] = {}
@@ -104,16 +131,16 @@ def _joined(group: list[tuple[Load, Term]], routine: Routine, paths: Paths, assu
             window = [constant + n * size for n in range(count)]
             if count < 2 or taken.intersection(window) or not places.keys() >= set(window):
                 continue
-            joined = _window([places[c] for c in window], first, routine, paths, assume_aligned)
+            joined = _window([places[c] for c in window], group[0][1], between, assume_aligned)
             if joined is not None:
                 taken.update(window)
                 found.append(joined)
     return found
 
 
-def _window(
-    places: list[_Place], first: tuple[int, tuple[tuple[Term, int], ...]], routine: Routine, paths: Paths, assume_aligned: bool
-) -> Joined | None:
+def _window(places: list[_Place], address: Term, between: _Between, assume_aligned: bool) -> Joined | None:
+    """`address`: of the group's first load."""
+    first = linear(address)
     size = places[0].load.element_bytes
     bits = (size * len(places)).bit_length() - 1
     pointers = [atom for atom, factor in first[1] if factor == 1 and atom.op == "parameter" and atom.width == 64]
@@ -122,11 +149,11 @@ def _window(
     if len(pointers) != 1 or any(_zeros(factor) + zeros(atom) < bits for atom, factor in others) or _zeros(constant) < bits:
         return None
     begin = min(places, key=lambda p: p.load.index)
-    if "nc" not in begin.load.qualifiers:
-        others_in_text = [p.load.index for p in places if p is not begin]
-        if any(paths.clobbers(begin.load.index, index, begin.load.space) for index in others_in_text):
-            return None
-    stated = next((p.pointer_align or 1 for p in routine.parameters if p.name == pointers[0].data[0]), 1)
+    others_in_text = [] if "nc" in begin.load.qualifiers else [p.load.index for p in places if p is not begin]
+    untouched = between.untouched(begin.load, others_in_text, address)
+    if untouched is None:
+        return None
+    stated = next((p.pointer_align or 1 for p in between.routine.parameters if p.name == pointers[0].data[0]), 1)
     is_known = stated >= 1 << bits and pointers[0].data[1] == 0
     return Joined(
         tuple(p.load.index for p in places),
@@ -134,6 +161,7 @@ def _window(
         size,
         is_tested=not is_known and not assume_aligned,
         assumed=assume_aligned and not is_known,
+        untouched=untouched,
     )
 
 

@@ -300,7 +300,8 @@ def _on_floats(op: str, a: Any, b: Any) -> Any:
 def _plain(key: Any) -> Any:
     """An index with integers of C types as numbers."""
     if isinstance(key, tuple):
-        return tuple(map(_plain, cast("tuple[Any, ...]", key)))
+        parts = cast("tuple[Any, ...]", key)
+        return parts if all(type(part) is int for part in parts) else tuple(map(_plain, parts))
     return key.value if isinstance(key, TypedInteger) else key
 
 
@@ -345,6 +346,8 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
     def _check(self, key: Any) -> None:
         parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
         for part, extent in zip(parts, self.extents, strict=False):
+            if type(part) is int and 0 <= part < extent:
+                continue
             if isinstance(part, bool | np.bool_):
                 raise IndexError(f"expected an integer as index, got {part}, which NumPy and lists read differently")
             if isinstance(part, int | np.signedinteger) and not 0 <= part < extent:

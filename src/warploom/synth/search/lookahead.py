@@ -2,24 +2,27 @@
 
 Deciding a hole makes known which cell holds which value. Where each needed value has one holder, the value that a still open
 hole must take at a point follows by table lookup, for ten thousand functions in one NumPy pass; a function whose demands no
-function of the other hole meets is refuted without being propagated. This is the hash join of two holes' functions.
+function of the other hole meets is refuted without being propagated. This is the hash join of two holes' functions. The same
+is done backwards (`demands.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from warploom.ir.swizzle import Functions, Tables
 from warploom.synth.network.network import UNDEFINED, BoolArray, IntArray
+from warploom.synth.search.demands import ANY_OPTION, NO_OPTION, Demands, Told, only_option, spread
 from warploom.synth.search.propagation import Candidate, Constraint, ElementConstraint, PlacementConstraint, Words, unpack
 
 WORTH_IT = 32
 """Fewer functions are propagated one by one."""
+GLANCE = 32
+"""Rows of a gather that are looked at before all of them."""
 _CHUNK_CELLS = 1 << 23
-_NONE, _ANY = -1, -2
-"""No value will do; no conclusion."""
 
 
 class Lookahead:
@@ -42,6 +45,7 @@ class Lookahead:
                 (self.known_elements if known else self.open_elements).append(constraint)
             elif isinstance(constraint, PlacementConstraint):
                 self.open_placements.append(constraint)
+        self.demands = Demands(candidate, constraints, hole, self.decided, self.value, universe)
 
     def _sources_known(self, constraint: ElementConstraint) -> bool:
         """Whether every source is a decided cell already, or will be once the hole is decided."""
@@ -64,22 +68,35 @@ class Lookahead:
         alive = np.ones(len(tables), np.bool_)
         values = np.repeat(self.value[None, :], len(tables), axis=0)
         for element in self.known_elements:
-            source = self._chosen(element, tables)
-            got = values[:, element.out] if source is None else np.take_along_axis(values, source, axis=1)
+            got = np.take_along_axis(values, self._chosen(element, tables), axis=1)
             wanted = self.value[element.out]
             clash = (got >= 0) & (wanted >= 0)[None, :] & (got != wanted[None, :]) & self.candidate.needed[element.out][None, :]
             alive &= ~clash.any(axis=1)
             values[:, element.out] = np.where(got >= 0, got, wanted[None, :])
-        for element in self.open_elements:
-            if len(element.holes) == 1 and len(element.slots.holes) == 1:
-                alive &= self._meets_element(element, values)
+        left = np.flatnonzero(alive)
+        told: list[Told] = []
+        for count in (GLANCE, None):
+            told = []
+            for element in self.open_elements:
+                if len(element.holes) == 1 and len(element.slots.holes) == 1:
+                    rows = spread(np.flatnonzero(self.candidate.needed[element.out] & (self.value[element.out] >= 0)), count)
+                    demanded = self._demanded(element, rows, values[left])
+                    fits = self._hole_meets(element.slots.holes[0], element.slots.points[0][rows], demanded)
+                    left = left[fits]
+                    told = [(e, r, d[fits]) for e, r, d in (*told, (element, rows, demanded))]
+        alive[:] = False
+        alive[left] = True
         for placement in self.open_placements:
             if len(placement.holes) == 1 and len(placement.slots.holes) == 1 and self.hole not in placement.holes:
                 alive &= self._meets_placement(placement, values)
+        if self.demands.gathers:
+            told = [(element, rows, demanded[alive[left]]) for element, rows, demanded in told]
+            left = np.flatnonzero(alive)
+            alive[left] = self.demands.surviving(tables[left], self._chosen, self._hole_meets, told)
         return alive
 
-    def _chosen(self, element: ElementConstraint, tables: Tables) -> IntArray | None:
-        """[functions, rows] the source cell of each row; None when an open point leaves it open."""
+    def _chosen(self, element: ElementConstraint, tables: Tables) -> IntArray:
+        """[functions, rows] the source cell of each row of a gather whose holes are all decided."""
         index = np.zeros((len(tables), len(element.out)), np.int64)
         for hole, points, extent in zip(element.slots.holes, element.slots.points, element.shape, strict=True):
             if hole == self.hole:
@@ -89,11 +106,8 @@ class Lookahead:
             index = index * extent + value
         return element.source[np.arange(len(element.out))[None, :], index]
 
-    def _meets_element(self, element: ElementConstraint, values: IntArray) -> BoolArray:
-        """Rows that a required output reads through one open hole, directly from known cells or through further open ones."""
-        rows = np.flatnonzero(self.candidate.needed[element.out] & (self.value[element.out] >= 0))
-        if not len(rows):
-            return np.ones(len(values), np.bool_)
+    def _demanded(self, element: ElementConstraint, rows: IntArray, values: IntArray) -> IntArray:
+        """[functions, rows] options by which required outputs read through one open hole, also by way of further open ones."""
         hole, points = element.slots.holes[0], element.slots.points[0][rows]
         source = element.source[rows]
         wanted = self.value[element.out[rows]]
@@ -102,28 +116,35 @@ class Lookahead:
         if reach is None:
             held = values[:, source]
             fits = allowed[None] & ((held == wanted[None, :, None]) | (held < 0)) & (source != UNDEFINED)[None]
-            demanded = _only_option(fits)
+            demanded = only_option(fits)
         else:
             boundary, reaches = reach
             holder, unique = self._holders(values[:, boundary])
             # [rows, boundary]: the option through which a required value must come from a boundary cell.
-            option = _only_option(np.moveaxis(allowed[:, :, None] & reaches[source], 2, 1))
+            option = only_option(np.moveaxis(allowed[:, :, None] & reaches[source], 2, 1))
             at = holder[:, wanted]
             demanded = option[np.arange(len(rows))[None, :], at]
-            demanded[~unique] = _ANY
+            demanded[~unique] = ANY_OPTION
             known: BoolArray = np.logical_and.reduce(values[:, boundary] >= 0, axis=1)
-            demanded[known[:, None] & (at == len(boundary))] = _NONE
-        return self._hole_meets(hole, points, demanded)
+            demanded[known[:, None] & (at == len(boundary))] = NO_OPTION
+        return demanded
 
     def _reach(self, source: IntArray) -> tuple[IntArray, BoolArray] | None:
         """Known cells that may flow into open ones: (their numbers, [cells, known cells] whether they may); None: not needed."""
-        open_out = np.zeros(len(self.value), np.bool_)
+        return self._flow if self._is_open[source].any() else None
+
+    @cached_property
+    def _is_open(self) -> BoolArray:
+        """[cells] results of open gathers."""
+        is_open = np.zeros(len(self.value), np.bool_)
         for other in self.open_elements:
-            open_out[other.out] = True
-        if not open_out[source].any():
-            return None
+            is_open[other.out] = True
+        return is_open
+
+    @cached_property
+    def _flow(self) -> tuple[IntArray, BoolArray]:
         boundary = np.unique(np.concatenate([e.source.ravel() for e in self.open_elements]))
-        boundary = boundary[~open_out[boundary] & (boundary != UNDEFINED)]
+        boundary = boundary[~self._is_open[boundary] & (boundary != UNDEFINED)]
         reaches = np.zeros((len(self.value), len(boundary) + 1), np.bool_)
         reaches[boundary, np.arange(len(boundary))] = True
         for element in self.open_elements:
@@ -157,12 +178,12 @@ class Lookahead:
         fits[row, target[row, option], option] = True
         fits |= (allowed & free)[:, None, :]
         fits[:, self.universe] = True
-        demanded = _only_option(fits)[np.arange(len(target))[None, :], values[:, placement.source]]
+        demanded = only_option(fits)[np.arange(len(target))[None, :], values[:, placement.source]]
         return self._hole_meets(hole, points, demanded)
 
     def _hole_meets(self, hole: int, points: IntArray, demanded: IntArray) -> BoolArray:
         """[functions]: whether the hole has a function with the demanded values ([functions, rows])."""
-        alive = (demanded != _NONE).all(axis=1)
+        alive = (demanded != NO_OPTION).all(axis=1)
         functions = self.candidate.functions[hole]
         order = np.argsort(points, kind="stable")
         distinct, starts = np.unique(points[order], return_index=True)
@@ -170,21 +191,15 @@ class Lookahead:
         if len(distinct) < len(points):
             again = demanded[:, order]
             lead = np.repeat(first, np.diff([*starts, len(order)]), axis=1)
-            alive &= ((again == lead) | (again == _ANY) | (lead == _ANY)).all(axis=1)
+            alive &= ((again == lead) | (again == ANY_OPTION) | (lead == ANY_OPTION)).all(axis=1)
         if functions is None or not alive.any():
             return alive
-        definite = alive & (first != _ANY).all(axis=1)
+        definite = alive & (first != ANY_OPTION).all(axis=1)
         weights = self.rng.integers(1, 1 << 62, len(distinct), dtype=np.uint64)
         demands = (first[definite].astype(np.uint64) * weights).sum(axis=1)
         offers = (functions.tables[:, distinct].astype(np.uint64) * weights).sum(axis=1)
         alive[definite] = np.isin(demands, offers)
         return alive
-
-
-def _only_option(fits: BoolArray) -> IntArray:
-    """[..., options] -> the option that fits, `_NONE` or, where several do, `_ANY`."""
-    count = fits.sum(axis=-1)
-    return np.where(count == 1, fits.argmax(axis=-1), np.where(count == 0, _NONE, _ANY))
 
 
 def _single_values(domains: Words, universe: int) -> IntArray:

@@ -25,7 +25,7 @@ from warploom.kernels.kernelgen import (
     parameters,
 )
 from warploom.kernels.kernelgen import launch as launch_shape
-from warploom.ptx import launch, parse
+from warploom.ptx import Program, launch, lower, parse
 from warploom.ptx.shuffle import MAX_DELTA, ShuffleOptions, apply_all, shuffle
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen
@@ -74,13 +74,15 @@ def measure(name: str, options: ShuffleOptions, seed: int, progress: Progress) -
     text = compile_to_ptx(cuda_source(stencil, shape), ARCH)
     progress("analysing")
     stopwatch = Stopwatch()
-    found = shuffle(parse(text, f"{name}.ptx"), options)
+    module = parse(text, f"{name}.ptx")
+    found = shuffle(module, options)
     analysis_s = stopwatch.read().seconds
     (report,) = found.reports
     deltas = [c.delta for c in report.shuffles]
-    as_paper = len(shuffle(parse(text), replace(options, lone_sources=True)).reports[0].shuffles)
+    as_paper = len(shuffle(module, replace(options, lone_sources=True)).reports[0].shuffles)
     progress("running both")
-    differing = [e for e in EXTENTS if not _same(stencil, shape, text, found.text, e, seed)]
+    programs = lower(module), lower(parse(found.text))
+    differing = [e for e in EXTENTS if not _same(stencil, shape, programs, e, seed)]
     usage = stopwatch.read()
     fields: Line = {
         "loads": report.loads,
@@ -130,12 +132,12 @@ def columns(line: Line) -> dict[str, str]:
     return found | {"analysis": f"{line['analysis_s']} s"} | ({} if line["as_expected"] else {"DIFFERS": "from the paper"})
 
 
-def _same(stencil: Stencil, shape: Shape, original: str, rewritten: str, extents: tuple[int, ...], seed: int) -> bool:
+def _same(stencil: Stencil, shape: Shape, programs: tuple[Program, Program], extents: tuple[int, ...], seed: int) -> bool:
     """Whether both leave the same bits in every array."""
     sizes = extents[: len(stencil.extents)]
     given = parameters(stencil, sizes, np.random.default_rng(seed))
     grid, block = launch_shape(stencil, shape, sizes)
-    kept = [launch(parse(text), grid=grid, block=block, args=list(given)) for text in (original, rewritten)]
+    kept = [launch(program, grid=grid, block=block, args=list(given)) for program in programs]
     if any(run.status != "finished" for run in kept):
         return False
     first, second = (run.arrays for run in kept)

@@ -15,7 +15,7 @@ TABLE_NAMES = (
 TABLE_S = {"table2": 120.0, "table3": 600.0, "speed": 10.0}
 """CPU seconds of a case; of `table3/order`, of each order."""
 
-SEARCH_NODES = {"axpy": 4_000, "matmul-256x256x32": 4_000, "matmul-1024": 12_000, "strided-matmul": 8_000}
+SEARCH_NODES = {"axpy": 4_000, "matmul-256x256x32": 12_000, "matmul-1024": 12_000, "strided-matmul": 12_000}
 """Budget of a search of each space."""
 SEED_COUNT = 5
 SEARCH_NAMES = tuple(f"search/{name}-{search}" for name in SPACES for search in ("refine", "mcts"))

@@ -45,6 +45,8 @@ BLOCK_THREADS = 128
 PTXAS_S = 20
 """Wall seconds for one run of ptxas, whose registers are told beside the result and decide nothing."""
 
+ASSUMPTIONS = ("nsw", "aligned", "noalias")
+
 _ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)'.*?Used (?P<registers>\d+) registers", re.S)
 
 
@@ -231,7 +233,9 @@ def _table(report: KernelReport, kernel: Mapping[str, Json], costs: Mapping[str,
             if vector.assumed
             else ""
         )
-        lines.append(f"   lines {', '.join(map(str, vector.lines))}: {said}, {vector.size_bytes} bytes")
+        said += f", {vector.size_bytes} bytes"
+        said += f"; assumed: {'; '.join(vector.untouched)}" if vector.untouched else ""
+        lines.append(f"   lines {', '.join(map(str, vector.lines))}: {said}")
     lines += [f"   line {refused.line} stays: {refused.reason}" for refused in report.refused]
     return lines
 
@@ -252,7 +256,7 @@ def _table(report: KernelReport, kernel: Mapping[str, Json], costs: Mapping[str,
               help="cache: a full warp loads what its outer lanes lack in one go; no lane loads alone.")  # fmt: skip
 @click.option("--shared", is_flag=True, help="Replace loads from shared memory, too.")
 @click.option("--vectors", is_flag=True, help="Join loads of adjacent words by one thread into vector loads.")
-@click.option("--assume", "assumptions", type=click.Choice(["nsw", "aligned", "noalias"]), multiple=True,
+@click.option("--assume", "assumptions", type=click.Choice(ASSUMPTIONS), multiple=True,
               help="Leave out tests. nsw: signed index arithmetic does not wrap; aligned: arrays begin at multiples of 16 bytes; "
               "noalias: what is written through a pointer parameter is read through no other. Repeatable.")  # fmt: skip
 @click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
@@ -326,4 +330,4 @@ def _run(
     return outcomes
 
 
-__all__ = ["policy_of", "resources", "shuffle_command"]
+__all__ = ["ASSUMPTIONS", "policy_of", "resources", "shuffle_command"]

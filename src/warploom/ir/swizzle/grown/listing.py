@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.ir.swizzle.functions import IntArray
 from warploom.ir.swizzle.grown.alphabet import FAN, NEVER, PARAMETERS, ROT, USUAL, XOR, Alphabet, Bytes, Floats, alphabet
+
+Places: TypeAlias = NDArray[np.int32]
 
 LENGTH = 2
 _CEILING = 16
@@ -32,11 +36,11 @@ class Compositions:
 
     def image(self, which: IntArray, index: Floats, parameter: Floats, parameters: int = PARAMETERS) -> Floats:
         """[which, points] values at [which or 1, points] indices; `parameters` that are below that."""
-        value = np.broadcast_to(index, (len(which), parameter.shape[-1]))
         rows = self.rows[which]
         table = self.letters.table(parameters)
         if table is not None:
-            return self._looked_up(table, rows, value, parameter)
+            return self._looked_up(table, rows, index.reshape(-1, parameter.shape[-1]), parameter)
+        value = np.broadcast_to(index, (len(which), parameter.shape[-1]))
         for column in range(LENGTH - 1, -1, -1):
             used = np.flatnonzero(rows[:, column])
             if len(used) == len(rows):
@@ -48,11 +52,12 @@ class Compositions:
 
     def _looked_up(self, table: Bytes, rows: IntArray, value: Floats, parameter: Floats) -> Floats:
         _, parameters, size = table.shape
-        flat, found = table.ravel(), value.astype(np.int64)
-        at = parameter.astype(np.int64)[None] * size
+        flat, first = table.ravel(), (rows * (parameters * size)).astype(np.int32)
+        at = parameter.astype(np.int32)[None] * np.int32(size)
+        found = value.astype(np.int32)
         for column in range(LENGTH - 1, -1, -1):
-            found += rows[:, column, None] * (parameters * size) + at
-            found = flat[found].astype(np.int64)
+            places: Places = first[:, column, None] + at
+            found = flat[places + found].astype(np.int32)
         return found.astype(np.float32)
 
     @property

@@ -29,6 +29,8 @@ MOST = 100_000
 KEPT_SHARE = 16
 """Images of every composition at a point are kept where more than one in so many is asked for."""
 KEPT_BYTES = 1 << 27
+CHUNK_CELLS = 1 << 17
+"""Images that are made at once: few enough for the second-level cache of a core."""
 UNLISTED = 1 << 62
 """Stands for the number of functions that nobody counts."""
 
@@ -92,20 +94,22 @@ class ShortSet:
         keep = distinct(tables, self.listed.costs[left])
         return Functions(tables[keep], self.listed.costs[left[keep]], self.expression, left[keep])
 
-    def _images(self, rows: IntArray, points: IntArray) -> IntArray:
+    def _images(self, rows: IntArray, points: IntArray) -> Bytes:
         """[rows, points]"""
         if len(rows) * KEPT_SHARE < self._end:
             return self._evaluated(rows, points)
-        return np.stack([self._column(point)[rows] for point in points.tolist()], axis=1).astype(np.int64)
+        return np.stack([column[rows] for column in self._columns_at(points.tolist())], axis=1)
 
-    def _column(self, point: int) -> Bytes:
-        """[rows up to the last member] images of one point: decisions on other holes ask for the same ones again and again."""
-        known = self._columns.get(point)
-        if known is None:
-            known = self._evaluated(np.arange(self._end), np.array([point]))[:, 0].astype(np.uint8)
-            if len(self._columns) * len(known) < KEPT_BYTES:
-                self._columns[point] = known
-        return known
+    def _columns_at(self, points: list[int]) -> list[Bytes]:
+        """Per point, images by [rows up to the last member]: decisions on other holes ask for the same ones again and again."""
+        missing = [point for point in dict.fromkeys(points) if point not in self._columns]
+        found: dict[int, Bytes] = {}
+        if missing:
+            images = self._evaluated(np.arange(self._end), np.array(missing))
+            found = dict(zip(missing, np.ascontiguousarray(images.T), strict=True))
+            room = KEPT_BYTES // self._end - len(self._columns)
+            self._columns.update(list(found.items())[: max(0, room)])
+        return [self._columns[point] if point in self._columns else found[point] for point in points]
 
     @cached_property
     def _end(self) -> int:
@@ -115,9 +119,9 @@ class ShortSet:
     def _columns(self) -> dict[int, Bytes]:
         return {}
 
-    def _evaluated(self, rows: IntArray, points: IntArray) -> IntArray:
-        chunks = np.array_split(rows, len(rows) // 4096 + 1)
-        return np.concatenate([self.listed.image(chunk, *self.place[points].T) for chunk in chunks])
+    def _evaluated(self, rows: IntArray, points: IntArray) -> Bytes:
+        chunks = np.array_split(rows, len(rows) * len(points) // CHUNK_CELLS + 1)
+        return np.concatenate([self.listed.image(chunk, *self.place[points].T).astype(np.uint8) for chunk in chunks])
 
     def expression(self, row: int) -> IndexExpr:
         return expression(self.listed.composition(row, "i"), self.size, self.parameters)

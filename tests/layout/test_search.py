@@ -2,6 +2,7 @@
 
 import ast
 import random
+import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.layout import brute
 
 from warploom.core import UserError
+from warploom.core.limits import LimitReachedError
 from warploom.layout import Access, Answer, access, certificate, faults, layout, tile
 from warploom.layout.linear import Shape, search
 from warploom.machines import shared_memory
@@ -151,6 +153,9 @@ def test_the_tree_of_xor_maps_agrees_with_all_subspaces() -> None:
     [
         ("gfx942", "64x64:f32", ("rows", "columns"), 256),
         ("gfx942", "64x64:f16", ("rows:128bit", "rows:128bit:store", "blocks:16x4:128bit"), 192),
+        ("gfx950", "64x64:f16", ("rows:128bit", "columns", "blocks:16x4:128bit"), 320),
+        ("gfx1100", "32x32:f32", ("rows:128bit", "blocks:8x4:128bit", "columns:128bit"), 96),
+        ("gfx1201", "32x32:f32", ("rows:128bit", "blocks:8x4:128bit", "columns:128bit"), 96),
         ("gen9", "32x32:f32", ("rows", "columns", "blocks:4x4"), 192),
     ],
 )
@@ -179,11 +184,25 @@ def test_banks_of_other_vendors(arch: str, text: str, names: Sequence[str], tota
 def test_what_other_vendors_lack() -> None:
     for arch, name, said in (
         ("gfx942", "ldmatrix", "NVIDIA's"),
+        ("gfx1201", "ldmatrix", "NVIDIA's"),
+        ("gfx950", "rows:store", "a store"),
         ("gen9", "rows:128bit", "published"),
         ("gen9", "blocks:4x8", "16"),
     ):
         with pytest.raises(UserError, match=said):
             access(name, tile("32x32:f32", shared_memory(arch)))
+
+
+def test_a_spent_budget_keeps_the_best_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: object) -> Shape:
+        raise LimitReachedError("budget: CPU seconds")
+
+    monkeypatch.setattr(sys.modules[layout.__module__], "shape", spent)
+    given = tile("32x32:f32")
+    found = layout(given, [access("rows", given), access("columns", given)], table=True)
+    assert (found.map.kind, found.optimal, found.stopped) == ("identity", False, "budget: CPU seconds")
+    document = certificate(given, found.accesses, found.map, found.prices)
+    assert faults(document) == [] and not document["optimal"]
 
 
 def test_a_search_that_stops_early_claims_nothing() -> None:

@@ -19,10 +19,12 @@ def test_narrow_lanes_go_as_words_and_unknown_widths_are_refused() -> None:
     assert OTHERS["gfx942"].groups(16)[0] != OTHERS["gfx942"].groups(16, is_store=True)[0]
     with pytest.raises(UserError, match="32 bits, whose groups are published, got 128"):
         OTHERS["gen9"].groups(16)
+    with pytest.raises(UserError, match="expected loads, whose groups of lanes are published, got a store"):
+        OTHERS["gfx1100"].groups(4, is_store=True)
 
 
 def test_names() -> None:
     assert shared_memory("sm_90a") is NVIDIA
-    for name in ("gfx1100", "sm_1", ""):
+    for name in ("gfx1030", "sm_1", ""):
         with pytest.raises(UserError, match="UNKNOWN_ARCH"):
             shared_memory(name)

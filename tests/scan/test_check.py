@@ -281,3 +281,37 @@ def test_types_are_guessed_in_as_many_rounds_as_allowed(monkeypatch: pytest.Monk
         monkeypatch.setattr(binary, "_ROUNDS", rounds)
         with nullcontext() if is_read else pytest.raises(UserError, match="operands' types"):
             read_binary(module, "op")
+
+
+NAMED_TUPLES = """
+from collections import namedtuple
+from typing import NamedTuple
+class Best(NamedTuple):
+    total: int
+    most: int = 0
+class Adding(NamedTuple):
+    total: int
+    def __add__(self, other):
+        return 3
+def joined(a: Best, b: Best) -> Best:
+    return Best(a.total + b[0], most=max(a.most, a[0] + b[-1]))
+def apart(a: Best, b: Best) -> Best:
+    return Best(a.total - b.total, 0)
+def adding(a: Adding, b: Adding) -> Adding:
+    return Adding(a.total + b.total)
+def beyond(a: Best, b: Best) -> Best:
+    return Best(a[2] + b[2], 0)
+def first(a: Best, b: Best) -> Best:
+    a[0] = 1
+    return Best(a.total, b.most)
+"""
+
+
+def test_named_tuples_are_operands() -> None:
+    module = parse_module(NAMED_TUPLES, "own.py")
+    found = {name: check(read_binary(module, name), user_function(module, name)) for name in ("joined", "apart")}
+    assert found["joined"].verdict == "proved"
+    assert found["apart"].verdict == "refuted" and found["apart"].witness is not None
+    for name, told in (("adding", "got Adding"), ("beyond", "one of the constant keys"), ("first", "a value that can be set")):
+        with pytest.raises(UserError, match=told):
+            read_binary(module, name)

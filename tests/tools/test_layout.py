@@ -192,7 +192,7 @@ def test_functions_of_a_file(tmp_path: Path) -> None:
         ("layout", "32x32:f32", "--access", "across"),
         ("layout", "32x32:f32", "--access", "columns", "--access", "blocks:4x8", "--access", "rows", "--emit", "cute"),
         ("layout", "32x32:f32", "--access", "rows", "--arch", "sm_1"),
-        ("check-layout", "c", "--tile", "32x32:f32", "--access", "rows", "--arch", "gfx950"),
+        ("check-layout", "c", "--tile", "32x32:f32", "--access", "rows", "--arch", "gfx1030"),
         ("check-layout", "c ^ q", "--tile", "32x32:f32", "--access", "rows"),
         ("verify-certificate", "nowhere.json"),
     ],
@@ -230,6 +230,20 @@ def test_functions_that_do_odd_things(tmp_path: Path, body: str, reason: str) ->
     done = CliRunner().invoke(cli, ["check-layout", f"{path}:f", "--tile", "8x8:f32", "--access", "rows", "--json"])
     [line] = lines_of(done.stdout)
     assert (done.exit_code, line["status"]) == (2, "error") and reason in line["reason"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check-layout", "{}:f", "--tile", "8x8:f32", "--access", "rows"),
+        ("exchange", "--from", "{}:f", "--to", "striped", "--regs", "2"),
+    ],
+)
+def test_functions_that_raise_have_the_line_that_did(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    path = tmp_path / "f.py"
+    path.write_text("def g(n):\n    return 1 // n\n\n\ndef f(r, c):\n    return g(r)\n")
+    done = CliRunner().invoke(cli, [argument.format(path) for argument in arguments])
+    assert done.exit_code == 2 and f"{path}:2:12: error[FUNCTION_FAILED]" in done.output
 
 
 def test_people_read_a_table() -> None:

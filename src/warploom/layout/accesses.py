@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.layout.tiles import Tile
+from warploom.machines import NVIDIA
 
 Ints: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = list[tuple[int, int]]
@@ -26,7 +27,6 @@ FORMS = (
     "rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans or stmatrix, then [:64bit|:128bit] [:store] [@any]"
 )
 _MATRIX_ROWS = 8
-_MATRIX_LANES = 32
 _MATRICES = ("ldmatrix", "ldmatrix.trans", "stmatrix", "stmatrix.trans")
 NAMES = ("rows", "columns", "blocks", "diagonals", "stride", *_MATRICES)
 
@@ -92,7 +92,7 @@ def wrong(expected: str, got: str, fix: str = "") -> UserError:
 
 def _per_lane(text: str, tile: Tile, width: int | None, *, is_matrix: bool) -> int:
     if is_matrix:
-        if tile.memory.lanes != _MATRIX_LANES:
+        if tile.memory is not NVIDIA:
             raise wrong("expected an access that the architecture has; ldmatrix and stmatrix are NVIDIA's", text)
         if width not in (None, WIDEST_BITS):
             raise wrong("expected rows of 128 bits, which is all that ldmatrix and stmatrix take", text)

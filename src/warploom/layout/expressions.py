@@ -109,22 +109,30 @@ def evaluate(node: ast.expr, values: Mapping[str, Ints]) -> Ints:
             given = evaluate(inner, values)
             return cast(Ints, sum(((given >> i) & 1) << (bits - 1 - i) for i in range(bits)))
         case ast.BinOp(left=left, op=op, right=right):
-            return _apply(op, evaluate(left, values), evaluate(right, values))
+            try:
+                return _apply(op, evaluate(left, values), evaluate(right, values))
+            except _StepError as error:
+                text = ast.unparse(node)
+                raise _wrong(f"expected {error}", text, 0, text) from error
         case _:
             raise AssertionError(ast.dump(node))
+
+
+class _StepError(ValueError):
+    """What a step of an expression needs and does not get."""
 
 
 def _apply(op: ast.operator, left: Ints, right: Ints) -> Ints:
     symbol = _SIGNS[type(op)]
     if symbol in ("//", "%") and (right <= 0).any():
-        raise _wrong("expected to divide by positive numbers", symbol, 0)
+        raise _StepError("to divide by positive numbers")
     if symbol in ("<<", ">>") and ((right < 0) | (right > 31)).any():
-        raise _wrong("expected shifts by 0 to 31", symbol, 0)
+        raise _StepError("shifts by 0 to 31")
     if symbol in ("+", "-", "*", "<<"):
         size = np.abs(left.astype(np.float64)), np.abs(right.astype(np.float64))
         reached = size[0] * 2.0 ** size[1] if symbol == "<<" else size[0] * size[1] if symbol == "*" else size[0] + size[1]
         if (reached >= LARGEST).any():
-            raise _wrong("expected values below 2^40", symbol, 0)
+            raise _StepError("values below 2^40")
     return cast(Ints, numpy_function(symbol)(left, right))
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import LimitReachedError, why
 from warploom.layout.accesses import Access, Ints, distinct
 from warploom.layout.banks import (
     BANK_BITS,
@@ -63,7 +64,8 @@ class Answer:
     tried: int
     no_linear: NoLinear | None = None
     no_map: NoMap | None = None
-    notes: tuple[str, ...] = field(default=())
+    stopped: str = ""
+    """Why not all maps were tried; empty if they were."""
 
     @property
     def optimal(self) -> bool:
@@ -297,14 +299,20 @@ def is_bijection(table: Ints) -> bool:
 
 def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: bool = False) -> Answer:
     """The cheapest map of the tile for the accesses; `room`: words that may stay unused. `table`: where no class has a map
-    without conflict, any map at all is asked of a SAT solver. UserError (LAYOUT_ACCESS, SAT)."""
+    without conflict, any map at all is asked of a SAT solver. At the end of the command's budget the best map so far is the
+    answer. UserError (LAYOUT_ACCESS, SAT)."""
     if not accesses:
         raise UserError(Diagnostic("ACCESS", "expected at least one access, got none"))
     work = _Search(tile, accesses, room)
-    found = work.run()
-    no_map = None
-    form = shape(tile, work.chunk, tile.elements)
-    if table and form is not None and not tile.elements % (1 << form.chunk) and not is_least(prices(tile, accesses, found.table)):
+    stopped, no_map = "", None
+    try:
+        found = work.run()
+    except LimitReachedError as error:
+        if work.best is None:
+            raise
+        found, stopped = work.best[2], why(error)
+    form = shape(tile, work.chunk, tile.elements) if table and not stopped else None
+    if form is not None and not tile.elements % (1 << form.chunk) and not is_least(prices(tile, accesses, found.table)):
         answer = any_map(tile, accesses, form)
         if isinstance(answer, Map):
             found = answer if work.is_good(answer) else found
@@ -313,5 +321,5 @@ def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: boo
     before = row_major(tile, tile.columns).table
     return Answer(
         tile, tuple(accesses), found, prices(tile, accesses, found.table), prices(tile, accesses, before),
-        extra_words(tile, found.table), work.tried, work.no_linear, no_map,
+        extra_words(tile, found.table), work.tried, work.no_linear, no_map, stopped,
     )  # fmt: skip

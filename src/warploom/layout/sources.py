@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.layout import cute, expressions
 from warploom.layout.accesses import Access, wrong
+from warploom.layout.called import called
 from warploom.layout.maps import Map, from_text
 from warploom.layout.search import is_bijection
 from warploom.layout.tiles import Tile
@@ -55,8 +56,8 @@ def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
     table = np.empty(tile.elements, dtype=np.int64)
     for element in range(tile.elements):
         row, column = divmod(element, tile.columns)
-        place = _called(function, row, column)
-        number = _called(index, cast(SupportsIndex, place)) if hasattr(place, "__index__") else None
+        place = called(function, (row, column), "a value")
+        number = called(index, (cast(SupportsIndex, place),), "a value") if hasattr(place, "__index__") else None
         if not isinstance(number, int) or abs(number) >= expressions.LARGEST:
             raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {_shown(place)}"))
         table[element] = number
@@ -83,7 +84,7 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
     for warp in range(MOST_REQUESTS):
         first_of_warp = len(requests)
         for step in range(MOST_REQUESTS):
-            request = [_taken(_called(function, warp, lane, step), tile, name) for lane in range(tile.memory.lanes)]
+            request = [_taken(called(function, (warp, lane, step), "a value"), tile, name) for lane in range(tile.memory.lanes)]
             if not any(request) or (len(requests) > first_of_warp and request == requests[first_of_warp]):
                 break
             requests.append(request)
@@ -94,8 +95,10 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
             del requests[first_of_warp:]
             break
     widths = {len(lane) for request in requests for lane in request if lane}
+    if not widths:
+        raise wrong("expected lanes that take elements", f"None at warp 0, step 0 of {name}")
     if len(widths) != 1:
-        raise wrong(f"expected lanes that take equally many elements, got {sorted(widths) or 'none'}", name)
+        raise wrong(f"expected lanes that take equally many elements, got {sorted(widths)}", name)
     (width,) = widths
     if width * tile.bits > 128:
         raise wrong(f"expected at most 128 bits a lane, got {width * tile.bits}", name)
@@ -104,14 +107,6 @@ def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> A
     tile.memory.groups(max(1, width * tile.bits // 8))
     empty = [-1] * width
     return Access(name, np.array([[lane or empty for lane in request] for request in requests], dtype=np.int64), is_listed=True)
-
-
-def _called(function: Callable[..., Any], *given: object) -> object:
-    try:
-        return function(*given)
-    except Exception as error:
-        text = f"expected a value for {given}, got {type(error).__name__}: {error}"
-        raise UserError(Diagnostic("FUNCTION_FAILED", text)) from error
 
 
 def _shown(value: object) -> str:

@@ -293,7 +293,7 @@ _SMALL_AMPERE = replace(
     float_lanes=known(128, "guide"),
     double_lanes=known(2, "guide"),
     load_lanes=known(16, "white"),
-    matrix_products=assumed(512, "professional boards (white paper); GeForce has half of it for sums of f32"),
+    matrix_products=known(256, "white"),  # GeForce, sums of f32; professional boards have twice as much
     matrix_peak=known(512, "white"),
 )
 _ADA = replace(

@@ -32,6 +32,8 @@ class SharedMemory:
     def groups(self, size_bytes: int, *, is_store: bool = False) -> Groups:
         """UserError (ACCESS) for a width of which it is not known."""
         known = self.stores if is_store else self.reads
+        if not known:
+            raise UserError(Diagnostic("ACCESS", "expected loads, whose groups of lanes are published, got a store"))
         if max(4, size_bytes) not in known:
             widths = " or ".join(str(8 * size) for size in known)
             raise UserError(
@@ -71,8 +73,30 @@ _GEN9 = SharedMemory(
     source="Intel, OpenCL developer guide for processor graphics: 16 banks at a granularity of 32 bits",
 )  # fmt: skip
 
-OTHERS: Mapping[str, SharedMemory] = {"gfx90a": _CDNA, "gfx942": _CDNA, "gen9": _GEN9}
+_MEASURED = "nod-ai/amd-shark-ai, docs/empirical-lds (latencies of ds_read of 32, 64 and 128 bits on {}; no stores)"
+_CDNA4 = SharedMemory(
+    banks=64, lanes=64, pairs=False, stores={},
+    reads={4: _even(64, 1), 8: _even(64, 2), 16: _fours((0, 12, 20, 24), (32, 44, 52, 56), (4, 8, 16, 28), (36, 40, 48, 60))},
+    source=_MEASURED.format("an MI350X") + "; triton-lang/triton#11365 has the groups of 128 bits, too",
+)  # fmt: skip
+_RDNA3 = SharedMemory(
+    banks=32, lanes=32, pairs=False, stores={},
+    reads={4: _even(32, 1), 8: _even(32, 2), 16: _fours((0, 20), (4, 16), (8, 28), (12, 24))},
+    source=_MEASURED.format("a W7900, in waves of 32"),
+)  # fmt: skip
+_RDNA4 = SharedMemory(
+    banks=32, lanes=32, pairs=False, stores={}, reads={4: _even(32, 1), 8: _even(32, 2), 16: _even(32, 4)},
+    source=_MEASURED.format("an RX 9070 XT, in waves of 32")
+    + "; triton-lang/triton#11365 quotes the groups of 128 bits of GFX12",
+)  # fmt: skip
+
+OTHERS: Mapping[str, SharedMemory] = {
+    "gfx90a": _CDNA, "gfx942": _CDNA, "gfx950": _CDNA4, "gfx1100": _RDNA3, "gfx1201": _RDNA4, "gen9": _GEN9,
+}  # fmt: skip
 """Shared memories by architecture, beside NVIDIA's."""
+
+
+_FIX = "Name one of these. The banks and groups of lanes of others are not published as far as is known, and are not guessed."
 
 
 def shared_memory(name: str) -> SharedMemory:
@@ -83,4 +107,4 @@ def shared_memory(name: str) -> SharedMemory:
         architecture(name)
         return NVIDIA
     expected = ", ".join((*ARCHITECTURES, *OTHERS))
-    raise UserError(Diagnostic("UNKNOWN_ARCH", f"expected one of {expected}, got {name}", fix="choose the nearest older one"))
+    raise UserError(Diagnostic("UNKNOWN_ARCH", f"expected one of {expected}, got {name or 'none'}", fix=_FIX))

@@ -47,15 +47,21 @@ def stage(name: str, m: int | None = None) -> Backbone:
     return widened(FUNCTIONS[name].program(sizes | ({} if m is None else {"m": m}), TILES[name]).stages[0])
 
 
-def first(space: KernelSpace, candidate: Candidate) -> Nest:
+def first(space: KernelSpace, candidate: Candidate) -> Candidate:
     """The leaf below the candidate in which every open choice has the first value that it may have."""
     while (decision := space.decisions(candidate)) is not None:
         children = (space.apply(candidate, decision, a) for a in decision.alternatives)
         candidate = next(c for c in children if c is not None)
-    return space.lower(candidate)
+    return candidate
+
+
+@cache
+def decided(name: str, m: int | None = None) -> tuple[KernelSpace, Candidate]:
+    space = kernel_space(stage(name, m), target("sm_80"))
+    return space, first(space, space.usually(space.root(), lambda _: False, WAYS[name]))
 
 
 @cache
 def nest_of(name: str, m: int | None = None) -> Nest:
-    space = kernel_space(stage(name, m), target("sm_80"))
-    return first(space, space.usually(space.root(), lambda _: False, WAYS[name]))
+    space, candidate = decided(name, m)
+    return space.lower(candidate)

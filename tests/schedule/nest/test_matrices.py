@@ -10,8 +10,23 @@ from tests.schedule.choices.matrices import nest_of
 
 from warploom.core.linear import Linear
 from warploom.ir.swizzle import Xor
-from warploom.schedule.backbone import Operator
-from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, loops, products_of, verify
+from warploom.schedule.backbone import Operator, RunTimeSize
+from warploom.schedule.nest import (
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Space,
+    Store,
+    Swizzle,
+    Trips,
+    loops,
+    products_of,
+    verify,
+)
 
 Change = Callable[[Node], Node]
 
@@ -67,6 +82,9 @@ CHANGES: dict[str, Change] = {
     "a swizzle that parts pieces": of_loads(lambda n: replace(n, memory=replace(n.memory, swizzle=Swizzle(Xor(8, 1), 4)))),
     "summed indices that are no multiple of 16": of_loops(
         lambda x: x.name == "k1" and x.kind is Kind.LOOP, lambda x: replace(x, size=1)
+    ),
+    "a number of summed indices known at run time": of_loops(
+        lambda x: x.name == "k1" and x.kind is Kind.LOOP, lambda x: replace(x, trips=Trips(RunTimeSize("k"), 1))
     ),
     "threads in another order": of_loops(
         lambda x: x.kind is Kind.THREAD and x.hardware in (0, 1), lambda x: replace(x, hardware=1 - (x.hardware or 0))

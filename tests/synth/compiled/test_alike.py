@@ -8,8 +8,8 @@ from tests.synth.compiled.programs import body
 from warploom.core import BY_NAME, UnsupportedError, f32
 from warploom.ptx import lower, parse
 from warploom.synth.compiled import ArrayArgument, Box, run_symbolically
-from warploom.synth.compiled.alike import Translations
-from warploom.synth.compiled.data import Data, Value
+from warploom.synth.compiled.alike import ApartError, Translations
+from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.memory import Region
 from warploom.synth.compiled.renaming import SUM
 from warploom.terms import Term, apply, atom
@@ -63,30 +63,61 @@ def test_columns_that_move_otherwise_are_not() -> None:
     assert known.common(but(made(atom("b", (3,))))) is None
     assert known.common(but(made(atom("a", (3, 5))))) is None
     assert known.common(but(made(atom("a", ())))) is None
-    assert known.common(but(0)) is None
     assert known.common(but(made(apply("neg", made(atom("a", (3,))))))) is None
     assert known.common(elements(known, rows=9)) is None
     assert known.common([0, 0, 0, 1, 0, 0, 0, 0]) is None
     assert known.common([made(atom(SUM, (n,))) for n in range(8)]) is None
+    assert known.common([made(apply("neg", made(atom("a", (x + 10 * y,))))) for x, y, _ in THREADS]) is None
+    assert known.common([made(atom("a", (x + 10 * y,), 2)) for x, y, _ in THREADS]) is None
     half = made(atom("a", (3,)), HALF)
     assert known.common(but(half)) is None
+
+
+def test_threads_with_numbers_in_place_of_elements_are_a_class_of_their_own() -> None:
+    """At the right edge, as where an access has a guard."""
+    known = translations()
+    all_elements = elements(known)
+    column: list[Value] = list(all_elements)
+    column[2:4] = column[6:8] = [0, 0]
+    with pytest.raises(ApartError) as apart:
+        known.common(column)
+    assert apart.value.classes == (0, 0, 1, 1, 0, 0, 1, 1)
+    known = Translations.of_block(Data(), THREADS, BLOCK, (True, True, True), apart.value.classes)
+    assert known is not None and known.representatives == [5, 7]
+    column = [0 if x > 1 else v for (x, _, _), v in zip(THREADS, elements(known), strict=True)]
+    assert known.common(column) == [column[5], 0] and known.moves == {"a": (1, 10, 0)}
+    assert known.values_of([column[5], 0], range(8)) == column
+    column[7] = 1
+    assert known.common(column) is None
+    undefined: list[Value] = [Undefined("a register", 0)] * 8
+    assert known.common(undefined) == undefined[:2]
+    assert known.common([*undefined[:7], Undefined("another one", 0)]) is None
+
+
+def test_there_are_few_classes() -> None:
+    threads = [(x, 0, 0) for x in range(10)]
+    known = Translations.of_block(Data(), threads, (10, 1, 1), (True, True, True), (*range(8), 7, 7))
+    assert known is not None
+    column: list[Value] = [*(0 for _ in range(9)), known.data.made(atom("a", (3,)), f32)]
+    assert known.common(column) is None
 
 
 def test_an_array_is_learnt_from_all_neighbours_only() -> None:
     known = translations()
     column = elements(known)
-    column[2] = 0  # the neighbour of the representative along y
+    column[2] = known.data.made(atom("b", (2,)), f32)  # the neighbour of the representative along y
     assert known.common(column) is None and not known.moves
     assert not known.learn("z", 6, 12, {5: 11, 7: 13})
     assert known.learn("z", 6, 12, {5: 11, 7: 13, 2: 2}) and known.moves["z"] == (1, 10, 0)
 
 
-def test_an_array_is_not_learnt_where_the_first_representative_has_none_of_it() -> None:
-    known = translations((True, False, False))
-    row, alpha = elements(known)[4:], known.data.made(atom("alpha", ()), f32)
-    for first in (0, alpha, known.data.made(atom("b", (7,)), f32)):
-        assert known.common([first] * 4 + row) is None and "a" not in known.moves
-    assert known.common(elements(known)) is not None and known.moves["a"] == (1, 0, 0)
+def test_an_array_is_learnt_where_a_representative_has_elements_of_it() -> None:
+    for first in (0, "alpha", "b"):
+        known = translations((True, False, False))
+        row = elements(known)[4:]
+        own = first if isinstance(first, int) else known.data.made(atom(first, (7,) if first == "b" else ()), f32)
+        assert known.common([own] * 4 + row) == [own, row[2]] and known.moves["a"] == (1, 0, 0)
+        assert known.common(elements(known)) is not None
 
 
 def test_sums_of_threads_are_no_array() -> None:

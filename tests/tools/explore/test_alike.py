@@ -64,6 +64,53 @@ def test_one_thread_computes_for_those_that_are_alike() -> None:
     assert prove_blocks(stage, kernel, ptx, arguments, alike=None).verdict == "unchecked"
 
 
+RAGGED = (
+    TILED.replace("b_tile[part] = B[", "const int n = blockIdx.x * 8 + part % 8;\n            b_tile[part] = n < 14 ? B[")
+    .replace(") * 16 + blockIdx.x * 8 + part % 8];", ") * 14 + n] : 0.0f;")
+    .replace("            C[(", "            if (blockIdx.x * 8 + tx * 2 + v < 14)\n                C[(")
+    .replace("u) * 16 +", "u) * 14 +")
+    .replace(") * 48 +", ") * 8 +")
+    .replace("k < 12", "k < 2")
+)
+"""The last columns of the last blocks are none of the matrix."""
+
+
+def ragged() -> Made:
+    return by_hand(tensor_kernel("matmul").function, {"m": 16, "n": 14, "k": 8}, RAGGED, (2, 2, 1), (4, 4, 1))
+
+
+def test_threads_at_an_edge_have_a_representative_of_their_own() -> None:
+    stage, kernel = ragged()
+    ptx, arguments = compiled_for_proof(stage, kernel), arguments_of(stage, kernel)
+    by_some = prove_blocks(stage, kernel, ptx, arguments)
+    by_all = prove_blocks(stage, kernel, ptx, arguments, alike=(False, False, False))
+    assert by_some.verdict == by_all.verdict == "proved" and by_some.domain == by_all.domain
+    assert by_some.thread_steps < 0.9 * by_all.thread_steps
+    limit = by_some.thread_steps * 3 // 4  # more than for each part of the grid alone
+    found = prove_blocks(stage, kernel, ptx, arguments, limit)
+    assert found.verdict == "unchecked" and "step limit" in found.reason
+
+
+EDGES = {
+    "a column too few is loaded": ("n < 14 ?", "n < 13 ?"),
+    "a column too many is loaded": ("n < 14 ?", "n < 15 ?"),
+    "a column too few is stored": ("tx * 2 + v < 14", "tx * 2 + v < 13"),
+    "a column too many is stored": ("tx * 2 + v < 14", "tx * 2 + v < 15"),
+    "rows of the padded length": (") * 14 + n]", ") * 16 + n]"),
+    "a thread at the edge stores the padding": ("] = c[u][v];", "] = blockIdx.x == 1 && tx == 2 && ty == 3 ? 0.0f : c[u][v];"),
+    "the padding is another thread's": ("tx * 2 + v] = c", "(tx == 2 ? 3 : tx) * 2 + v] = c"),
+    "no barrier before the edge's tiles are used": (
+        "__syncthreads();\n        for",
+        "if (blockIdx.x == 0) __syncthreads();\n        for",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(EDGES))
+def test_bugs_at_an_edge_are_not_proved(name: str) -> None:
+    assert proof(ragged(), *EDGES[name]).verdict != "proved"
+
+
 STORED = "] = c[u][v];"
 A_USED = "a_tile[(ty * 2 + u) * 4 + kk]"
 BUGS = {

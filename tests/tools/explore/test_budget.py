@@ -83,6 +83,17 @@ def test_a_work_that_goes_on_is_rung_again(monkeypatch: pytest.MonkeyPatch) -> N
         time.sleep(30)
 
 
+def test_a_time_inside_another_leaves_it_what_is_left() -> None:
+    with pytest.raises(OutOfTimeError), within(0.05):
+        with within(1000):
+            pass
+        with pytest.raises(OutOfTimeError), within(0.001):
+            time.sleep(30)
+        time.sleep(30)
+    with within(1000):
+        pass
+
+
 def test_other_threads_are_not_rung() -> None:
     ended: list[bool] = []
 

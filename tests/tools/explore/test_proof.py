@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 from tests.schedule.cuda import nests
@@ -186,6 +187,22 @@ def test_what_ends_a_proof_leaves_the_result(error: type[BaseException], monkeyp
     kernel = tensor_kernel("axpy")
     found = check.proved(kernel, {"n": 64}, kernel.program({"n": 64}), (), target("sm_90"), 60.0)
     assert found.verdict == "unchecked" and found.reason
+
+
+@needs_compiler
+@pytest.mark.parametrize("limit_s", [600.0, inf])
+@pytest.mark.parametrize(("error", "told"), [(OutOfTimeError, "budget"), (MemoryError, "memory")])
+def test_a_small_size_is_proved_where_the_one_asked_for_takes_too_much(
+    error: type[BaseException], told: str, limit_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: object) -> Proof:
+        raise error
+
+    monkeypatch.setattr(proof_module, "prove_kernels", ends)
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    program = kernel.program(sizes, cuda_tiles)
+    found = proof_of(kernel, sizes, program, [implementation("axpy", 0)], target("sm_90"), limit_s=limit_s)
+    assert found.verdict == "proved" and found.sizes != sizes and told in found.reason
 
 
 @needs_compiler

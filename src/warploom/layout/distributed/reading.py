@@ -12,8 +12,8 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError
 from warploom.layout import cute
+from warploom.layout.called import called
 from warploom.layout.distributed.fragments import FORMS, fragment
 from warploom.layout.distributed.held import MOST, WORD_BITS, Distributed, Ints, distributed, from_items, numbered, wrong
 from warploom.layout.linear import applied
@@ -100,11 +100,7 @@ def distributed_of_function(
     places: list[tuple[int, ...] | None] = []
     for warp, lane, register, slot in np.ndindex(warps, lanes, registers, slots):
         asked = (lane, register * slots + slot) if count == 2 else (warp, lane, register, slot)
-        try:
-            found: object = function(*asked)
-        except Exception as error:
-            text = f"expected an element for {asked} from {name}, got {type(error).__name__}: {error}"
-            raise UserError(Diagnostic("FUNCTION_FAILED", text)) from error
+        found = called(function, asked, f"an element from {name}")
         places.append(None if found is None else _place(found, asked, name))
     size = {len(place) for place in places if place is not None}
     if len(size) > 1:

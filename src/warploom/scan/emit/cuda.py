@@ -545,11 +545,12 @@ extern "C" __device__ Value lift(Element element{given}) {{
     return value_of({e_agree} ? i * {SPAN} + i : {_WRONG});
 }}
 extern "C" __device__ Value combine(Value a, Value b) {{
-    int one = code_of({left}), other = code_of({right});
-    if (one == {_WRONG} || other == {_WRONG}) return value_of({_WRONG});
-    if (one == {_EMPTY}) return value_of(other);
-    if (other == {_EMPTY}) return value_of(one);
-    return value_of(one % {SPAN} + 1 == other / {SPAN} ? one / {SPAN} * {SPAN} + other % {SPAN} : {_WRONG});
+    unsigned one = code_of({left}), other = code_of({right});  // no branches: lanes of a warp stay together
+    bool are_neighbours = one % {SPAN}u + 1 == other / {SPAN}u;
+    unsigned both = are_neighbours ? one / {SPAN}u * {SPAN}u + other % {SPAN}u : {_WRONG};
+    both = other == {_EMPTY} ? one : both;
+    both = one == {_EMPTY} ? other : both;
+    return value_of((one == {_WRONG}) | (other == {_WRONG}) ? {_WRONG} : both);
 }}
 extern "C" __device__ Result project(Value a{given}) {{
     int code = code_of(a);

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import NoReturn, TypeAlias, cast
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.reading import subset
+from warploom.scan.reading.records import is_record
 from warploom.scan.reading.source import HOLE, MISSING, Function, Module, described
 from warploom.scan.reading.tables import linear_table, places_of
 from warploom.scan.reading.texts import single
@@ -543,10 +544,9 @@ class Evaluator:
         return result
 
     def _call(self, node: ast.Call, bindings: dict[str, Value]) -> Value:
-        if self.is_loop and isinstance(node.func, ast.Name) and node.func.id not in bindings:
-            made = self.function.lookup(node.func.id) if node.func.id not in self.function.locals else None
-            if isinstance(made, type) and is_dataclass(made):
-                return self._object(node, made, bindings)
+        name = node.func.id if self.is_loop and isinstance(node.func, ast.Name) and node.func.id not in bindings else ""
+        if name and name not in self.function.locals and is_record(made := self.function.lookup(name)):
+            return self._object(node, made, bindings)
         if self.is_loop and (found := self._of_text(node, bindings)) is not None:
             return found
         if node.keywords:

@@ -145,7 +145,7 @@ class Interpreter(Lookups):
                 record := bindings.get(name), Record
             ):
                 part = self._part(target, record, bindings)
-                if isinstance(value, Record) or (isinstance(target, ast.Attribute) and is_frozen(record.kind)):
+                if isinstance(value, Record) or (record.kind is not dict and is_frozen(record.kind)):
                     self.module.unsupported(target, "expected a value that can be set, got another", "Set numbers and tuples.")
                 bindings[name] = Record(record.kind, {**record.parts, part: value})
             case ast.Name(id=name):

@@ -10,7 +10,7 @@ from typing import cast
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading.evaluate import MAX_OPTIONS, Evaluator
-from warploom.scan.reading.records import fields_of
+from warploom.scan.reading.records import fields_of, is_named_tuple
 from warploom.scan.reading.texts import ASCII, CASES, COMPARISONS, TESTS, case_of, coded, digit_of, test_of, within
 from warploom.scan.reading.values import (
     NONE,
@@ -32,11 +32,15 @@ class Lookups(Evaluator):
     def _part(self, node: ast.Subscript | ast.Attribute, record: Record, bindings: dict[str, Value]) -> str | int:
         """The key of a part of a record."""
         key: object = node.attr if isinstance(node, ast.Attribute) else None
-        if isinstance(node, ast.Subscript) and record.kind is dict:
+        is_tuple = is_named_tuple(record.kind)
+        if isinstance(node, ast.Subscript) and (record.kind is dict or is_tuple):
             index = self._present(node, self.value(node.slice, bindings))
             key = index.value if isinstance(index, Expr) and index.op == "const" else None
+        if is_tuple and isinstance(node, ast.Subscript):
+            names = list(fields_of(record.kind) or {})
+            key = names[key] if isinstance(key, int) and type(key) is int and -len(names) <= key < len(names) else None
         if (
-            (isinstance(node, ast.Attribute)) == (record.kind is dict)
+            (isinstance(node, ast.Attribute) == (record.kind is dict) and not is_tuple)
             or not isinstance(key, str | int)
             or key not in record.parts
         ):

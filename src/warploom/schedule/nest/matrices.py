@@ -156,6 +156,8 @@ def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ..
     around, tops = extent
     inside = [x for x in path[around:] if x.kind in _SEQUENTIAL]
     by_number = {x.number: x for p in paths for x in p}
+    if any(x.trips is not None for x in inside):
+        return None
     offsets = [_offset(load, ref) for (load, _), ref in zip(loads, refs, strict=True)]
     own_loops = {x.number for x in path}
     if any(

@@ -19,8 +19,19 @@ from warploom.synth.compiled.memory import Region, Stored
 from warploom.synth.compiled.renaming import SUM, rebuilt
 from warploom.terms import Term, atom
 
+_MOST_CLASSES = 8
 _LIKE_ANOTHER = Undefined("a value like that of another thread", 0)
 Axes = tuple[bool, bool, bool]
+Classes = tuple[int, ...]
+"""By thread: a number that threads have in common which may compute alike. Empty: all may."""
+
+
+class ApartError(Exception):
+    """Some threads hold elements where others hold numbers, as at the edge of an array: each kind needs a representative."""
+
+    def __init__(self, classes: Classes) -> None:
+        super().__init__(f"threads that compute in {1 + max(classes)} ways")
+        self.classes = classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,7 @@ class Translations:
 
     data: Data
     threads: list[Triple]
+    classes: Classes = ()
     representatives: list[int] = field(default_factory=list[int])
     group: list[int] = field(default_factory=list[int])
     """By thread: which representative it has."""
@@ -60,31 +72,33 @@ class Translations:
     _steps: list[Triple] = field(default_factory=list[Triple])
     _far: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     """By array and thread: elements between what the representative takes and what the thread does."""
+    _known_apart: dict[tuple[str, ...], list[tuple[int, int]]] = field(
+        default_factory=dict[tuple[str, ...], list[tuple[int, int]]]
+    )
+    """By the arrays of the representatives' elements."""
     _done: dict[tuple[Term, Triple], Term] = field(default_factory=dict[tuple[Term, Triple], Term])
     _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
     _implied: dict[int, dict[int, _Implied]] = field(default_factory=dict[int, dict[int, _Implied]])
     """By where an array begins and byte of it."""
 
     @staticmethod
-    def of_block(data: Data, threads: list[Triple], block: Triple, axes: Axes) -> Translations | None:
+    def of_block(data: Data, threads: list[Triple], block: Triple, axes: Axes, classes: Classes = ()) -> Translations | None:
         """None: each thread would stand for itself."""
         if not any(is_alike and n > 1 for is_alike, n in zip(axes, block, strict=True)):
             return None
-        found = Translations(data, threads)
-        number_of = {position: t for t, position in enumerate(threads)}
-        known: dict[int, int] = {}
-        for x, y, z in threads:
-            middle = (
-                block[0] // 2 if axes[0] else x,
-                block[1] // 2 if axes[1] else y,
-                block[2] // 2 if axes[2] else z,
-            )
-            representative = number_of[middle]
-            if representative not in known:
-                known[representative] = len(found.representatives)
-                found.representatives.append(representative)
-            found.group.append(known[representative])
-            found._steps.append((x - middle[0], y - middle[1], z - middle[2]))
+        found = Translations(data, threads, classes or (0,) * len(threads))
+        members: dict[tuple[int, ...], list[int]] = {}
+        for t, position in enumerate(threads):
+            own = (-1 if is_alike else at for is_alike, at in zip(axes, position, strict=True))
+            members.setdefault((found.classes[t], *own), []).append(t)
+        found.group = [0] * len(threads)
+        found._steps = [(0, 0, 0)] * len(threads)
+        for number, group in enumerate(sorted(members.values(), key=len, reverse=True)):
+            own = _middle([threads[t] for t in group])
+            found.representatives.append(group[own])
+            for t in group:
+                x, y, z = (a - b for a, b in zip(threads[t], threads[group[own]], strict=True))
+                found.group[t], found._steps[t] = number, (x, y, z)
         return found
 
     # ------------------------------------------------------------ columns of values
@@ -92,14 +106,18 @@ class Translations:
     def common(self, column: list[Value]) -> list[Value] | None:
         """The representatives' values, where all others are their translations; None where that is not seen."""
         values = [column[t] for t in self.representatives]
-        if not all(type(v) is int or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1) for v in values):
+        if not all(
+            type(v) is int or isinstance(v, Undefined) or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1)
+            for v in values
+        ):
             return None
+        self._check_classes(column, values)
         for value in values:
             if isinstance(value, Term) and value.data[1] and value.data[0] not in self._far and not self._learn(value, column):
                 return None
         kinds = self.data.kinds
-        for t, value in enumerate(column):
-            own = values[self.group[t]]
+        for (_, (group, far)), value in {(id(v), a): v for v, a in zip(column, self._apart(values), strict=True)}.items():
+            own = values[group]
             if isinstance(own, Term):
                 if not isinstance(value, Term) or value.op != "atom":
                     return None
@@ -110,21 +128,40 @@ class Translations:
                     or kinds[own] is not kinds[value]
                 ):
                     return None
-                if index and (name == SUM or place[0] - index[0] != self._far[name][t]):
+                if index and (name == SUM or place[0] - index[0] != far):
                     return None
-            elif type(value) is not int or value != own:
+            elif type(value) is not type(own) or value != own:
                 return None
         return values
 
+    def _check_classes(self, column: list[Value], values: list[Value]) -> None:
+        """ApartError where a representative and one that it stands for hold values of two kinds."""
+        kinds = list(map(type, column))
+        if all(kind is type(values[g]) for kind, g in zip(kinds, self.group, strict=True)):
+            return
+        numbers: dict[tuple[int, type], int] = {}
+        classes = tuple(numbers.setdefault((c, kind), len(numbers)) for c, kind in zip(self.classes, kinds, strict=True))
+        if len(set(self.classes)) < len(numbers) <= _MOST_CLASSES:
+            raise ApartError(classes)
+
+    def _apart(self, values: list[Value]) -> list[tuple[int, int]]:
+        """By thread: its representative, and the elements between what the two take. Many threads have the same."""
+        names = tuple(v.data[0] if isinstance(v, Term) and v.data[1] and v.data[0] != SUM else "" for v in values)
+        if names not in self._known_apart:
+            self._known_apart[names] = [(g, self._far[names[g]][t] if names[g] else 0) for t, g in enumerate(self.group)]
+        return self._known_apart[names]
+
     def _learn(self, own: Term, column: list[Value]) -> bool:
-        """How the array of an element moves with the threads, by the neighbours of the first representative."""
+        """How the array of an element moves with the threads, by the neighbours of the representative of most threads."""
         name = own.data[0]
         if name == SUM:
             return False
-        first = self.representatives[0]
-        own_value = column[first]
-        if not isinstance(own_value, Term) or own_value.data[0] != name or not own_value.data[1]:
-            return False
+        firsts = (
+            (t, v)
+            for t in self.representatives
+            if isinstance(v := column[t], Term) and v.op == "atom" and v.data[0] == name and v.data[1]
+        )
+        first, own_value = next(firsts)  # `own` is one of them
         places = {
             t: value.data[1][0]
             for t in self._neighbours(first)
@@ -231,3 +268,10 @@ class Translations:
         first = (min(s[0] for s in used), min(s[1] for s in used), min(s[2] for s in used))
         last = (max(s[0] for s in used), max(s[1] for s in used), max(s[2] for s in used))
         return Implied(elements, dict(self.moves), first, last)
+
+
+def _middle(threads: list[Triple]) -> int:
+    """The thread nearest to the middle of these."""
+    middle = [(min(at) + max(at) + 1) // 2 for at in zip(*threads, strict=True)]
+    far = [sum(abs(a - b) for a, b in zip(t, middle, strict=True)) for t in threads]
+    return far.index(min(far))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ptx import Program
-from warploom.synth.compiled.alike import Axes
+from warploom.synth.compiled.alike import ApartError, Axes, Classes
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.moving import OF_BLOCK, SizeSplitError, SplitError
@@ -40,22 +40,25 @@ def run_boxes(
     alike: Axes | None = None,
     size: tuple[int, ...] = (),
     most_boxes: int = _MOST_BOXES,
+    is_limit_of_all: bool = False,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block; is_of_threads: of its first thread.
 
     size: the least value of a size that is an argument, by how much it grows with each position of a block, and with `%size`;
     then the greatest value of `%size`. The boxes are then those of all launches with such a size, and perhaps of others.
-    As `run_symbolically`; NotAlikeError.
+    step_limit: of each box, or of all together. As `run_symbolically`; NotAlikeError.
     """
+    steps_left = step_limit
     counts = (*grid, *block) if is_of_threads else grid
     whole = Box((0,) * len(counts), counts)
     if size:
         least, *by_block, by_size, last = size
         by = (*by_block, *(0 for _ in counts[3:]), by_size)
         whole = Box((0,) * len(by), (*counts, last + 1), (least, *by))
-    left, made = [whole], 1
+    left: list[tuple[Box, Classes]] = [(whole, ())]
+    made = 1
     while left:
-        box = left.pop()
+        box, classes = left.pop()
         try:
             run = run_symbolically(
                 program,
@@ -67,14 +70,20 @@ def run_boxes(
                 box=box,
                 has_rounds_left_out=has_rounds_left_out,
                 alike=alike,
-                step_limit=step_limit,
+                classes=classes,
+                step_limit=steps_left,
             )
+        except ApartError as apart:
+            left.append((box, apart.classes))
+            continue
         except SplitError as split:
             made += 1
             if made > most_boxes:
                 raise NotAlikeError(f"expected blocks that run in at most {most_boxes} ways") from split
-            left += reversed(_parts(box, split))
+            left += [(part, ()) for part in reversed(_parts(box, split))]
             continue
+        if is_limit_of_all and steps_left is not None:
+            steps_left -= run.thread_steps
         yield box, run
 
 

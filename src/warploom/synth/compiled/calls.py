@@ -1,4 +1,5 @@
-"""Calls of functions that a module only declares: each number that they give is an unknown function of all that they take.
+"""Calls of functions that a module only declares: each number that they give is an unknown function of the call, which is one
+of all that they take.
 
 Whoever starts the run says which functions these are and where the numbers lie in what they take and give (`Opaque`). Calls
 with equal arguments have equal results, and touch no memory. What is passed lies in `.param` variables of the caller: memory of
@@ -7,14 +8,14 @@ one thread, which only st.param, ld.param and call name. What was passed is gone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Group, Instruction, Name, Operand
-from warploom.synth.compiled.data import ADDRESSES, Data, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.operands import Operands, width_of
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
@@ -32,8 +33,13 @@ class Opaque:
     result: Layout
 
 
+def call_of(function: str) -> str:
+    """The operator of the term for a call, of all numbers that the function takes."""
+    return f"{function}()"
+
+
 def number_of(function: str, offset: int) -> str:
-    """The operator of the term for the number at `offset` of what the function gives."""
+    """The operator of the term for the number at `offset` of what a call gives, of that call."""
     return f"{function}@{offset}"
 
 
@@ -119,42 +125,46 @@ class Calls:
             message = f"expected {named[0].text} to take {len(function.parameters)} structures and to give one, as declared"
             raise self.launch.unsupported(message, index)
 
+        called = call_of(named[0].text)
+        numbers = [(offset, number_of(named[0].text, offset), kind) for offset, kind in function.result]
+        parameters = list(zip(arguments, function.parameters, strict=True))
+
         def run(block: Block, lanes: Lanes) -> None:
             given = block.passed.setdefault(results[0], {})
+            passed = [(name, layout, block.passed.get(name, {})) for name, layout in parameters]
             for t in lanes:
-                values = [
-                    self._taken(block, t, name, place, index)
-                    for name, layout in zip(arguments, function.parameters, strict=True)
-                    for place in layout
-                ]
+                values: list[Term | Undefined] = []
+                for name, layout, of_threads in passed:
+                    held = of_threads.get(t, {})
+                    values += [self._taken(held, name, offset, kind, index) for offset, kind in layout]
                 for name in arguments:
                     block.passed[name].pop(t, None)
-                given[t] = self._given(named[0].text, function, values)
+                given[t] = self._given(called, numbers, values)
 
         return run
 
-    def _taken(self, block: Block, thread: int, name: str, place: tuple[int, DType], index: int) -> Term | Undefined:
-        offset, kind = place
-        size, value = block.passed.get(name, {}).get(thread, {}).get(offset, (0, 0))
-        if size != kind.bits // 8:
+    def _taken(self, held: Mapping[int, tuple[int, Value]], name: str, offset: int, kind: DType, index: int) -> Term | Undefined:
+        size, value = held.get(offset, (0, 0))
+        if size * 8 != kind.bits:
             message = f"expected a number of {kind.bits // 8} bytes at byte {offset} of {name}, got {size or 'none'}"
             raise self.launch.unsupported(message, index)
-        if isinstance(value, Undefined):
+        data = self.launch.data
+        if isinstance(value, Term):
+            if data.kinds[value] is kind and not data.has_sign_casts:
+                return value
+        elif isinstance(value, Undefined):
             return value
-        data = self.launch.data
-        if value.__class__ in ADDRESSES:
+        elif value.__class__ in ADDRESSES:
             raise self.launch.unsupported(f"expected data passed in {name}, got an address", index)
-        return _term(data, value, kind)
+        return data.as_float(value, kind) if kind.is_float else data.signless(data.as_int(value, kind))
 
-    def _given(self, name: str, function: Opaque, values: list[Term | Undefined]) -> dict[int, tuple[int, Value]]:
+    def _given(
+        self, called: str, numbers: Sequence[tuple[int, str, DType]], values: Sequence[Term | Undefined]
+    ) -> dict[int, tuple[int, Value]]:
         data = self.launch.data
-        unknown = next((v for v in values if isinstance(v, Undefined)), None)
         terms = [v for v in values if isinstance(v, Term)]
-        return {
-            offset: (kind.bits // 8, unknown or data.made(apply(number_of(name, offset), *terms), kind))
-            for offset, kind in function.result
-        }
-
-
-def _term(data: Data, value: Value, kind: DType) -> Term:
-    return data.as_float(value, kind) if kind.is_float else data.signless(data.as_int(value, kind))
+        unknown = next((v for v in values if isinstance(v, Undefined)), None)
+        if unknown is not None:
+            return {offset: (kind.bits // 8, unknown) for offset, _, kind in numbers}
+        call = apply(called, *terms)
+        return {offset: (kind.bits // 8, data.made(apply(number, call), kind)) for offset, number, kind in numbers}

@@ -81,8 +81,12 @@ class Copies:
 
         def run(block: Block, lanes: Lanes) -> None:
             amounts = given(block, lanes)
+            reading = [
+                t for t, amount in zip(lanes, amounts, strict=True) if isinstance(amount, int) and amount
+            ]  # others may have no address
+            source_of = dict(zip(reading, sources(block, reading), strict=True))
             if all(isinstance(amount, int) and amount == size for amount in amounts):
-                self.transfers.check_all_steps(sources(block, lanes), size)
+                self.transfers.check_all_steps(list(source_of.values()), size)
             for t, to, amount in zip(lanes, targets(block, lanes), amounts, strict=True):
                 assert isinstance(to, int)
                 if not isinstance(amount, int) or amount.__class__ is Placed or amount % _WORD or not 0 <= amount <= size:
@@ -91,7 +95,7 @@ class Copies:
                 self.transfers.remember(block, t, target, at, size, "store", index)
                 source, start, values = None, 0, ()
                 if amount:
-                    (place,) = sources(block, [t])
+                    place = source_of[t]
                     assert isinstance(place, int)
                     source, start = self.transfers.place(block, t, place, "global", amount, "load", index)
                     self.transfers.check_aligned(block, t, source, place, size, index)

@@ -13,7 +13,7 @@ import numpy as np
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
-from warploom.synth.compiled.alike import Axes, Implied, Translations
+from warploom.synth.compiled.alike import Axes, Classes, Implied, Translations
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.calls import Opaque
 from warploom.synth.compiled.cases import Cases
@@ -183,6 +183,7 @@ def run_symbolically(
     box: Box | None = None,
     has_rounds_left_out: bool = False,
     alike: Axes | None = None,
+    classes: Classes = (),
     step_limit: int | None = None,
     gathers: GathersSeen | None = None,
     functions: Mapping[str, Opaque] | None = None,
@@ -196,6 +197,7 @@ def run_symbolically(
     box: run its first block only, which stands for all blocks of the box, or its first thread, which stands for all of its
     threads where none needs another one. SplitError where they do not run alike.
     alike: axes of the block along which threads that compute alike are represented by one (`alike.py`), with the same proviso.
+    classes: which threads may do so; ApartError where some of a class hold elements and others numbers.
     has_rounds_left_out: rounds of a loop that run alike are run once (`rounds.py`), provided that no array is loaded and stored.
 
     gathers: which elements may be read at indices that data give; None: none.
@@ -269,7 +271,7 @@ def run_symbolically(
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None
     if alike is not None:
         threads = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
-        launch.translations = Translations.of_block(data, threads, block, alike)
+        launch.translations = Translations.of_block(data, threads, block, alike, classes)
     steps = make_steps(launch, functions or {}, handover)
     if launch.lone_thread is not None:
         _check_lone(launch, steps)
@@ -278,6 +280,8 @@ def run_symbolically(
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise
+    finally:
+        launch.rounds = None  # the two hold each other, and nobody may look for such cycles
     translations = launch.translations
     repeats = tuple(rounds.repeats) if rounds is not None else ()
     implied = None

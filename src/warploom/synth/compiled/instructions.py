@@ -204,7 +204,7 @@ class _Maker:
             return self._step(self.operands.writer(target, index), reader)
         if len(targets) == len(sources) == 1:
             if isinstance(target, Name) and isinstance(source, Name) and self._has_same_bits(target, source):
-                return self._copied(target.text, source.text, self.operands.reader(source, type_name, index), index)
+                return self._copied(target.text, source.text, self.operands.reader(source, type_name, index))
             return self._step(self.operands.writer(target, index), self.operands.reader(source, type_name, index))
         if len(targets) == 1:
             piece = bits // len(sources)
@@ -231,12 +231,13 @@ class _Maker:
         registers = self.launch.routine.registers
         return a.text in registers and b.text in registers and TYPE_BITS[registers[a.text]] == TYPE_BITS[registers[b.text]]
 
-    @staticmethod
-    def _copied(target: str, source: str, reader: Reader, index: int) -> Step:
+    def _copied(self, target: str, source: str, reader: Reader) -> Step:
         """From register to register."""
+        launch = self.launch
 
         def run(block: Block, lanes: Lanes) -> None:
             if source in block.alike and len(lanes) == block.count:
+                launch.steps_left += len(lanes) - len(block.alike[source])
                 block.write_common(target, block.alike[source])
             else:
                 block.write(target, lanes, reader(block, lanes))

@@ -229,6 +229,22 @@ class Region:
                 past.writers = [who]
         return None
 
+    def read(self, offset: int, size: int, who: list[tuple[tuple[Triple, int], Owner]]) -> bool:
+        """Remembers that these threads load the same bytes. False where `access` must tell whether it is a race."""
+        if size < self.granule_bytes:
+            self._refine(size)
+        for granule in range(offset // self.granule_bytes, (offset + size - 1) // self.granule_bytes + 1):
+            past = self.history.get(granule)
+            if past is None:
+                self.history[granule] = History(readers=dict(who), keep=self.keeps)
+                continue
+            if past.writers or past.updates:
+                return False
+            if past.keep != self.keeps:
+                past = self.history[granule] = past.copy(self.keeps)
+            past.readers.update(who)
+        return True
+
     def _refine(self, size: int) -> None:
         factor = self.granule_bytes // size
         old, self.history, self.granule_bytes = self.history, {}, size

@@ -136,7 +136,9 @@ class Operands:
                     continue
                 if not isinstance(value, int):
                     raise self._bad_address(block, value, t, index)
-                address = (value + offset) & mask
+                if (address := (value + offset) & mask) == value:
+                    found.append(value)
+                    continue
                 found.append(placed(address, value.of) if isinstance(value, Placed) else address)
             return found
 

@@ -39,8 +39,8 @@ _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
 _LONG = 1 << 14
-_OpenAccess = tuple[int, int, int, str, int]
-"""Region, bytes of a place, place, kind and thread."""
+_OpenAccesses = dict[tuple[int, int, int], frozenset[tuple[str, int]]]
+"""By region, bytes of a place and place: kind and thread."""
 _DEAD = Undefined("a register that the loop leaves behind", 0)
 
 
@@ -93,7 +93,7 @@ class _General:
     start: _State
     left: int
     live: frozenset[str]
-    open_before: frozenset[_OpenAccess]
+    open_before: _OpenAccesses
     restarts: int = 0
 
 
@@ -257,15 +257,16 @@ def _column(state: _State, name: str, launch: Launch) -> list[Value] | None:
     return launch.translations.values_of(values, range(len(state.times)))
 
 
-def _open_accesses(block: Block) -> frozenset[_OpenAccess]:
+def _open_accesses(block: Block) -> _OpenAccesses:
     """Accesses to shared memory since the last barrier of all threads."""
-    found: set[_OpenAccess] = set()
+    found: _OpenAccesses = {}
     for n, region in enumerate(block.shared.regions):
         for granule, past in region.history.items():
             kinds = (("store", past.writers), ("update", past.updates.values()), ("load", past.readers.values()))
-            open_ones = ((kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch)
-            found |= {(n, region.granule_bytes, granule, kind, thread) for kind, thread in open_ones}
-    return frozenset(found)
+            accesses = frozenset([(kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch])
+            if accesses:
+                found[n, region.granule_bytes, granule] = accesses
+    return found
 
 
 class _Guess:
@@ -312,7 +313,7 @@ class _Guess:
                 value = self.value(cell.value, old_cell.value, 8 * cell.size_bytes)
                 if value is None or cell.size_bytes != old_cell.size_bytes:
                     return None
-                found[offset] = replace(cell, value=value)
+                found[offset] = cell if value is cell.value else Stored(value, cell.size_bytes, cell.instruction)
             cells.append(found)
         copies = self._copies(now.copies, before.copies)
         if copies is None:
@@ -534,7 +535,7 @@ class _After:
             for name, values in start.alike.items()
         }
         cells = [
-            {offset: replace(c, value=self._value(c.value, 8 * c.size_bytes)) for offset, c in region.items()}
+            {offset: Stored(self._value(c.value, 8 * c.size_bytes), c.size_bytes, c.instruction) for offset, c in region.items()}
             for region in start.cells
         ]
         copies = {

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Indexed, Undefined, Value
+from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.gathers import NotGatheredError
-from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
+from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Owner, Region
 from warploom.synth.compiled.moving import ROUND, Slopes, SplitError
 from warploom.synth.compiled.operands import Operands, Reader, width_of
-from warploom.synth.compiled.placed import Placed, PlacementError, shifted
+from warploom.synth.compiled.placed import Of, Placed, PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 from warploom.terms import Term, atom
@@ -27,6 +29,8 @@ _PLAIN = frozenset({
 })  # fmt: skip
 _GATHERS = "a proof follows x[idx[i]] where the spec reads it too and nobody stores to x; run other kernels (`warploom ptx run`)"
 _WINDOWS = {"shared": SHARED_BASE, "local": LOCAL_BASE}
+_Place: TypeAlias = int | tuple[int, Of]
+"""A thread, or a place for all of them."""
 
 
 class Transfers:
@@ -51,30 +55,44 @@ class Transfers:
         addresses = self.operands.address(instruction.operands[1], index, of_data=True)
         is_constant = "nc" in instruction.modifiers
 
+        whole = size * len(writers)
+
         def run(block: Block, lanes: Lanes) -> None:
-            columns: list[list[Value]] = [[] for _ in writers]
             places = addresses(block, lanes)
-            self.check_all_steps(places, size * len(writers))
-            for t, address in zip(lanes, places, strict=True):
+            self.check_all_steps(places, whole)
+            together: dict[_Place, list[int]] = {}
+            keys = [_place_of(address, t, space) for t, address in zip(lanes, places, strict=True)]
+            for n, key in enumerate(keys):
+                together.setdefault(key, []).append(n)
+            owners: list[tuple[tuple[Triple, int], Owner]] = []
+            values_of: dict[_Place, list[Value]] = {}
+            for key, group in together.items():
+                address, t = places[group[0]], lanes[group[0]]
                 if isinstance(address, Indexed):
-                    region, values = self._gathered(address, space, size, len(writers), index)
+                    region, gathered = self._gathered(address, space, size, len(writers), index)
                     region.is_read_only = region.is_read_only or is_constant
-                    for column, value in zip(columns, values, strict=True):
-                        column.append(value)
+                    values_of[key] = list(gathered)
                     continue
                 assert isinstance(address, int)
-                region, offset = self.place(block, t, address, space, size * len(writers), "load", index)
+                region, offset = self.place(block, t, address, space, whole, "load", index)
+                if region.check is not None:
+                    for n in group[1:]:
+                        self.place(block, lanes[n], address, space, whole, "load", index)
                 if is_constant and region.is_written:
                     message = f"expected {region.name} not to be written, since ld.global.nc reads it in the same launch"
                     raise block.fault("read-only", message, index, thread=t, what="load", element=region.name)
                 region.is_read_only = region.is_read_only or is_constant
                 if region.is_tracked:
-                    self.remember(block, t, region, offset, size * len(writers), "load", index)
+                    owners = owners or [((block.position, u), block.owner(u, index)) for u in lanes]
+                    if not region.read(offset, whole, [owners[n] for n in group]):
+                        for n in group:
+                            self.remember(block, lanes[n], region, offset, whole, "load", index)
                 step = self.step_of(address)
-                for k, column in enumerate(columns):
-                    value = region.load(offset + k * size, size, self.launch.data)
-                    column.append(self.moved(value, step, index) if step else value)
-            for writer, column, extension in zip(writers, columns, extend, strict=True):
+                found = [region.load(offset + k * size, size, self.launch.data) for k in range(len(writers))]
+                values_of[key] = [self.moved(value, step, index) for value in found] if step else found
+            rows = [values_of[key] for key in keys]
+            for k, (writer, extension) in enumerate(zip(writers, extend, strict=True)):
+                column = [row[k] for row in rows]
                 writer(block, lanes, column if extension is None else [extension(v) for v in column])
 
         return run
@@ -415,10 +433,12 @@ class Transfers:
         self, block: Block, thread: int, region: Region, offset: int, size: int, kind: AccessKind, index: int, *,
         update: str = "", is_wide: bool = False, is_same: bool = False,
     ) -> None:  # fmt: skip
+        who = block.owner(thread, index, is_wide=is_wide)
+        if kind == "load" and region.read(offset, size, [((block.position, thread), who)]):
+            return
         earlier = region.access(
-            offset, size, block.owner(thread, index, is_wide=is_wide), kind, lambda other: block.is_ordered(other, thread),
-            update=update, is_same=is_same,
-        )  # fmt: skip
+            offset, size, who, kind, lambda other: block.is_ordered(other, thread), update=update, is_same=is_same
+        )
         if earlier is not None:
             element = f"bytes {offset} to {offset + size - 1} of {region.name}"
             raise block.race(earlier, thread, index, update.partition(".")[0] or kind, element)
@@ -427,6 +447,13 @@ class Transfers:
         for modifier in instruction.modifiers:
             if modifier not in _PLAIN and modifier not in TYPE_BITS and not modifier.startswith("shared"):
                 raise self.launch.unsupported(f"expected a plain access, got .{modifier} in {instruction.name}", index)
+
+
+def _place_of(address: Value, thread: int, space: str) -> _Place:
+    """What loads of one instruction have in common that read the same bytes; local memory is of each thread."""
+    if not isinstance(address, int) or space == "local" or (space == "generic" and address >= LOCAL_BASE):
+        return thread
+    return int(address), address.of if isinstance(address, Placed) else ()
 
 
 def _only_read(region: Region) -> str | None:

@@ -52,7 +52,7 @@ class OutOfTimeError(BaseException):
 @contextmanager
 def within(seconds: float) -> Generator[None]:
     """OutOfTimeError inside, once so many wall seconds have passed; again every second, should the work go on. Does nothing where
-    no such signal reaches this thread."""
+    no such signal reaches this thread. What goes around it with a longer time goes on afterwards."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -66,10 +66,13 @@ def within(seconds: float) -> Generator[None]:
         raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, ring)
+    began, outer_s, again_s = time.monotonic(), 0.0, 0.0
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), TICK_S)
+        outer_s, again_s = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), TICK_S)
         yield
     finally:
         is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if outer_s:
+            signal.setitimer(signal.ITIMER_REAL, max(outer_s - (time.monotonic() - began), 1e-3), again_s)

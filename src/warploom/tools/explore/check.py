@@ -102,7 +102,7 @@ def proved(
 
     try:
         with within(limit_s):
-            return proof_of(function, sizes, program, implementations, target, effort)
+            return proof_of(function, sizes, program, implementations, target, effort, limit_s)
     except OutOfTimeError:
         return ended("budget: the proof did not end within it; --replay of this line proves it")
     except KeyboardInterrupt:

@@ -53,7 +53,7 @@ from warploom.terms import algebra_for, iterate_post
 from warploom.tools.command.messages import one_line
 
 _MOST_STEPS = 800_000
-"""Instructions times threads of one block: about 20 CPU-seconds."""
+"""Instructions times threads, of all blocks that are run."""
 Arguments = tuple[Argument, ...]
 
 
@@ -68,7 +68,7 @@ def prove_blocks(
     """The launch as it is: by one thread for those that run alike where threads share nothing, else by one block.
 
     alike: axes of the block along which threads may compute alike; None: no block is run.
-    `unchecked` where one does not tell what others do, or executes more than `most_steps` instructions, counted by threads.
+    `unchecked` where one does not tell what others do, or they execute more than `most_steps` instructions, counted by threads.
     """
     found = _proof(stage, kernel, ptx, arguments, most_steps, None, is_of_threads=True)
     if found.verdict == "unchecked" and alike is not None:
@@ -121,6 +121,7 @@ class Blocks:
             step_limit=most_steps,
             is_of_threads=is_of_threads,
             alike=alike,
+            is_limit_of_all=True,
         )
         for box, run in boxes:
             steps += run.thread_steps

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.ctext import c_type
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles, matrix_tiles, read_once, widened
@@ -23,7 +24,7 @@ Function: TypeAlias = TensorKernel | TensorFunction
 
 SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
-PROVED_S = 20.0
+PROVED_S = 30.0
 """Wall seconds that the proof of a result for CUDA may take, even where the search has left it less."""
 KEPT_BYTES = 1 << 16
 """Most bytes of a row that kernels for GPUs keep between two uses, so that they read it once."""
@@ -101,6 +102,8 @@ def program_of(function: Function, options: KernelOptions) -> Program:
     if points_of(program) > _MOST_POINTS:
         message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
+    if options.target.kind == "cpu":
+        _check_in_c(program)
     if options.target.kind == "cuda":
         _check_served(program)
         program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
@@ -125,6 +128,14 @@ def sizes_of(function: Function, options: KernelOptions) -> dict[str, int]:
 def points_of(program: Program) -> int:
     """Executions of instructions, each on its own axes."""
     return sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
+
+
+def _check_in_c(program: Program) -> None:
+    """Types that C lacks. UnsupportedError at the place of an array."""
+    for region in (r for stage in program.stages for r in stage.regions):
+        if c_type(region.dtype) is None:
+            message = f"expected {region.name} of a type that C has, got {region.dtype.name}"
+            raise UnsupportedError(Diagnostic("C_TYPE", message, region.span, "Give a GPU: --target sm_90."))
 
 
 def _check_served(program: Program) -> None:

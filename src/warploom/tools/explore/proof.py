@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import inf, prod
 
 from warploom.core import UnsupportedError, UserError, i32
 from warploom.ptx import Program as PtxProgram
@@ -17,10 +17,12 @@ from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Store, pr
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
+from warploom.synth import without_collection
 from warploom.synth.compiled import ArrayArgument, Axes, CompiledProof, ScalarArgument, Wanted, joined_domain, prove_launch
 from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
+from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_size import prove_sizes
@@ -31,6 +33,13 @@ MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
 MOST_OF_BLOCK = 150_000
 """Operations of a block that is proved at the size asked for: up to about 15 CPU-seconds."""
+_STEPS = 20
+"""For each of them so many instructions, counted by threads, may be executed in all boxes of blocks: what threads compute alike
+is counted once, but each has addresses of its own. About 20 CPU-seconds."""
+_STEPS_OF_CLASS = 4
+"""The same, for each part of the launches of every size."""
+_AT_SIZE_ASKED = 0.75
+"""Share of the time after which the size asked for is given up, so that a small one can be proved in the rest."""
 _ROUNDS_RUN = 7
 """Rounds of a long loop that are run, where those that run alike are left out."""
 _PREFERRED = 60_000
@@ -82,11 +91,46 @@ def proof_of(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
     effort: float = 1.0,
+    limit_s: float = inf,
 ) -> Proof:
     """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
 
-    effort: how much larger than usual a block may be that is proved at the size asked for.
+    effort: how much larger than usual a block may be that is proved at the size asked for. limit_s: the wall time of all that,
+    which the caller holds; a part of it is kept for the small size.
     """
+    with without_collection():
+        return _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+
+
+class _Clock:
+    """The wall time that is left."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._end = time.monotonic() + limit_s
+
+    def followed(self, prove: Callable[[], Proof]) -> Proof:
+        """The proof at the size asked for, or of its class, given up in time for a small one."""
+        share_s = _AT_SIZE_ASKED * (self._end - time.monotonic())
+        try:
+            if share_s == inf:
+                return _followed(prove)
+            with within(share_s):
+                return _followed(prove)
+        except OutOfTimeError:
+            return Proof("unchecked", reason="budget: the proof did not end within it; a longer --proof-budget lets it go on")
+        except MemoryError:
+            return Proof("unchecked", reason="the proof needs more memory than there is")
+
+
+def _proof_of(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+    effort: float,
+    clock: _Clock,
+) -> Proof:
     started = time.process_time()
     if any(products_of(i.nest) for i in implementations):
         return Proof("unchecked", reason=_OF_WARPS)
@@ -94,14 +138,14 @@ def proof_of(
     names = ", ".join(dict.fromkeys(size.name for kernel in kernels for size, _ in kernel.run_time))
     if names:
         axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
-        most = int(4 * MOST_OF_BLOCK * max(1.0, effort))
-        every = _followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
+        most = int(_STEPS_OF_CLASS * MOST_OF_BLOCK * max(1.0, effort))
+        every = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
         if every.verdict == "proved":
             return replace(every, is_of_class=True, seconds=time.process_time() - started)
-        one = _of_one_size(function, sizes, program, implementations, kernels, target, effort)
+        one = _of_one_size(function, sizes, program, implementations, kernels, target, effort, clock)
         reason = f"for every {names}: {every.reason}" + (f"; at one: {one.reason}" if one.reason else "")
         return replace(one, reason=reason, seconds=time.process_time() - started)
-    found = _of_one_size(function, sizes, program, implementations, kernels, target, effort)
+    found = _of_one_size(function, sizes, program, implementations, kernels, target, effort, clock)
     return replace(found, seconds=time.process_time() - started)
 
 
@@ -113,14 +157,16 @@ def _of_one_size(
     kernels: Sequence[CudaKernel],
     target: Target,
     effort: float,
+    clock: _Clock,
 ) -> Proof:
     most = int(MOST_OF_BLOCK * max(1.0, effort))
     axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
     least = max(least_work(i.nest, alike) for i, alike in zip(implementations, axes, strict=True))
     if least <= most:
-        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 4 * most, axes))
+        found = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, _STEPS * most, axes))
     else:
-        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 4 * most, [None] * len(kernels)))
+        alone: list[Axes | None] = [None] * len(kernels)
+        found = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, _STEPS * most, alone))
         if found.verdict == "unchecked":
             told = f"a block does about {least} operations before its rounds repeat: too many to prove in time"
             found = Proof("unchecked", reason=told)
@@ -184,7 +230,7 @@ def prove_kernels(
     *,
     every: bool = False,
 ) -> Proof:
-    """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of it.
+    """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of them.
     every: for every value of a size known at run time.
 
     axes: of each kernel's block, along which threads may compute alike; None: only threads that share nothing are followed.

@@ -75,11 +75,14 @@ def answered(
     fields: dict[str, Any] = {**_answer(found), "arch": _plain(given, arch), "certificate": document}
     fields |= {"emit": target, "code": code} if code is not None else {}
     fields |= {"least_room": True} if is_least_room else {}
+    fields |= {"stopped": found.stopped} if found.stopped else {}
     line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
     details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
     if is_least_room:
         details += ("least room of padding: with rows closer together there are more wavefronts, all distances were tried",)
-    if found.no_map:
+    if found.stopped:
+        details += (f"{found.stopped} spent before all maps were tried",)
+    elif found.no_map:
         each = 1 << found.no_map.chunk
         kept = f" that keeps {each} elements side by side" if each > 1 else ""
         count = len(found.no_map.lemmas)

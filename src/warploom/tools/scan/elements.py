@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeAlias
 
 from warploom.core import DType
@@ -152,15 +153,19 @@ class Elements:
         if any(a is not atom(c.name, ()) for a, c in zip(args, self.constants, strict=True)):
             raise NotSeenError("a function takes other numbers than the kernel's constants")
 
-    def applied(self, numbers: Sequence[Term], slots: Sequence[Slot]) -> tuple[str, tuple[Term, ...]]:
+    def applied(self, numbers: Sequence[Term], slots: tuple[Slot, ...]) -> tuple[str, tuple[Term, ...]]:
         """The function that gives all these numbers as one structure, and what it takes."""
         name = numbers[0].op.partition("@")[0]
-        args = numbers[0].args
-        for number, (offset, _) in zip(numbers, layout_of(slots), strict=True):
-            same = len(number.args) == len(args) and all(a is b for a, b in zip(number.args, args, strict=True))
-            if number.op != number_of(name, offset) or not same:
-                raise NotSeenError(f"a structure is put together of {told(numbers[0])} and {told(number)}")
-        return name, tuple(args)
+        calls = {n.args for n in numbers}
+        if any(n.op != number_of(name, at) for n, at in zip(numbers, offsets_of(slots), strict=True)) or len(calls) > 1:
+            raise NotSeenError(f"a structure is put together of {', '.join(map(told, numbers))}")
+        (call,) = numbers[0].args
+        return name, call.args
+
+
+@cache
+def offsets_of(slots: tuple[Slot, ...]) -> tuple[int, ...]:
+    return tuple(at for at, _ in layout_of(slots))
 
 
 def layout_of(slots: Sequence[Slot]) -> Layout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -355,3 +356,19 @@ def test_exchange_gives_counts_and_code() -> None:
     moved = names["exchange"]
     assert callable(moved) and (moved(np.arange(96).reshape(3, 32)).T.ravel() == np.arange(96)).all()
     assert wl.exchange(np.arange(64).reshape(32, 2), lambda lane, item: 2 * lane + item).equal
+
+
+@pytest.mark.parametrize(
+    ("ask", "code"),
+    [
+        (lambda: wl.layout("8x8:f32", ["rows"], room="all"), "OPTION"),  # type: ignore[arg-type]
+        (lambda: wl.layout("8x8:f32", ["rows"], room=-1), "OPTION"),
+        (lambda: wl.layout("8x8:f32", ["rows"], room=2.5), "OPTION"),  # type: ignore[arg-type]
+        (lambda: wl.layout("8x8:f32", ["rows"], emit="c"), "EMIT"),  # type: ignore[arg-type]
+        (lambda: wl.exchange("striped", "blocked", lanes=32, regs=2, emit="c"), "EMIT"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_word_is_refused_and_shown_without_a_place(ask: Callable[[], object], code: str) -> None:
+    with pytest.raises(wl.UserError) as error:
+        ask()
+    assert str(error.value).startswith(f"error[{code}]: expected ")

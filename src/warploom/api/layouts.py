@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.api.result import Result, worked
+from warploom.core import Diagnostic, UserError
 from warploom.tools.layout.answers import answered, checked
 from warploom.tools.pages.layouts import banks_as_text, layout_page, layout_part, table_as_text
 
@@ -82,9 +83,11 @@ def layout(
 
     tile: rows, columns and type, such as `32x32:f32`. accesses: names such as `columns` and `blocks:4x8`, or functions of (warp,
     lane, step). room: words that may stay unused. emit: the language of `code`. table: where no class has a map without conflict,
-    any map, by a table, or the proof that there is none (`no_map`; needs python-sat). Raises UserError for a tile or an access
-    that is none.
+    any map, by a table, or the proof that there is none (`no_map`; needs python-sat). Raises UserError for a tile, an access, a
+    room or a language that is none.
     """
+    if room != "any" and (type(room) is not int or room < 0):
+        raise UserError(Diagnostic("OPTION", f'expected a number of words or "any" as room, got {room!r}'))
     return Laid(line=worked(tile, lambda watch: answered(tile, accesses, room, emit, arch, watch, table=table), None).line)
 
 

@@ -22,8 +22,10 @@ class Diagnostic:
     """Further places, for example the second of two racing accesses."""
 
     def render(self) -> str:
-        """`file:line:col: error[CODE]: message`, the source line with carets, the notes and the fix."""
-        lines = [f"{self.span}: error[{self.code}]: {self.message}"]
+        """`file:line:col: error[CODE]: message`, the source line with carets, the notes and the fix; from `error[CODE]` on
+        where there is no place."""
+        place = "" if self.span == NOWHERE else f"{self.span}: "
+        lines = [f"{place}error[{self.code}]: {self.message}"]
         lines += _excerpt(self.span)
         for text, span in self.notes:
             lines.append(f"{span}: note: {text}")

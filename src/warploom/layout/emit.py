@@ -18,7 +18,10 @@ _CONSTANT_BYTES = 1 << 16
 
 
 def emit(found: Map, tile: Tile, target: Target) -> str:
-    """A function from row and column to place, or the layout's text; UserError (EMIT) where the language has none."""
+    """A function from row and column to place, or the layout's text; UserError (EMIT) where the language has none, or there is no
+    such language."""
+    if target not in TARGETS:
+        raise UserError(Diagnostic("EMIT", f"expected one of {', '.join(TARGETS)} to emit, got {target!r}"))
     if target == "cute":
         return cute.write(found, tile)
     if target == "triton":

@@ -490,7 +490,7 @@ def _found(name: str, among: Iterable[str]) -> Architecture:
     plain = re.sub(r"(?<=\d)[af]$", "", name)
     if plain not in among:
         known_names = ", ".join(among)
-        fix = "choose the nearest older one"
+        fix = "Choose the nearest older one."
         raise UserError(Diagnostic("UNKNOWN_ARCH", f"expected one of {known_names}, got {name}", fix=fix))
     return ARCHITECTURES[plain]
 

@@ -11,7 +11,15 @@ from typing import IO
 import pytest
 
 from warploom.core import UserError
-from warploom.tools.command.files import make_folder, require_place, write_bytes, write_file, write_text
+from warploom.tools.command.files import (
+    OUTPUT_FILE,
+    RefusedPathError,
+    make_folder,
+    require_place,
+    write_bytes,
+    write_file,
+    write_text,
+)
 
 
 def names(folder: Path) -> set[str]:
@@ -124,3 +132,9 @@ def test_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     with pytest.raises(UserError, match=r"the folder .* cannot be written"):
         require_place(tmp_path / "new")
+
+
+def test_a_dash_is_no_name() -> None:
+    with pytest.raises(RefusedPathError) as error:
+        OUTPUT_FILE.convert("-", None, None)
+    assert "expected the name of a file, got -" in error.value.message

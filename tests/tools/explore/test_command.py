@@ -13,7 +13,7 @@ from tests.tools.contract import lines_of
 from warploom.core.limits import OUT_OF_MEMORY, current
 from warploom.tools.cli import cli
 from warploom.tools.explore import command as explore_command
-from warploom.tools.explore.command import _how
+from warploom.tools.explore.command import _how, _summary
 
 AXPY = ("axpy", "--size", "n=40", "--target", "sm_80")
 FILE = '''"""Kernels."""
@@ -74,6 +74,8 @@ def file(tmp_path: Path) -> str:
         (("conv1d-3", "--set", "lana=k"), "UNKNOWN_CHOICE"),
         (("conv1d-3", "--set", "lane=j"), "UNKNOWN_VALUE"),
         (("conv1d-3", "--order", "lana"), "UNKNOWN_CHOICE"),
+        (("mult16", "--choices"), "UNKNOWN_TUNABLE"),
+        ((*AXPY, "--code", "-"), "NOT_WRITTEN"),
     ],
 )
 def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
@@ -333,3 +335,9 @@ def test_sizes_beyond_memory_need_none_where_nothing_runs() -> None:
 def test_a_modelled_time_names_its_machine() -> None:
     assert _how({"time_is": "modelled", "arch": "sm_90"}) == "modelled for sm_90"
     assert _how({"time_is": "modelled"}) == "modelled"
+
+
+def test_only_a_measured_time_is_blamed_on_a_busy_machine() -> None:
+    line: dict[str, object] = {"time_ms": 1.0, "bound_ms": 0.1, "time_over_bound": 10.0}
+    measured = {**line, "runs": 3, "spread": 0.1}
+    assert ["busy" in text for made in (line, measured) for text in _summary(made) if "times its bound" in text] == [False, True]

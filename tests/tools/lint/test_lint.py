@@ -18,6 +18,7 @@ from warploom.gpu import compile_file, toolchain_available
 from warploom.tools.lint.command import lint_command
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.rules import RULES
+from warploom.tools.ptx.specs import load_spec
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "lint.md"
@@ -408,3 +409,34 @@ def test_editors_read_the_findings_by_the_pattern_of_the_docs() -> None:
     matched = [match for line in linted(*RACE).stdout.splitlines() if (match := re.match(json.loads(found[1]), line))]
     (error,) = [match for match in matched if match[4] == "error"]
     assert error[1].endswith("kernels.cu") and error[2].isdigit() and error[5] == "WL001 data-race"
+
+
+def test_a_python_file_without_the_name_of_a_kernel(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text("x = 1\n")
+    for more in ((), ("--every-launch",)):
+        result = CliRunner().invoke(lint_command, [str(file), *more])
+        assert result.exit_code == 2 and "expected the name of a kernel after a colon" in result.output
+
+
+def test_faults_of_text_that_is_no_ptx_name_the_file_that_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.txt"
+    file.write_text("__global__ void f() {}\n")
+    result = CliRunner().invoke(lint_command, [str(file)])
+    assert result.exit_code == 2 and f"{file}:1:1: error[PTX_SYNTAX]" in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("def f():\n    return 1 / 0\n\n\nf()\n", "2:1: error[SPEC_FAILED]"),
+        ("x = 1\ndef f(:\n", "2:1: error[SPEC_FAILED]"),
+        ("import math\n\n\nclass F:\n    pass\n\n\ndef f():\n    pass\n", "which has: F, f\n"),
+    ],
+)
+def test_a_module_that_fails_is_shown_with_its_line(tmp_path: Path, text: str, where: str) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(text)
+    with pytest.raises(UserError) as error:
+        load_spec(f"{file}:kernel")
+    assert where in str(error.value)

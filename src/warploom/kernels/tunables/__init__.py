@@ -42,7 +42,7 @@ _FAMILIES = (
     _Family("conv1d-K", r"conv1d-(\d+)", range(2, 65), windows.conv1d, windows.of_a_line, windows.LINE_SIZES),
     _Family("stencil2d-K", r"stencil2d-(\d+)", range(2, 65), windows.stencil2d, windows.of_an_image, windows.IMAGE_SIZES),
     _Family("conv2d-K", r"conv2d-(\d+)", range(2, 65), windows.conv2d, windows.of_an_image, windows.IMAGE_SIZES),
-    _Family("multN", r"mult(32|64)", range(32, 65, 32), mult, lambda _: {"memory": MEMORIES, "warps": windows.WARPS}, PAIR_SIZES),
+    _Family("multN", r"mult(\d+)", range(32, 65, 32), mult, lambda _: {"memory": MEMORIES, "warps": windows.WARPS}, PAIR_SIZES),
     _Family("ffm-D", r"ffm-(\d+)", range(32, 1025, 32), ffm, of_a_field, PAIR_SIZES),
     _Family(
         "aos-store-S", r"aos-store-(\d+)", range(1, 17), store,

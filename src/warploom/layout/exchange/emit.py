@@ -36,8 +36,11 @@ TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 def emit(found: Exchange, target: Target) -> str:
-    """The text of the program, or of the layouts; UserError (EMIT) where the language has none."""
+    """The text of the program, or of the layouts; UserError (EMIT) where the language has none, or there is no
+    such language."""
     program = found.chosen.program
+    if target not in TARGETS:
+        raise UserError(Diagnostic("EMIT", f"expected one of {', '.join(TARGETS)} to emit, got {target!r}"))
     if target in ("kernel", "numba", "python") and not program.inputs:
         raise UserError(Diagnostic("EMIT", f"expected cuda for values that come from memory, got {target}"))
     if target == "numba" and any(program.count(kind) for kind in (Transpose, StoreMatrix, LoadMatrix)):

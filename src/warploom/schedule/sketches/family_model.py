@@ -249,7 +249,7 @@ class FamilyModel:
         if unknown := [name for name in self.fixed if name not in self.holes]:
             known = ", ".join(self.names)
             message = f"expected a parameter or a hole of {self.family.name} ({known or 'it has none'}), got {unknown[0]!r}"
-            raise UserError(Diagnostic("UNKNOWN_CHOICE", message, self.family.span))
+            raise UserError(Diagnostic("UNKNOWN_CHOICE", message, self.family.span, "`--choices` lists their values."))
         for name, text in self.fixed.items():
             having = [b for b in self._built if name in {h.name for h in b.sketch.kernel.holes}]
             if not any(self._reads(built, {name: text}) for built in having):

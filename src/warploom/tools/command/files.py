@@ -69,6 +69,13 @@ def make_folder(path: Path) -> None:
         raise not_written(path, error.strerror or str(error)) from error
 
 
+def require_name(text: str) -> None:
+    """UserError (NOT_WRITTEN) for `-`, which is no name that anybody means."""
+    if text == "-":
+        fix = "Name /dev/stdout to have it printed, or ./- for a file of that name."
+        raise UserError(Diagnostic("NOT_WRITTEN", "expected the name of a file, got -", fix=fix))
+
+
 def require_place(path: Path, *, is_folder: bool = False) -> None:
     """UserError (NOT_WRITTEN) where a file, or a folder with files, surely cannot be written. Makes nothing."""
     try:
@@ -116,6 +123,7 @@ class OutputPath(click.Path):
         if isinstance(value, Path):  # a default is looked at where it is used
             return path
         try:
+            require_name(os.fsdecode(value))
             require_place(Path(os.fsdecode(path)), is_folder=self._is_folder)
         except UserError as error:
             raise RefusedPathError(error) from error

@@ -9,7 +9,7 @@ from warploom.core import NOWHERE, Diagnostic
 
 def rendered(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
     """Each with its place, or from `error[CODE]` on when it has none."""
-    return tuple(d.render().removeprefix(f"{NOWHERE}: ") for d in diagnostics)
+    return tuple(d.render() for d in diagnostics)
 
 
 def one_line(diagnostic: Diagnostic) -> str:

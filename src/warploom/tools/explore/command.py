@@ -12,7 +12,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.sketches import TunableSketch
 from warploom.schedule.targets import TARGETS, target
 from warploom.tools.command.duration import duration
-from warploom.tools.command.files import OUTPUT_FILE
+from warploom.tools.command.files import OUTPUT_FILE, require_name
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited_memory
 from warploom.tools.command.lines import Line
@@ -141,6 +141,7 @@ def explore(
         if file is not None and decided:
             message = "expected either --replay or --set, got both"
             raise UserError(Diagnostic("OPTION", message, fix="change the decision in a copy of the file's line"))
+        require_name(code or "")
         place = None if code is None else Path(code)
         is_package = place is not None and (place.is_dir() or str(code).endswith("/"))
         check_place(place, is_folder=is_package)
@@ -217,7 +218,8 @@ def _summary(line: Line) -> Iterator[str]:
         yield f"  {line['time_ms']} ms ({_how(line)}){speed}; bound {line['bound_ms']} ms"
         over = line.get("time_over_bound")
         if isinstance(over, float) and over > FAR:
-            yield f"  {over:.3g} times its bound: what the bound does not know binds, or the machine was busy"
+            busy = "" if line.get("runs") is None else ", or the machine was busy"
+            yield f"  {over:.3g} times its bound: what the bound does not know binds{busy}"
     if "terms_ms" in line:
         terms = sorted(cast("dict[str, float]", line["terms_ms"]).items(), key=lambda term: -term[1])
         yield "  " + ", ".join(f"{name}={written(value)}" for name, value in cast("dict[str, object]", line["decisions"]).items())

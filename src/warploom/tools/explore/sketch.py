@@ -171,7 +171,9 @@ def _strategy(model: FamilyModel, order: tuple[str, ...] | None) -> Strategy:
         order = tuple(reversed(names))
     if unknown := [name for name in order if name not in names]:
         message = f"expected parameters or holes ({', '.join(names)}) for --order, got {unknown[0]!r}"
-        raise UserError(Diagnostic("UNKNOWN_CHOICE", message, model.family.span))
+        raise UserError(
+            Diagnostic("UNKNOWN_CHOICE", message, model.family.span, "Name some of these, or write: --order reverse.")
+        )
     return ordered([names.index(name) for name in order])
 
 

@@ -44,7 +44,8 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
     """UserError for a file that is no kernel in CUDA or PTX, and for assumptions that are none of it."""
     if is_python_kernel(path):
         message = "expected a file in CUDA or PTX with --every-launch, got a kernel of a Python module"
-        raise UserError(Diagnostic("EVERY_LAUNCH", message))
+        fix = "Write its PTX to a file and name that: `.asm['ptx']` of what Triton compiled, Numba's `cuda.compile_ptx(...)`."
+        raise UserError(Diagnostic("EVERY_LAUNCH", message, fix=fix))
     if options.launch is not None:
         message = "expected --launch or --every-launch, got both"
         fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'

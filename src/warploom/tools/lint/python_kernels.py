@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.ptx.simt import Argument
 from warploom.tools.lint.launchable import Launchable
 from warploom.tools.lint.numba_kernels import NumbaKernel, is_numba
@@ -127,7 +127,11 @@ def python_kernel(at: str, function: object = None) -> TritonKernel | NumbaKerne
 
 
 def is_python_kernel(path: str) -> bool:
-    """Whether it is `FILE.py:NAME`."""
+    """Whether it is `FILE.py:NAME`. UserError (NO_KERNEL, FILE_NOT_FOUND) for a Python file without a name."""
+    if path.endswith(".py"):
+        require_file(path)
+        message = f"expected the name of a kernel after a colon, got {path}"
+        raise UserError(Diagnostic("NO_KERNEL", message, Span(path, 1, 1, 1, 1), f"Write {path}:KERNEL."))
     file, colon, name = path.rpartition(":")
     return bool(colon) and file.endswith(".py") and name.isidentifier() and not Path(path).exists()
 

@@ -42,6 +42,7 @@ class Source:
         right."""
         self.path = path
         self.is_compiled = ptx is None and Path(path).suffix in _CUDA
+        name = path if ptx is None and not self.is_compiled else f"{path}.ptx"
         if ptx is None:
             ptx = (
                 compile_file(path, compilation.arch, folders=compilation.folders, defines=compilation.defines)
@@ -49,7 +50,7 @@ class Source:
                 else read_ptx(path)
             )
         self.ptx = ptx
-        self.program: Program = good_program(self.ptx, path if Path(path).suffix == ".ptx" else f"{path}.ptx")
+        self.program: Program = good_program(self.ptx, name)
         self._places = Places(self.program.module)
 
     def places(self, line: int, column: int = 1) -> tuple[Place, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import itertools
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -36,13 +36,24 @@ def load_spec(text: str) -> Callable[..., Any]:
     except (UserError, TerminatedError):
         raise
     except (Exception, SystemExit) as error:
-        message = f"expected a file that Python can run, got {type(error).__name__}: {error}"
-        raise UserError(Diagnostic("SPEC_FAILED", message, Span(path, getattr(error, "lineno", None) or 1, 1, 1, 1))) from error
+        message = f"expected a file that Python can run, got {type(error).__name__}: {str(error).strip()}"
+        line = _line(error, made.origin or path)
+        fix = "Correct that line: the file is run as ordinary Python, here without a GPU."
+        raise UserError(Diagnostic("SPEC_FAILED", message, Span(path, line, 1, line, 1), fix)) from error
     finally:
         sys.path.remove(str(file.parent))
     found = getattr(module, name, None)
     if not callable(found):
-        names = ", ".join(n for n, v in vars(module).items() if inspect.isfunction(v)) or "none"
+        own = (n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", None) == made.name)
+        names = ", ".join(own) or "none"
         message = f"expected a function {name} in {path}, which has: {names}"
         raise UserError(Diagnostic("SPEC_NOT_FOUND", message, Span(path, 1, 1, 1, 1), "Use one of them."))
     return cast("Callable[..., Any]", found)
+
+
+def _line(error: BaseException, file: str) -> int:
+    """The line of the file at which it failed, or at which Python cannot read it."""
+    lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    if isinstance(error, SyntaxError) and error.filename == file:
+        lines.append(error.lineno or 1)
+    return lines[-1] if lines else 1

@@ -37,6 +37,7 @@ class ScannedFunction:
         first = function.__code__.co_firstlineno
         self._span = Span(lifted.module.file, first, 1, first, 1)
         self._signature = inspect.signature(function)
+        self._text = f"{self._loop.name}({', '.join(self._loop.parameters)})"
         self._scan = ArrayScan(lifted.lifting.operator)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
@@ -62,7 +63,7 @@ class ScannedFunction:
         try:
             bound = self._signature.bind(*given, **named)
         except TypeError as error:
-            self._refuse("CALL_ARGUMENTS", f"expected {loop.name}{self._signature}, got other arguments: {error}")
+            self._refuse("CALL_ARGUMENTS", f"expected {self._text}, got other arguments: {error}")
         bound.apply_defaults()
         width = len(loop.fields) // len(loop.lists)
         columns: list[Array] = []
@@ -146,10 +147,10 @@ class ScannedFunction:
         return ", ".join(str(c[place]) for c in columns)
 
     def _refuse(self, code: str, message: str, fix: str = "") -> NoReturn:
-        raise UserError(Diagnostic(code, message, self._span, fix or f"Call {self._loop.name}{self._signature}."))
+        raise UserError(Diagnostic(code, message, self._span, fix or f"Call {self._text}."))
 
     def __repr__(self) -> str:
-        return f"<scanned {self._loop.name}{self._signature}>"
+        return f"<scanned {self._text}>"
 
 
 @overload

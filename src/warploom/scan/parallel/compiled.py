@@ -17,6 +17,7 @@ from warploom.scan.emit import c_body, c_source, function_name, source_of, whole
 from warploom.scan.operators.expression import subexpressions
 from warploom.scan.operators.machine_numbers import computes_no_reals, has_infinities
 from warploom.scan.operators.operator import Operator
+from warploom.scan.parallel.folding import printed_module
 
 Array: TypeAlias = NDArray[Any]
 Way: TypeAlias = Literal["compiled", "numpy"]
@@ -63,9 +64,7 @@ class ArrayScan:
 
     @cached_property
     def _vectorised(self) -> Callable[..., Any]:
-        scope: dict[str, Any] = {}
-        exec(compile(self._numpy_source, "<vectorised>", "exec"), scope)
-        return scope[function_name(self.operator)]
+        return printed_module(self._numpy_source)[function_name(self.operator)]
 
     @cached_property
     def takes_infinities(self) -> bool:
@@ -87,14 +86,12 @@ class ArrayScan:
             return False
         if not self._has_whole:
             return True
-        bound = whole_bound(self.operator)
-        if bound is None:
+        if whole_bound(self.operator) is None:
             return False
         whole = [c for c, s in zip(columns, self._body.elements, strict=True) if s.scalar == "int64"]
         most = max((abs(int(m)) for c in whole for m in (c.min(), c.max())), default=0)
         given = [abs(int(v)) for v, s in zip(constants, self._body.constants, strict=True) if s.scalar == "int64"]
-        names = {"n": len(columns[0]), "most": max([most, *given]), "max": max}
-        return int(eval(bound[1], {"__builtins__": {}}, names)) < _MOST
+        return (len(columns[0]) + 1) * max([1, most, *given]) < _MOST  # the largest of the bounds
 
     def run(self, columns: Sequence[Array], constants: Sequence[Any], threads: int) -> tuple[Any, ...]:
         """One array for each result of a scan, one number for each of a reduction. NotMeantError."""

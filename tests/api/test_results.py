@@ -177,7 +177,9 @@ def test_an_operator_that_is_not_associative() -> None:
     assert (found.status, found.verdict) == ("refused", "refuted") and found.counterexample["left"] != found.counterexample[
         "right"
     ]
-    assert wl.check_operator(loops.larger).verdict == "proved"
+    assert found.fixed is None and wl.check_operator(loops.larger).verdict == "proved"
+    fixed = wl.check_operator(loops.difference, fix=True).fixed
+    assert fixed is not None and fixed["verdict"] == "proved" and "difference(difference(x0, x1), x2)" in fixed["computes"]
 
 
 def test_a_function_inside_a_function_is_read() -> None:

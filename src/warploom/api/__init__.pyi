@@ -7,6 +7,7 @@ from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
 from .loading import LoadedKernel, load_kernel
 from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
 from .result import Progress, Result
+from .scanning import ScannedFunction, scanned
 from .solving import Solved, solve
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ProvedPtx",
     "RanPtx",
     "Result",
+    "ScannedFunction",
     "ShuffledPtx",
     "Solved",
     "check_layout",
@@ -36,6 +38,7 @@ __all__ = [
     "load_kernel",
     "prove_ptx",
     "run_ptx",
+    "scanned",
     "shuffle_ptx",
     "solve",
 ]

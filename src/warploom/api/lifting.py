@@ -14,7 +14,7 @@ from warploom.scan.networks import NAMED
 from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.emit import KINDS, LAYOUTS, asked_for, emitted_loop
-from warploom.tools.scan.lift import checked_outcome, checking_of, lifting_of, outcome_of
+from warploom.tools.scan.lift import checked_outcome, checking_of, fixed, lifting_of, outcome_of
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -149,6 +149,12 @@ class CheckedOperator(Result):
         return cast("dict[str, str]", self.line.get("counterexample", {}))
 
     @property
+    def fixed(self) -> dict[str, Any] | None:
+        """With `fix`: a lawful operator with its `lift`, `identity` and `projection` as Python text, what it `computes`, and the
+        `domain` of the proof. None where none was found: `line["fix_reason"]` says why."""
+        return cast("dict[str, Any] | None", self.line.get("fixed"))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What else is worth knowing."""
         return tuple(cast("list[str]", self.line.get("notes", ())))
@@ -182,14 +188,22 @@ def lift(
     return Lifted(line=outcome.line, module=module, lifting=found[0] if found else None)
 
 
-def check_operator(function: Callable[..., Any], *, budget_s: float | None = None) -> CheckedOperator:
+def check_operator(function: Callable[..., Any], *, fix: bool = False, budget_s: float | None = None) -> CheckedOperator:
     """Proves that a function of two values is associative, or refuses it with a counterexample. `warploom scan check`.
 
-    budget_s: CPU seconds. Raises UserError for a function that cannot be read as an operator.
+    fix: offers a lawful operator, too (`fixed`). budget_s: CPU seconds. Raises UserError for a function that cannot be read as an
+    operator.
     """
     module = scan.module_of(function)
     name = function.__name__
-    outcome = worked(name, lambda watch: checked_outcome(name, checking_of(module, name), watch), budget_s)
+
+    def work(watch: Stopwatch) -> Outcome:
+        result, more = checking_of(module, name), None
+        if fix:
+            result, more = fixed(result, scan.user_function(module, name))
+        return checked_outcome(name, result, watch, more)
+
+    outcome = worked(name, work, budget_s)
     return CheckedOperator(line=outcome.line)
 
 

@@ -22,7 +22,7 @@ Takes a plain Python function with a loop. Gives a `Lifting`: an associative ope
   lift, projection and start values included.
 - `lifting`: all of it, and a test of the printed operator on the loop itself, at random lists and bracketings; `exact`: so that
   floats in the loop's text mean the decimal numbers written there.
-- `binary`, `checking`: a user's operator, proved associative or refused with a replayed counterexample.
+- `binary`, `checking`: a user's operator, proved associative or refused with a replayed counterexample. `mending`: a lawful one.
 - `template`: a user's template with `??` and `choose(...)`, completed by counterexamples.
 - `tasks`: loops and operators from the literature with definitions to check against.
 
@@ -50,6 +50,7 @@ from warploom.scan.operators.expression import (
 from warploom.scan.operators.laws import Law
 from warploom.scan.operators.lifting import STYLES, Lifting, call, lift, operator_domain
 from warploom.scan.operators.machine_numbers import Differing, InWords, in_floats, operator_in_words
+from warploom.scan.operators.mending import Mended, mended
 from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.printing import python
 from warploom.scan.operators.template import Completed, complete_assertion, complete_template
@@ -77,6 +78,7 @@ __all__ = [
     "Lifting",
     "Loop",
     "MachineLaw",
+    "Mended",
     "Module",
     "Operator",
     "Sort",
@@ -92,6 +94,7 @@ __all__ = [
     "complete_template",
     "in_floats",
     "lift",
+    "mended",
     "module_of",
     "operator_domain",
     "operator_in_words",

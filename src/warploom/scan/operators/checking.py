@@ -322,6 +322,11 @@ def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
             return _left_by_sample(binary, function) or verdict
 
 
+def is_open_whether_meant(binary: Binary, function: Function) -> bool:
+    """Whether it is not proved that results are listed values and meet the assertions."""
+    return _stays_meant(binary, binary.applied(function)) is not None
+
+
 def _left_by(binary: Binary, function: Function, a: Sequence[Value], b: Sequence[Value]) -> str | None:
     """Two values that are meant, of which the function makes one that is not."""
     assumed = compiled(binary.fields, binary.assumed)

@@ -27,6 +27,8 @@ WORK = 30_000
 """Leaves of trees and tables for one family of functions; a few seconds, three times what the hardest task needs."""
 MAX_TREE = 400
 """Nodes of a tree beyond which normalising gives up."""
+TOO_MANY_CASES = "too many cases"
+"""Begins the reason of a FormError where a tree or table grows too large."""
 
 
 class FormError(Exception):

@@ -17,7 +17,7 @@ from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
-from warploom.scan.operators.forms import FormError
+from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
 from warploom.scan.operators.invariants import invariants, orders
 from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
@@ -67,9 +67,13 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
     best: Lifting | None = None
     reasons: list[str] = []
     near: list[Family] = []
+    judged: list[Family] = []
     for families, why in _attempts(loop, styles):
         reasons += why
         for family in families:
+            if family in judged:  # from several starts closing may end at one family
+                continue
+            judged.append(family)
             found = _judged(family, serial)
             if found.verdict == "proved":
                 return found
@@ -94,17 +98,25 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if totals is not None:
         yield _families(totals, "step", styles[:1], in_parts)
         yield _families(totals, "step", styles)
-    yield _families(loop, "step", styles)
+    own = _families(loop, "step", styles)
+    yield own
     yield _families(loop, "step", styles[:1], rescaled)[0], []
     yield _families(loop, "step", styles[:1], beside_extremes)[0], []
     yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
+    later: tuple[Start, ...] = ("related samples", "samples")
+    has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])
+    if has_many:  # the forms that others begin with have no fewer cases; samples have few
+        for start in later:
+            yield _families(loop, start, styles)
     other = simpler(narrowed(loop))
     if other is not None:
         yield _families(other, "step", styles)
         yield _families(other, "endless", styles)
-    for start in ("endless", "related samples", "samples"):
-        yield _families(loop, start, styles)
+    yield _families(loop, "endless", styles)
+    if not has_many:
+        for start in later:
+            yield _families(loop, start, styles)
 
 
 def _families(

@@ -10,6 +10,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.operators.forms import (
     MAX_TREE,
+    TOO_MANY_CASES,
     Branch,
     Flag,
     FormError,
@@ -58,7 +59,7 @@ class Normaliser:
                 size = _size(result)
                 self._work.spend(size)
                 if size > MAX_TREE:
-                    raise FormError("too many cases")
+                    raise FormError(TOO_MANY_CASES)
                 self._known[part] = result
         return self._known[expr]
 

@@ -16,6 +16,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Aligner, Combine
 from warploom.scan.operators.expression import Expr
 from warploom.scan.operators.forms import (
+    TOO_MANY_CASES,
     Atom,
     Branch,
     Flag,
@@ -163,7 +164,7 @@ class Tabulator:
     ) -> Table:
         """By the answer of a question without states; `more` is what else follows from each answer."""
         if depth >= MAX_SPLITS:
-            raise FormError("too many cases of the coefficients")
+            raise FormError(f"{TOO_MANY_CASES} of the coefficients")
         cases: list[Table] = []
         for answer in (ex.TRUE, ex.FALSE):
             values = {**more.get(answer, {}), question: answer}

@@ -5,6 +5,7 @@ Takes a lifted loop and an array or an iterable. Gives the result of the loop, o
 """
 
 from warploom.scan.parallel.chunks import TextLines, text_lines
+from warploom.scan.parallel.compiled import ArrayScan, NotMeantError, Way
 from warploom.scan.parallel.map_reduce import map_reduce, map_scan
 
-__all__ = ["TextLines", "map_reduce", "map_scan", "text_lines"]
+__all__ = ["ArrayScan", "NotMeantError", "TextLines", "Way", "map_reduce", "map_scan", "text_lines"]

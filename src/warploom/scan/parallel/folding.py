@@ -88,7 +88,8 @@ def _function(source: str, name: str) -> object:
 
 
 @cache
-def _module(source: str) -> dict[str, Any]:
+def printed_module(source: str) -> dict[str, Any]:
+    """What a NumPy module that was printed defines."""
     scope: dict[str, Any] = {}
     exec(compile(source, "<vectorised>", "exec"), scope)
     return scope
@@ -109,7 +110,7 @@ def _is_vectorised(recipe: Recipe, columns: Sequence[Any]) -> bool:
 
 
 def _vectorised(recipe: Recipe, columns: Sequence[Any], constants: Sequence[Value]) -> Partial:
-    module = _module(recipe.vectorised)
+    module = printed_module(recipe.vectorised)
     for column, kind in zip(columns, recipe.kinds, strict=True):
         if kind == "real" and column.dtype.kind == "f":
             found = column[np.isnan(column) if recipe.takes_infinities else ~np.isfinite(column)]

@@ -18,7 +18,7 @@ from warploom.scan.operators.expression import INT, REAL, TEXT, Expr, Sort
 from warploom.scan.operators.expression import Value as Number
 from warploom.scan.reading.divisions import are_met, divides_by_zero
 from warploom.scan.reading.interpret import Interpreter
-from warploom.scan.reading.operands import Parts, Shape, keys_read, on_operands, packed, scalars, shape_of
+from warploom.scan.reading.operands import Parts, Shape, access, keys_read, on_operands, packed, scalars, shape_of
 from warploom.scan.reading.source import MISSING, Function, Module
 from warploom.scan.reading.types import SERVED, texts_of, written
 from warploom.scan.reading.values import Record, Value, bare, flat, is_float
@@ -43,6 +43,8 @@ class Binary:
     """Number of fields of text whose annotation lists the texts."""
     is_flat: bool = False
     """True if the function takes the parts of its operands one by one, as Triton's do."""
+    is_annotated: bool = True
+    """False if nothing says of which type its operands are: they are taken for integers."""
 
     def packed(self, values: Sequence[object]) -> object:
         """One operand from its fields."""
@@ -52,6 +54,12 @@ class Binary:
         """The fields of one operand; ValueError if it has another shape."""
 
         return cast("list[Number]", list(scalars(self.shape, value)))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """How the fields are taken out of an operand, where it is no tuple of them or number: `['key']`, `.name`, `[1][0]`."""
+        is_plain = isinstance(self.shape, Sort) or (isinstance(self.shape, tuple) and len(self.shape) == len(self.fields))
+        return () if is_plain else tuple(access(self.shape))
 
     def applied(self, function: Callable[..., object]) -> Callable[[object, object], object]:
         """The user's function as one of two operands."""
@@ -107,6 +115,7 @@ def _read(function: Function) -> Binary:
                 divides_by_zero(reader.divisions),
                 len(listed),
                 is_flat,
+                is_annotated,
             )
         shape = found
     return module.unsupported(node, "expected a result of the operands' types", "Annotate the parameters.")

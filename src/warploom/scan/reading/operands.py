@@ -99,6 +99,20 @@ def packed(shape: Shape, fields: Iterator[object]) -> object:
             return tuple(packed(inner, fields) for inner in shape)
 
 
+def access(shape: Shape) -> Iterator[str]:
+    """What is written after a value of the shape for each of its fields."""
+    match shape:
+        case Sort():
+            yield ""
+        case Parts():
+            for name, inner in shape.shapes:
+                own = f"[{name!r}]" if shape.kind is dict else f".{name}"
+                yield from (f"{own}{rest}" for rest in access(inner))
+        case _:
+            for place, inner in enumerate(shape):
+                yield from (f"[{place}]{rest}" for rest in access(inner))
+
+
 def on_operands(function: Callable[..., object], shape: Shape, is_flat: bool) -> Callable[[object, object], object]:
     """The function of two operands, which get copies where it may change them; `is_flat`: it takes their parts one by one."""
     if not is_flat and not isinstance(shape, Parts):
@@ -113,4 +127,4 @@ def on_operands(function: Callable[..., object], shape: Shape, is_flat: bool) ->
     return run
 
 
-__all__ = ["Parts", "Shape", "keys_read", "on_operands", "packed", "scalars", "shape_of"]
+__all__ = ["Parts", "Shape", "access", "keys_read", "on_operands", "packed", "scalars", "shape_of"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -12,7 +12,8 @@ import click
 
 from warploom import scan
 from warploom.core import Diagnostic, UserError, read_text_file
-from warploom.tools.command.guard import report
+from warploom.core.limits import OUT_OF_MEMORY, why
+from warploom.tools.command.guard import TOO_DEEP, report
 from warploom.tools.command.limited import limited
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
@@ -41,14 +42,17 @@ def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool
 @click.argument("target", metavar="FILE.py:OPERATOR")
 @click.option("--commutative", is_flag=True, help="Prove that the operands may be swapped, too.")
 @click.option("--floats", is_flag=True, help="Look for floats whose two groupings differ most.")
+@click.option(
+    "--fix", is_flag=True, help="Offer a lawful operator: for the serial fold of one that is refused, or with an identity."
+)
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
-def check_command(target: str, commutative: bool, floats: bool, as_json: bool, debug: bool) -> None:
+def check_command(target: str, commutative: bool, floats: bool, fix: bool, as_json: bool, debug: bool) -> None:
     """Prove that a function of two values is associative, or refuse it with a counterexample."""
 
     def run(stopwatch: Stopwatch, _: object) -> Outcome:
-        return checked(target, stopwatch, commutative=commutative, floats=floats)
+        return checked(target, stopwatch, commutative=commutative, floats=floats, fix=fix)
 
     report(target, run, _text, as_json=as_json, debug=debug)
 
@@ -143,15 +147,19 @@ def sort_text(sort: scan.Sort) -> str:
     return text + (" or -inf" if sort.below else "") + (" or inf" if sort.above else "")
 
 
-def checked(target: str, stopwatch: Stopwatch, *, commutative: bool = False, floats: bool = False) -> Outcome:
-    """The line of one operator; `commutative`: it must commute, too; `floats`: how far groupings of floats come apart."""
+def checked(target: str, stopwatch: Stopwatch, *, commutative: bool = False, floats: bool = False, fix: bool = False) -> Outcome:
+    """The line of one operator; `commutative`: it must commute, too; `floats`: how far groupings of floats come apart; `fix`: a
+    lawful operator is offered."""
     path, name = split_target(target)
     module = scan.read_module(path)
     result = checking_of(module, name)
     function = scan.user_function(module, name)
     more: Line = {}
+    if fix:
+        result, more = fixed(result, function)
     if commutative and result.status == "solved":
-        result, more = _commuting(result, scan.commutes(result.binary, function))
+        result, said = _commuting(result, scan.commutes(result.binary, function))
+        more |= said
     if floats and result.status == "solved" and (worst := scan.apart(result.binary, function)) is not None:
         more["grouping"] = {"difference": worst.difference, "counterexample": _witness(worst.witness)}
     return checked_outcome(target, result, stopwatch, more)
@@ -167,6 +175,33 @@ def _commuting(result: scan.Checked, found: scan.Commutes) -> tuple[scan.Checked
     (a, b), (first, second) = (tuple(map(scan.written, pair)) for pair in (found.pair, found.results))
     reason = f"associative, but not commutative: with a = {a}, b = {b}: a op b = {first}, b op a = {second}"
     return replace(result, status="refused", verdict="refuted", reason=reason), {"commutative": False}
+
+
+def fixed(result: scan.Checked, function: Callable[..., object]) -> tuple[scan.Checked, Line]:
+    """The result, and what is offered instead of the operator: `fixed`, else `fix_reason`. A limit that ends the search is a
+    reason; what was found out of the operator stays."""
+    try:
+        found = scan.mended(result, function)
+    except KeyboardInterrupt as error:
+        return result, {"fixed": None, "fix_reason": why(error)}
+    except (MemoryError, RecursionError) as error:
+        return result, {"fixed": None, "fix_reason": OUT_OF_MEMORY if isinstance(error, MemoryError) else TOO_DEEP}
+    if found.is_fault:
+        result = replace(result, status="error", verdict="unchecked", reason=found.reason, witness=None)
+    if found.lifting is None or found.lifting.operator is None:
+        return result, {"fixed": None, "fix_reason": found.reason}
+    operator, name = found.lifting.operator, result.binary.name
+    elements = ", where the assertions hold of all elements" if operator.loop.assumed else ""
+    line: Line = {
+        "verdict": found.lifting.verdict,
+        "domain": found.lifting.domain,
+        "laws": [law.name for law in found.lifting.laws],
+        "computes": f"the serial fold from the left, {name}({name}(x0, x1), x2) and so on{elements}",
+    }
+    parts = result.binary.parts
+    if parts:
+        line["parts"] = [f"x{part}" for part in parts]
+    return result, {"fixed": line | lift_fields(operator, found.lifting)}
 
 
 def checking_of(module: scan.Module, name: str) -> scan.Checked:
@@ -204,10 +239,7 @@ def _text(line: Line) -> list[str]:
     """Text for people below the head line."""
     found: list[str] = []
     if "operator" in line:
-        fields = cast("list[str]", line["fields"])
-        found.append(f"  {line['kind']} over ({', '.join(fields)})")
-        source = f"{line['lift']}\n\n{line['operator']}\n\nidentity = {line['identity']}\n\n{line['projection']}"
-        found.append("\n".join(f"    {row}" if row else "" for row in source.splitlines()))
+        found += _operator_text(line)
     elif line["status"] == "solved":
         found.append(
             "  associative"
@@ -229,4 +261,29 @@ def _text(line: Line) -> list[str]:
         found.append(f"  floats as they are: two groupings differ by {share:.2g} of the result with {shown}:")
         found.append(f"    (a op b) op c = {worst['left']}, a op (b op c) = {worst['right']}")
     found += [f"  note: {note}" for note in cast("list[str]", line.get("notes", []))]
-    return found
+    return found + _fixed_text(line)
+
+
+def _operator_text(line: Line) -> list[str]:
+    """The operator of a lifting, with what belongs to it, as Python."""
+    fields = cast("list[str]", line["fields"])
+    source = f"{line['lift']}\n\n{line['operator']}\n\nidentity = {line['identity']}\n\n{line['projection']}"
+    body = "\n".join(f"    {row}" if row else "" for row in source.splitlines())
+    return [f"  {line['kind']} over ({', '.join(fields)})", body]
+
+
+def _fixed_text(line: Line) -> list[str]:
+    """What is offered instead of an operator that was checked."""
+    if "fixed" not in line:
+        return []
+    offered = cast("Line | None", line["fixed"])
+    if offered is None:
+        return [f"  nothing offered instead: {line['fix_reason']}"]
+    laws = ", ".join(cast("list[str]", offered["laws"]))
+    found = [
+        f"  offered instead: {offered['verdict']} over {offered['domain']} ({laws})",
+        f"  computes {offered['computes']}",
+    ]
+    if "parts" in offered:
+        found.append(f"  an element x is written ({', '.join(cast('list[str]', offered['parts']))})")
+    return found + _text(offered | {"status": line["status"]})

@@ -1,0 +1,142 @@
+"""`wl.scanned`: loops called with arrays give what the loops give, compiled, on threads and by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.api import scanned_loops as loops
+
+import warploom as wl
+from warploom.core.compiler import find_compiler
+from warploom.scan.parallel import compiled
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+WHOLE = np.random.default_rng(1).integers(-9, 9, 200)
+REAL = np.random.default_rng(2).normal(size=200)
+GIVEN: dict[str, tuple[Any, ...]] = {
+    "sums": (WHOLE,),
+    "best": (WHOLE.astype(np.int8),),
+    "least_first": (WHOLE,),
+    "smoothed": (REAL,),
+    "most": (REAL,),
+    "words": ("ab c  d " * 30,),
+    "letters": ("Ab1c " * 30,),
+    "segments": ((WHOLE, WHOLE > 4),),
+    "beyond": (WHOLE, 3),
+    "positive": (WHOLE + 20, WHOLE + 10),
+    "listed": (np.sign(WHOLE),),
+}
+
+
+def elements(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(zip(*(c.tolist() for c in value), strict=True))
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def agrees(got: Any, wanted: Any) -> bool:
+    if isinstance(wanted, tuple):
+        return isinstance(got, tuple) and all(map(agrees, got, wanted))
+    return bool(np.allclose(np.asarray(got, float), np.asarray(wanted, float), rtol=1e-9, atol=1e-12))
+
+
+@pytest.fixture(scope="module")
+def made() -> Callable[[str], Any]:
+    known: dict[str, Any] = {}
+
+    def of(name: str) -> Any:
+        if name not in known:
+            known[name] = wl.scanned(threads=4)(getattr(loops, name))
+        return known[name]
+
+    return of
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", GIVEN)
+def test_calls_give_what_the_loop_gives(name: str, made: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    function, given = made(name), GIVEN[name]
+    wanted = getattr(loops, name)(*map(elements, given))
+    assert agrees(function(*given), wanted)
+    monkeypatch.setattr(compiled, "PART", 30)  # several threads
+    assert agrees(function(*given), wanted)
+    assert function.way(*given) == ("numpy" if name in ("beyond", "letters") else "compiled")
+
+
+@pytest.mark.parametrize("name", ["sums", "smoothed", "segments", "best"])
+def test_without_a_compiler_numpy_computes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "find_compiler", lambda: None)
+    function, given = wl.scanned(getattr(loops, name)), GIVEN[name]
+    assert function.way(*given) == "numpy"
+    assert agrees(function(*given), getattr(loops, name)(*map(elements, given)))
+
+
+def test_whole_numbers_are_exact(made: Callable[[str], Any]) -> None:
+    large = np.array([2**62, 2**62, -1])
+    assert made("sums").way(large) == "numpy" and made("sums")(large).tolist() == [2**62, 2**63, 2**63 - 1]
+    assert made("sums")([10**30, 1]).tolist() == [10**30, 10**30 + 1]
+    assert made("sums")(np.array([2**64 - 1], np.uint64)).tolist() == [2**64 - 1]
+    assert made("sums")(np.full(3, 2**31 - 1, np.int32)).tolist() == [2**31 - 1, 2**32 - 2, 3 * (2**31 - 1)]
+
+
+def test_lists_without_elements(made: Callable[[str], Any]) -> None:
+    assert made("sums")([]).tolist() == [] and made("best")([]) == 0 and made("segments")([]).tolist() == []
+    with pytest.raises(wl.UserError, match=r"scanned_loops.py:\d+:1: error\[ELEMENT\]: expected at least one element"):
+        made("most")([])
+
+
+@needs_compiler
+def test_infinities_are_shown_as_such(made: Callable[[str], Any]) -> None:
+    assert made("least_first")([5]) == (5, float("inf")) and made("most")([1.0, float("inf")]) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("sums", (), "CALL_ARGUMENTS"),
+        ("sums", ([1.5],), "CALL_DTYPE"),
+        ("sums", ([True],), "CALL_DTYPE"),
+        ("sums", ([[1]],), "CALL_SHAPE"),
+        ("sums", ([[1], [1, 2]],), "CALL_SHAPE"),
+        ("sums", (3,), "CALL_ARRAY"),
+        ("sums", (np.ma.masked_array([1]),), "CALL_ARRAY"),
+        ("smoothed", ([1.0, float("nan")],), r"ELEMENT.*nan at 1"),
+        ("smoothed", ([float("inf")],), r"ELEMENT.*inf at 0"),
+        ("smoothed", (np.array([2**53 + 1]),), "ELEMENT"),
+        ("smoothed", (["a"],), "CALL_DTYPE"),
+        ("smoothed", (np.ones(1, np.longdouble),), "CALL_DTYPE"),
+        ("most", ([float("nan")],), "ELEMENT"),
+        ("words", (["a"],), "CALL_ARRAY"),
+        ("segments", (([1, 2, 3]),), "CALL_SHAPE"),
+        ("segments", ((WHOLE, WHOLE[1:] > 0),), "CALL_SHAPE"),
+        ("segments", ((WHOLE, WHOLE),), "CALL_DTYPE"),
+        ("beyond", ([1], 0.5), "CALL_DTYPE"),
+        ("beyond", ([1], 2**63), "CALL_DTYPE"),
+        ("positive", ([1, 2], [1]), "CALL_SHAPE"),
+        ("positive", ([1, 2, -3], [1, 1, 1]), "ELEMENT.*at 2: -3, 1"),
+        ("listed", ([1, 2],), "ELEMENT.*at 1: 2"),
+    ],
+)
+@needs_compiler
+def test_what_is_refused(name: str, given: tuple[Any, ...], told: str, made: Callable[[str], Any]) -> None:
+    with pytest.raises(wl.UserError, match=rf"scanned_loops.py:\d+:1: error\[{told.partition('.')[0]}\]{told.partition('.')[1]}"):
+        made(name)(*given)
+    with pytest.raises(wl.UserError, match=told.replace(".*", r"(.|\n)*")):
+        made(name)(*given)
+
+
+def test_what_is_no_loop() -> None:
+    with pytest.raises(wl.UserError, match="NO_ANSWER"):
+        wl.scanned(loops.squared)
+    with pytest.raises(wl.UserError, match="NOT_A_FUNCTION"):
+        wl.scanned(3)  # type: ignore[call-overload]
+    with pytest.raises(wl.UserError, match="as threads, got 0"):
+        wl.scanned(threads=0)
+
+
+def test_a_decorated_loop_says_what_it_is(made: Callable[[str], Any]) -> None:
+    assert repr(made("sums")) == "<scanned sums(xs)>" and made("sums").__name__ == "sums"
+    assert made("sums").lifted.verdict == "proved"

@@ -116,7 +116,8 @@ class ScannedFunction:
                     return column
                 if kind in "iu":
                     return column.astype(object) if column.dtype == np.uint64 and int(column.max()) >= 2**63 else column
-                self._refuse("CALL_DTYPE", f"expected whole numbers as {name}, got {column.dtype}", "Pass integers.")
+                fix = "Pass integers, or annotate the loop's parameter as list[float]."
+                self._refuse("CALL_DTYPE", f"expected whole numbers as {name}, got {column.dtype}", fix)
             case "bool":
                 if kind == "b" or (kind in "iuf" and bool(np.isin(column, (0, 1)).all())):
                     return column.astype(np.bool_)

@@ -33,6 +33,7 @@ from warploom.core.dtypes import (
 )
 from warploom.core.inputs import read_bytes, read_text, read_text_file, require_file
 from warploom.core.programs import find_program, find_tool, program_folders, safe_path
+from warploom.core.raised import raised_at
 from warploom.core.spans import NOWHERE, Span
 from warploom.core.targets import assigns_to_element
 from warploom.core.verdicts import Status, Verdict
@@ -69,6 +70,7 @@ __all__ = [
     "placed",
     "program_folders",
     "promoted",
+    "raised_at",
     "read_bytes",
     "read_text",
     "read_text_file",

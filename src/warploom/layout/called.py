@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from traceback import extract_tb
 
-from warploom.core import NOWHERE, Diagnostic, Span, UserError
+from warploom.core import NOWHERE, Diagnostic, Span, UserError, raised_at
 
 
 def called(function: Callable[..., object], given: tuple[object, ...], expected: str) -> object:
@@ -22,8 +21,4 @@ def _raised(error: Exception, function: Callable[..., object]) -> Span:
     code = getattr(function, "__code__", None)
     if code is None:
         return NOWHERE
-    for frame in reversed(extract_tb(error.__traceback__)):
-        if frame.filename == code.co_filename:
-            line, start = frame.lineno or 1, (frame.colno or 0) + 1
-            return Span(frame.filename, line, start, line, (frame.end_colno or start) + 1, frame.line or "")
-    return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 2)
+    return raised_at(error, code.co_filename) or Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 2)

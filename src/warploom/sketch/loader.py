@@ -6,11 +6,10 @@ import importlib.util
 import itertools
 import linecache
 import sys
-import traceback
 from functools import partial
 from pathlib import Path
 
-from warploom.core import Diagnostic, Span, UserError, read_bytes, read_text_file, require_file
+from warploom.core import Diagnostic, Span, UserError, raised_at, read_bytes, read_text_file, require_file
 from warploom.core.limits import TerminatedError
 from warploom.sketch.matrix import parse, python
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
@@ -132,13 +131,5 @@ def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:
             return (Diagnostic("SYNTAX", f"invalid Python: {error.msg}", where, "Correct the syntax."),)
         case _:
             message = f"running the file raised {type(error).__name__}" + (f": {error}" if str(error) else "")
-            return (Diagnostic("IMPORT_FAILED", message, _failing_line(error, file), "Correct this line."),)
-
-
-def _failing_line(error: BaseException, file: Path) -> Span:
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if Path(frame.filename) == file.absolute() or Path(frame.filename) == file:
-            line = frame.lineno or 1
-            start = (frame.colno or 0) + 1
-            return Span(frame.filename, line, start, line, (frame.end_colno or start) + 1, frame.line or "")
-    return Span(str(file), 1, 1, 1, 1)
+            where = raised_at(error, file) or Span(str(file), 1, 1, 1, 1)
+            return (Diagnostic("IMPORT_FAILED", message, where, "Correct this line."),)

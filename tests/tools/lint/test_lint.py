@@ -429,8 +429,8 @@ def test_faults_of_text_that_is_no_ptx_name_the_file_that_was_given(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("def f():\n    return 1 / 0\n\n\nf()\n", "2:1: error[SPEC_FAILED]"),
-        ("x = 1\ndef f(:\n", "2:1: error[SPEC_FAILED]"),
+        ("def f():\n    return 1 / 0\n\n\nf()\n", "2:12: error[SPEC_FAILED]"),
+        ("x = 1\ndef f(:\n", "2:7: error[SPEC_FAILED]"),
         ("import math\n\n\nclass F:\n    pass\n\n\ndef f():\n    pass\n", "which has: F, f\n"),
     ],
 )

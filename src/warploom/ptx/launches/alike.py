@@ -15,7 +15,6 @@ from warploom.ptx.symbolic import LANES, MODELLED, Emulation, Term, is_carrying
 from warploom.ptx.syntax import Float, Instruction, Integer, Name, Operand
 
 ALL = LANES - 1
-_BUTTERFLY = ("to", "from", "mask", "clamp", "members")
 _COMMUTING = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
 _ENDS = frozenset({"ret", "exit", "trap"})
 _OF_NAN = frozenset({"f64", "f64x2"})

@@ -46,7 +46,7 @@ def mended(result: Checked, function: Function) -> Mended:
     binary = result.binary
     if result.status == "solved":
         if result.has_identity:
-            return Mended(None, f"nothing to mend: it is associative, with identity {text(result.identity)}")
+            return Mended(None, f"it is associative, with identity {text(result.identity)}")
         if result.domain in ("integers, bit by bit", "64-bit words"):
             found = _lifted(binary, function)
             if found.lifting is not None and not found.lifting.adjoined:

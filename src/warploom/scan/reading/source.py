@@ -14,7 +14,6 @@ import inspect
 import itertools
 import sys
 import sysconfig
-import traceback
 import warnings
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import NoReturn, cast
 
-from warploom.core import Diagnostic, Span, UnsupportedError, UserError, read_text
+from warploom.core import Diagnostic, Span, UnsupportedError, UserError, raised_at, read_text
 from warploom.core.limits import TerminatedError
 
 HOLE = "__"
@@ -227,12 +226,11 @@ def _loaded(module: Module) -> dict[str, object]:
         raise
     # SystemExit, too: the file is the user's, and its end must not be this program's
     except BaseException as error:
-        where = next((f.lineno or 1 for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == module.file), 1)
         raise UserError(
             Diagnostic(
                 "IMPORT_FAILED",
                 f"running the file raised {type(error).__name__}: {error}",
-                Span(module.file, where, 1, where, 1),
+                raised_at(error, module.file) or Span(module.file, 1, 1, 1, 1),
                 "Let the file run on its own, without arguments.",
             )
         ) from error

@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, raised_at
 from warploom.core.limits import TerminatedError
 
 _numbers = itertools.count(1)
@@ -37,9 +36,9 @@ def load_spec(text: str) -> Callable[..., Any]:
         raise
     except (Exception, SystemExit) as error:
         message = f"expected a file that Python can run, got {type(error).__name__}: {str(error).strip()}"
-        line = _line(error, made.origin or path)
+        where = raised_at(error, file) or Span(path, 1, 1, 1, 1)
         fix = "Correct that line: the file is run as ordinary Python, here without a GPU."
-        raise UserError(Diagnostic("SPEC_FAILED", message, Span(path, line, 1, line, 1), fix)) from error
+        raise UserError(Diagnostic("SPEC_FAILED", message, where, fix)) from error
     finally:
         sys.path.remove(str(file.parent))
     found = getattr(module, name, None)
@@ -49,11 +48,3 @@ def load_spec(text: str) -> Callable[..., Any]:
         message = f"expected a function {name} in {path}, which has: {names}"
         raise UserError(Diagnostic("SPEC_NOT_FOUND", message, Span(path, 1, 1, 1, 1), "Use one of them."))
     return cast("Callable[..., Any]", found)
-
-
-def _line(error: BaseException, file: str) -> int:
-    """The line of the file at which it failed, or at which Python cannot read it."""
-    lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
-    if isinstance(error, SyntaxError) and error.filename == file:
-        lines.append(error.lineno or 1)
-    return lines[-1] if lines else 1

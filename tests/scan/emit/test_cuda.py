@@ -27,6 +27,15 @@ def scaled(xs: list[float], by: float):
     for x in xs:
         level = level * by + x
     return level
+
+
+def marked(pairs: list[tuple[bool, float]]):
+    count, total = 0, 0.0
+    for mark, x in pairs:
+        if mark:
+            count += 1
+            total += x
+    return total, count
 """,
     "own.py",
 )
@@ -59,6 +68,13 @@ def test_whole_tiles_are_moved_in_packs() -> None:
     # of 32 elements two warps' loads, and as many stores
     assert counts.global_store_requests < 4 * 64 * 8 // 32
     assert counts.instructions < 160 * 4 * 64 * 8 // 32
+
+
+def test_bytes_between_members_are_moved_unwritten() -> None:
+    """A whole number, a float of 64 bits and the flag of a segment: the compiler puts the bytes between them together, too."""
+    made = cuda_scan(operator("marked", OWN), Types("int32", "float64"), Choices(threads=32, items=4), form=ScanForm(False, True))
+    found = compare(made, ("scan_device",), (1,))
+    assert not found.mismatch and found.cases
 
 
 @pytest.mark.parametrize(("threads", "items"), [(96, 5), (32, 16)])

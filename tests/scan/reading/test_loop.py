@@ -322,6 +322,53 @@ def f(xs: list[int]):
         read_loop(parse_module(text), "f")
 
 
+RECORDS = {
+    "a property in a field's place": ("@dataclass\n", "R.x = property(lambda r: 7, lambda r, v: None)"),
+    "a property that gives what no number is": ("@dataclass\n", "R.x = property(lambda r: 7 if r.y == 1 else r._x, set_x)"),
+    "no place for a field": ("@dataclass(slots=True)\n", "R.y = 1"),
+    "fields of a tuple that have changed places": ("", "R.x, R.y = R.y, R.x"),
+    "fields of a tuple under each other's names": ("", "R._fields = 'y', 'x'; R.x, R.y = R.y, R.x"),
+    "a tuple the other way round": (
+        "",
+        "exec('def new(c, x, y): return tuple.__new__(c, (y, x))'); R.__new__ = new; R.x, R.y = R.y, R.x",
+    ),
+}
+
+
+def record(head: str, changed: str) -> str:
+    return f"""
+from dataclasses import dataclass
+from typing import NamedTuple
+def set_x(r, v):
+    r._x = v
+{head}class R{"" if head else "(NamedTuple)"}:
+    x: int
+    y: int = 1
+{changed}
+def f(xs: list[int]):
+    r = R(0, 1)
+    t = 0
+    for v in xs:
+        t += r.x + 2 * r.y
+        r = R(v)
+    return t
+"""
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_class_that_was_changed_is_no_record(name: str) -> None:
+    with pytest.raises(UserError, match="expected a dataclass with plain fields"):
+        read_loop(parse_module(record(*RECORDS[name])), "f")
+
+
+@pytest.mark.parametrize(
+    ("head", "changed"), [("@dataclass\n", "R.__init__.__defaults__ = (5,)"), ("", "R.__new__.__defaults__ = (5,)")]
+)
+def test_defaults_of_a_record_are_those_that_its_making_has(head: str, changed: str) -> None:
+    loop = read_loop(parse_module(record(head, changed)), "f")
+    assert ex.constant(5) in {s.step for s in loop.states}
+
+
 @pytest.mark.parametrize("made", ["Missing({1: 2})", "defaultdict(int, {1: 2})", "Counter({1: 2})"])
 def test_a_table_of_another_class_may_hold_more_than_its_keys(made: str) -> None:
     text = f"""

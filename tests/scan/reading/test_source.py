@@ -234,3 +234,15 @@ def test_helpers_that_are_not_what_their_text_says_or_belong_to_python(tmp_path:
             read_loop(read_module(tmp_path / "loop.py"), "total")
     finally:
         del sys.modules["made_helper"]
+
+
+def test_what_a_module_computes_when_it_is_asked_is_no_constant(tmp_path: Path) -> None:
+    (tmp_path / "made_helper.py").write_text(
+        "asked = []\ndef __getattr__(name):\n    asked.append(name)\n    return len(asked)\n"
+    )
+    (tmp_path / "loop.py").write_text(f"import made_helper\n\n\n{LOOP.format('t + made_helper.count')}")
+    try:
+        with pytest.raises(UnsupportedError, match="expected a name or a value of a module"):
+            read_loop(read_module(tmp_path / "loop.py"), "total")
+    finally:
+        del sys.modules["made_helper"]

@@ -17,7 +17,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.reading import subset
 from warploom.scan.reading.records import is_record
-from warploom.scan.reading.source import HOLE, MISSING, Function, Module, described
+from warploom.scan.reading.source import HOLE, MISSING, Function, Module, attribute_of, described
 from warploom.scan.reading.tables import linear_table, places_of
 from warploom.scan.reading.texts import single
 from warploom.scan.reading.values import (
@@ -318,8 +318,8 @@ class Evaluator:
                 return found
             case ast.Attribute(value=whole, attr=name):
                 owner = self.bound(whole)
-                if isinstance(owner, ModuleType) and hasattr(owner, name):
-                    return getattr(owner, name)
+                if isinstance(owner, ModuleType) and (found := attribute_of(owner, name)) is not MISSING:
+                    return found
             case _:
                 pass
         return self.module.unsupported(

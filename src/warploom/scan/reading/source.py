@@ -198,6 +198,12 @@ def _is_of_a_package(function: FunctionType) -> bool:
 _PACKAGES = ("stdlib", "platstdlib", "purelib", "platlib")
 
 
+def attribute_of(owner: ModuleType, name: str) -> object:
+    """The value that a module has; MISSING if there is none, or if it is computed each time that it is asked for."""
+    found = getattr(owner, name, MISSING)
+    return found if vars(owner).get(name) is found else MISSING
+
+
 def described(value: object) -> str:
     """An object that a name is bound to, for messages."""
     if isinstance(value, ModuleType):

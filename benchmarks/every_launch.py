@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from warploom import __version__
-from warploom.core import UnsupportedError, UserError
-from warploom.ptx import Program, Routine, launch, lower, parse
+from warploom.core import UserError
+from warploom.ptx import Program, Routine, lower, parse
 from warploom.ptx.launches import NotDecided, RaceFree, races
+from warploom.tools.bench.lint.launching import races_met
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.every_launch import lint_every_launch
 from warploom.tools.lint.launched import LintOptions
 
 DEFAULT = Path(__file__).parents[1] / "tests" / "ptx" / "launches" / "kernels.ptx"
-MOST_INSTRUCTIONS = 2_000_000
 
 
 class _TooLongError(Exception):
@@ -49,65 +49,25 @@ def kernels(program: Program) -> Iterator[Routine]:
             yield routine
 
 
-def races_met(
-    program: Program, routine: Routine, single: frozenset[str], launches: int, random: np.random.Generator
-) -> tuple[int, int]:
-    """Random launches, with extent 1 where `single` says so: those that ran, those with a race."""
-    required = routine.directive("reqntid")
-    ran = wrong = 0
-    for _ in range(launches):
-        block = (
-            1 if "ntid.x" in single else int(random.integers(1, 80)),
-            1 if "ntid.y" in single else int(random.integers(1, 5)),
-            1,
-        )
-        if required:
-            block = (*required, 1, 1)[:3]
-        grid = (
-            1 if "nctaid.x" in single else int(random.integers(1, 4)),
-            1 if "nctaid.y" in single else int(random.integers(1, 3)),
-            1,
-        )
-        values: list[Any] = []
-        for parameter in routine.parameters:
-            if parameter.dimensions or parameter.size_bytes > 8:
-                return ran, wrong
-            if parameter.type in ("f32", "f64"):
-                values.append({"f32": np.float32, "f64": np.float64}[parameter.type](random.random()))
-            elif parameter.size_bytes == 8:
-                values.append(np.zeros(1 << 17, np.int64))
-            else:
-                values.append(np.dtype(f"i{parameter.size_bytes}").type(random.integers(0, 100)))
-        try:
-            found = launch(
-                program, routine.name, grid=grid, block=block, args=values, dynamic_shared_bytes=32768, limit=MOST_INSTRUCTIONS
-            )
-        except (UserError, UnsupportedError):
-            return ran, wrong
-        ran += 1
-        wrong += any("race" in f.kind for f in found.findings)
-    return ran, wrong
-
-
 def judged(
     path: str, program: Program, routine: Routine, launches: int, random: np.random.Generator, limit_s: int
 ) -> Mapping[str, Any]:
     begun = time.process_time()
-    signal.alarm(limit_s)
+    signal.setitimer(signal.ITIMER_PROF, limit_s)
     line: dict[str, Any] = {"file": Path(path).name, "kernel": routine.name}
     try:
         found = races(program, routine.name)
         seconds = time.process_time() - begun
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         if isinstance(found, RaceFree):
             ran, wrong = races_met(program, routine, found.single, launches, random)
             line |= {"verdict": "proved", "questions": found.pairs, "launches": ran, "races": wrong}
         elif isinstance(found, NotDecided):
             line |= {"verdict": "unchecked", "reason": found.reason}
         else:
-            signal.alarm(2 * limit_s)
+            signal.setitimer(signal.ITIMER_PROF, 2 * limit_s)
             told = lint_every_launch(path, LintOptions(kernel=routine.name), (), Stopwatch()).outcome.line
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             line |= {"verdict": told["verdict"], "reason": told.get("reason", ""), "race_free_if": told.get("race_free_if")}
     except _TooLongError:
         seconds = time.process_time() - begun
@@ -120,10 +80,10 @@ def main() -> int:
     parser.add_argument("files", nargs="*", default=[str(DEFAULT)])
     parser.add_argument("--launches", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=int, default=20, help="wall seconds for a kernel")
+    parser.add_argument("--limit", type=int, default=10, help="CPU seconds for a kernel")
     given = parser.parse_args()
     random = np.random.default_rng(given.seed)
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGPROF, _late)
     counts: Counter[str] = Counter()
     ran = wrong = 0
     took: list[float] = []

@@ -78,6 +78,9 @@ the branches that were run, and not all of them were.
 Survivors in provers:
 
 {_survivors(provers)}
+
+What the checks cost in time is compared with any earlier commit by `python benchmarks/compare_commits.py`, case by case;
+`benchmarks/results/issue14-commits-2026-11-23.jsonl` has the last figures.
 """
 
 

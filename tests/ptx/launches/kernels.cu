@@ -200,7 +200,7 @@ KERNEL swizzled_wrong(float* y, const float* x) {
 KERNEL either_array(float* x, float* y, int n) { float* z = n % 2 ? x : y; z[ID] = 1; x[ID] = 2; }
 // unknown array
 KERNEL bytes_of_two(byte* y, long n) { y[n + ID] = 1; }
-// unknown not followed
+// proved
 KERNEL copied(float* y, const float4* x) {
   extern __shared__ float4 s4[];
   unsigned to = (unsigned)__cvta_generic_to_shared(s4 + threadIdx.x);

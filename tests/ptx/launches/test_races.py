@@ -24,7 +24,6 @@ CUDA, PTX = HERE / "kernels.cu", HERE / "kernels.ptx"
 REASONS = {
     "parted": "threads of a block may part before a barrier",
     "array": "to which array the address belongs is not known",
-    "not followed": "cp.async.cg.shared.global is not followed",
     "some threads": "bar.sync of some threads is not followed",
     "as assumed": "no launch was found that is as assumed",
 }
@@ -173,7 +172,9 @@ def judged(body: str, parameters: str = ".param .u64 p", before: str = "") -> Ra
         ("bra B;\nA: add.u32 %r1, %r1, 1;\nB: setp.lt.u32 %p1, %r1, 9;\n@%p1 bra A;\nst.u32 [%rd3], %r1;", ""),
         ("setp.lt.u32 %p1, %r1, 9;\n@%p1 bra B;\nA: add.u32 %r1, %r1, 1;\nB: setp.lt.u32 %p2, %r1, 8;\n@%p2 bra A;",
          "a loop with several entries is not followed"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 is not followed"),
+        ("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r2};", "stmatrix.sync.aligned.m8n8.x1.shared.b16 is not followed"),
+        ("cp.async.ca.shared.global [%r1], [%rd3], %r1;", "cp.async.ca.shared.global is not followed"),
+        ("cp.async.mbarrier.arrive.shared.b64 [%r1];", "cp.async.mbarrier.arrive.shared.b64 is not followed"),
         ("ld.u64 %rd4, [%rd1];\nst.u32 [%rd4], %r1;", "to which array the address belongs is not known"),
         ("ld.u64 %rd4, [%rd3];\nadd.s64 %rd5, %rd4, %rd1;\nst.u32 [%rd5], %r1;",
          "to which array the address belongs is not known"),

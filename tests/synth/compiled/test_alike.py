@@ -98,7 +98,7 @@ def test_there_are_few_classes() -> None:
     threads = [(x, 0, 0) for x in range(10)]
     known = Translations.of_block(Data(), threads, (10, 1, 1), (True, True, True), (*range(8), 7, 7))
     assert known is not None
-    column: list[Value] = [0] * 9 + [known.data.made(atom("a", (3,)), f32)]
+    column: list[Value] = [*(0 for _ in range(9)), known.data.made(atom("a", (3,)), f32)]
     assert known.common(column) is None
 
 

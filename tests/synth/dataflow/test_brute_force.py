@@ -39,7 +39,7 @@ def assert_agrees(seeds: range, most: int) -> None:
 
 
 def test_random_programs() -> None:
-    assert_agrees(range(1_000_000, 1_000_200), 400)
+    assert_agrees(range(1_000_000, 1_000_140), 400)
 
 
 @pytest.mark.slow

@@ -365,9 +365,11 @@ def test_functions_of_the_toolkit_stand_on_the_line_that_calls_them(header: str,
     assert (found["rule"], found["line"]) == ("out-of-bounds", line)
 
 
-def test_what_is_not_followed_is_unknown_on_its_line() -> None:
-    (line,) = lines_of(every("missing_wait").stdout)
-    assert "cp.async.cg.shared.global is not followed at " in line["reason"] and line["verdict"] == "unchecked"
+def test_a_copy_that_is_used_too_early_is_refuted_by_a_launch_and_its_twin_is_proved() -> None:
+    found, *_, line = lines_of(every("missing_wait").stdout)
+    assert (found["rule"], line["verdict"]) == ("early-copy-read", "refuted") and " --launch " in line["replay"]
+    (line,) = lines_of(every("missing_wait_clean", "--assume", "blockDim.x == 32").stdout)
+    assert line["verdict"] == "proved" and "early-copy-read" in line["proves"]
 
 
 @pytest.mark.parametrize(
@@ -398,3 +400,11 @@ def test_what_to_write_is_said_in_the_words_of_the_user(tmp_path: Path) -> None:
         "--launch", "2", "1", "--arg", "zeros:u32:1", file=kernel(tmp_path, "mov.u32 %r1, 1;\nst.global.u32 [%rd1], %r1;")
     )
     assert blocks.exit_code == 1 and "fix: No barrier orders two blocks: " in blocks.stdout
+
+
+def test_editors_read_the_findings_by_the_pattern_of_the_docs() -> None:
+    found = re.search(r'"regexp": (".*")', PAGE.read_text(encoding="utf-8"))
+    assert found is not None
+    matched = [match for line in linted(*RACE).stdout.splitlines() if (match := re.match(json.loads(found[1]), line))]
+    (error,) = [match for match in matched if match[4] == "error"]
+    assert error[1].endswith("kernels.cu") and error[2].isdigit() and error[5] == "WL001 data-race"

@@ -26,14 +26,12 @@ from warploom.ptx.launches.questions import (
     name_of,
     variable_of,
 )  # fmt: skip
+from warploom.ptx.launches.uniform import is_lasting
 from warploom.ptx.routine import Program, Routine
-from warploom.ptx.symbolic import Term, linear, signed, subterms
+from warploom.ptx.symbolic import linear, signed
 from warploom.ptx.syntax import Name
 from warploom.solve import Unsat
 
-_PASSING = frozenset({"counter", "loop", "other", "opaque", "load", "function"})
-"""Terms whose value may change from round to round."""
-_PLACES = ("tid.", "ntid.", "ctaid.", "nctaid.")
 _MOST_STRIDES, _LONGEST_STRIDE, _MOST_NUMBERS = 2, 16, 4
 """Of which lengths are made that may be enough."""
 _QUICK_RLIMIT = 150_000
@@ -75,13 +73,6 @@ def bounds(program: Program, kernel: str, assumed: Sequence[Assumed] = (), rlimi
         return _Bounds(program, program.routines[kernel], assumed, rlimit).run()
     except UnclearError as error:
         return error.found
-
-
-def _is_lasting(term: Term) -> bool:
-    """Whether a thread has the same value for it in all rounds of its loops."""
-    return all(
-        part.op not in _PASSING and (part.op != "special" or str(part.data[0]).startswith(_PLACES)) for part in subterms(term)
-    )
 
 
 def _name(variable: str, *, is_parameter: bool) -> str:
@@ -145,7 +136,7 @@ class _Bounds(Questions):
         """A thread that comes to the access, and bytes of it that are not in the array. `later`: whether it is in the first
         round of each of the loops."""
         tick()
-        pair = Pair(self._limits, _is_lasting, ((), ()))
+        pair = Pair(self._limits, is_lasting, ((), ()), self._turning, self._spreads)
         for one in (*self._assumed, *more):
             pair.require(one.condition(pair, self._routine, self._emulation.table, self._widths))
         for header in self._emulation.graph.loop_nest(place.access.block):

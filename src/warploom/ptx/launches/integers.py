@@ -19,16 +19,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from types import MappingProxyType
 
 from warploom.core.linear import Linear, collected, variable
 from warploom.ptx.launches.intervals import Rounds
-from warploom.ptx.symbolic import LaunchLimits, Term, linear, signed
+from warploom.ptx.launches.spread import Spread, Spreads
+from warploom.ptx.launches.turning import Turn
+from warploom.ptx.symbolic import LANES, LaunchLimits, Term, linear, signed
 from warploom.solve import BOOL, INT, Builder, Handle, Unsat
 
 _LARGEST_SUM = 40
 """Monomials of a product that is multiplied out."""
 _RANGE_RLIMIT = 200_000
 """z3's resource units to see whether a sum wraps."""
+_MASKS = tuple((1 << bits) - 1 for bits in range(4, 15))
+"""What values that are joined bit by bit may keep below, where it is not plain: offsets in shared memory."""
 _WHOLE_WORD = (1 << 32) - 1
 """An open number of this extent is taken not to wrap in an address."""
 _WIDEST = 64
@@ -69,13 +74,23 @@ def times(x: Number, y: Number) -> Number | None:
 class Pair:
     """Two threads of one launch, and the conditions under which they are looked at."""
 
-    def __init__(self, limits: LaunchLimits, shared: Callable[[Term], bool], rounds: tuple[Rounds, Rounds]) -> None:
+    def __init__(
+        self,
+        limits: LaunchLimits,
+        shared: Callable[[Term], bool],
+        rounds: tuple[Rounds, Rounds],
+        turning: Mapping[Term, Turn] = MappingProxyType({}),
+        spreads: Spreads | None = None,
+    ) -> None:
         """shared: says of a term that both threads have the same value for it. rounds: of the loops that threads run in step."""
+        self._turning = turning
+        self._spreads = spreads or Spreads(limits)
         self.builder = Builder()
         self.conditions: list[Handle] = []
         self._limits = limits
         self._shared = shared
-        self._rounds = {1: dict(rounds[0]), 2: dict(rounds[1])}
+        self._rounds = {who: {h: r for h, r in rounds[who - 1] if not r.is_of_barrier} for who in (1, 2)}
+        self._of_barrier = {h: r.later for of_one in rounds for h, r in of_one if r.is_of_barrier}
         self._ranged: dict[tuple[Term, int, int], Number] = {}
         self._values: dict[tuple[Term, int], Number] = {}
         self._truths: dict[tuple[Term, int], Handle] = {}
@@ -83,6 +98,8 @@ class Pair:
         self._least_and_most: dict[Monomial, tuple[int, int]] = {}
         self._never_negative: set[Atom] = set()
         self._no_wraps: set[tuple[Number, int]] = set()
+        self._with_lane: set[int] = set()
+        """Threads whose lane and warp are known by the number of the thread."""
 
     # numbers for z3
 
@@ -148,6 +165,16 @@ class Pair:
         if max(-low, high) < (1 << width) - _WIDEST:
             return number
         return number.plus(self.atom("wraps of the address", 0), 1 << width)
+
+    def draw_apart(self, term: Term, apart: int) -> bool:
+        """Requires that the threads' values differ by so much, if both have been asked for; whether they have."""
+        if (term, 1) not in self._values or (term, 2) not in self._values:
+            return False
+        first, second = self._values[term, 1], self._values[term, 2]
+        self.require(
+            self.builder.either([self.at_least(first, second.shifted(apart)), self.at_least(second, first.shifted(apart))])
+        )
+        return True
 
     def _who(self, term: Term, who: int) -> int:
         return 0 if self._shared(term) else who
@@ -250,20 +277,32 @@ class Pair:
                 return self._extreme(term, who)
             case "counter":
                 return self._counter(term, who)
+            case "loop" if term in self._turning:
+                return self._turned(self._turning[term], term, who)
             case "and":
+                if (spread := self._spreads.of(term)) is not None:
+                    return self._spread(spread, term, who)
                 return self.atom(f"t{term.serial}", who, 0, self._least_mask(term))
             case "or" | "xor":
                 return self._joined(term, who)
             case _:
                 return self._open(term, who)
 
+    def _spread(self, spread: Spread, term: Term, who: int) -> Number:
+        step = spread.step
+        return self.atom(f"t{term.serial}", who, spread.least // step, spread.most // step).scaled(step)
+
     def _joined(self, term: Term, who: int) -> Number:
         """A sum at most, and below a power of two if all its parts are."""
+        if (spread := self._spreads.of(term)) is not None:
+            return self._spread(spread, term, who)
         made = self.atom(f"t{term.serial}", who, 0, (1 << term.width) - 1)
         parts = [self.unsigned(a, who) for a in term.args]
         total = reduce(lambda x, y: x.plus(y), parts)
         self.require(self.at_least(total, made))
-        for mask in {self._mask(a) for a in term.args} - {(1 << term.width) - 1}:
+        whole = (1 << term.width) - 1
+        known = {self._mask(a) for a in term.args} - {whole}
+        for mask in sorted(known) or [m for m in _MASKS if m < whole]:
             limit = constant(mask)
             below = self.builder.both([self.at_least(limit, part) for part in parts])
             self.require(self.implies(below, self.at_least(limit, made)))
@@ -293,6 +332,8 @@ class Pair:
         return min([a.value for a in term.args if a.value is not None], default=(1 << term.width) - 1)
 
     def _special(self, term: Term, who: int) -> Number:
+        if term.data[0] == "laneid" and who:
+            return self.lane(who)
         bounds = self._bounds(term)
         if bounds is None:
             return self._open(term, who)
@@ -313,6 +354,41 @@ class Pair:
         if root in ("tid", "ctaid"):
             self.require(self.at_least(self.register(f"n{root}.{axis}", 0), made.shifted(1)))
         return made
+
+    def lane(self, who: int) -> Number:
+        """Warps are of consecutive threads (CUDA C++ Programming Guide, SIMT architecture)."""
+        self.warp(who)
+        return variable((Atom("laneid", who),))
+
+    def warp(self, who: int) -> Number:
+        """The number of the thread's warp in its block."""
+        warp = variable((Atom("warp", who),))
+        if who not in self._with_lane:
+            self._with_lane.add(who)
+            self.atom("warp", who, 0)
+            first = self.atom("laneid", who, 0, LANES - 1).plus(warp, LANES)
+            row = self._times(self.register("ntid.y", 0), self.register("tid.z", who), who).plus(self.register("tid.y", who))
+            thread = self._times(self.register("ntid.x", 0), row, who).plus(self.register("tid.x", who))
+            self.require(self.is_zero(first.plus(thread, -1)))
+        return warp
+
+    def differ_beyond(self, bits: int) -> Handle:
+        """The threads are of different warps, or their lanes differ in another bit than these."""
+        b = self.builder
+        differ = [b.negation(self.is_zero(self.warp(1).plus(self.warp(2), -1)))]
+        others = [n for n in range((LANES - 1).bit_length()) if not bits >> n & 1]
+        for who in (1, 2) if others else ():
+            lane = constant(0)
+            for n in range((LANES - 1).bit_length()):
+                lane = lane.plus(self.atom(f"lane bit {n}", who, 0, 1), 1 << n)
+            self.require(self.is_zero(self.lane(who).plus(lane, -1)))
+        for n in others:
+            first, second = (variable((Atom(f"lane bit {n}", who),)) for who in (1, 2))
+            differ.append(b.negation(self.is_zero(first.plus(second, -1))))
+        return b.either(differ)
+
+    def _times(self, x: Number, y: Number, who: int) -> Number:
+        return times(x, y) or self.atom("thread of many", who)
 
     def _quotient(self, term: Term, value: Number, by: int, who: int) -> Number:
         result = self.atom(f"t{term.serial}", who, 0)
@@ -338,17 +414,42 @@ class Pair:
         self.require(self.builder.either([self.is_zero(result.plus(x, -1)), self.is_zero(result.plus(y, -1))]))
         return result
 
+    def _turned(self, turn: Turn, term: Term, who: int) -> Number:
+        result, round_ = self._open(term, who), self.value(turn.counter, who)
+        length = len(turn.again)
+        turns = self.atom(f"turns{term.serial}", who, 0)
+        at = [self.is_zero(round_.shifted(-n)) for n in range(len(turn.first))]
+        at += [
+            self.is_zero(round_.shifted(-len(turn.first) - n).plus(turns, -length)) for n in range(length)
+        ]  # fmt: skip
+        ways = [
+            self.builder.both([here, self.is_zero(result.shifted(-signed(number, term.width)))])
+            for here, number in zip(at, (*turn.first, *turn.again), strict=True)
+        ]
+        self.require(self.builder.either(ways))
+        return result
+
     def _counter(self, term: Term, who: int) -> Number:
         header = int(term.data[0])
         for known in self._rounds.values() if who == 0 else (self._rounds.get(who, {}),):
             if (found := known.get(header)) is not None and found.later is not None:
-                first = self.atom(f"round{header}", 0, 0) if found.is_relative else constant(0)
+                first = self._round(header) if found.is_relative else constant(0)
+                if found.later < 0:
+                    self.require(self.at_least(first, constant(-found.later)))
                 return first.shifted(found.later)
             if found is not None and found.is_relative:
                 later = self.atom(f"t{term.serial}", who)
-                self.require(self.at_least(later, self.atom(f"round{header}", 0, 0).shifted(1)))
+                self.require(self.at_least(later, self._round(header).shifted(1)))
                 return later
         return self.atom(f"t{term.serial}", who, 0)
+
+    def _round(self, header: int) -> Number:
+        """Of the barrier."""
+        made = self.atom(f"round{header}", 0, 0)
+        known = self._of_barrier.get(header)
+        if known is not None:
+            self.require(self.is_zero(made.shifted(-known)))
+        return made
 
     # predicates
 

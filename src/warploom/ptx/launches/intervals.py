@@ -6,11 +6,14 @@ only if both lie on such paths from one barrier, in one round of the loops aroun
 
 A loop that holds a barrier is a *common* loop: its rounds are the same for all threads of the block. On the way from a barrier to
 an access such a loop is in the barrier's own round, in the next one, or entered anew; `Round` says which.
+
+Where the way from a barrier parts before the next one, all threads go on alike, too: each way is looked at by itself. The same
+holds of a warp and of what its threads wait at (`bar.warp.sync`), with both kinds of barriers taken together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,6 +23,8 @@ from warploom.ptx.syntax import Instruction, Integer
 
 _MOST_ROUNDS = 1
 """Rounds after that of the barrier, or after the first, that are told apart."""
+_MOST_WAYS = 32
+"""Ways from one barrier that are looked at by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,17 @@ class Round:
     is_relative: bool
     """True: counted from the round of the barrier; False: from the loop's first."""
     later: int | None
-    """None: any later one."""
+    """None: any later one. Below 0: the access began in an earlier round (`flights`)."""
+    is_of_barrier: bool = False
+    """It is the barrier that is in this round, of a loop that was entered after the access began."""
 
 
 Rounds: TypeAlias = tuple[tuple[int, Round], ...]
 """By header of the common loops around an access, outermost first."""
+_State: TypeAlias = tuple[int, Rounds]
+"""A block, and its rounds."""
+_Chosen: TypeAlias = dict[_State, int]
+"""Where all threads go on alike: to which block."""
 
 
 def are_in_step(rounds: tuple[Rounds, Rounds]) -> bool:
@@ -56,7 +67,8 @@ def is_of_warp(instruction: Instruction) -> bool:
 class Intervals:
     """The barriers of a routine, and what may run between them."""
 
-    def __init__(self, routine: Routine, graph: FlowGraph) -> None:
+    def __init__(self, routine: Routine, graph: FlowGraph, is_barrier: Callable[[Instruction], bool] = is_barrier) -> None:
+        """`is_barrier`: what all threads that are looked at wait for each other at."""
         self._routine = routine
         self._graph = graph
         self.barriers = tuple(
@@ -65,9 +77,12 @@ class Intervals:
             for n in range(graph.blocks[block].start, graph.blocks[block].end)
             if is_barrier(routine.instructions[n])
         )
+        self._at = frozenset(self.barriers)
         self._blocks = frozenset(graph.block_of(n) for n in self.barriers)
         self.common = frozenset(h for h, loop in graph.loops.items() if loop.blocks & self._blocks)
         """Headers of loops with a barrier."""
+        self._deciding = frozenset(b for b in self.decisions() if self.common.issuperset(graph.loop_nest(b)))
+        """Those that a thread comes to once in a round."""
 
     def decisions(self) -> Iterator[int]:
         """Blocks whose last instruction decides whether a thread reaches a barrier: a barrier lies between it and the place
@@ -90,32 +105,63 @@ class Intervals:
                 waiting += [s for s in self._graph.blocks[top].successors if s != meeting]
         return found
 
-    def starts(self) -> Iterator[Mapping[int, frozenset[Rounds]]]:
-        """For the entry and each barrier: by instruction that a thread may run before its next barrier, its rounds."""
-        yield self._reached(self._graph.order[0], self._graph.blocks[self._graph.order[0]].start, ())
+    def starts(self) -> Iterator[tuple[int | None, Mapping[int, frozenset[Rounds]]]]:
+        """For the entry (None) and each barrier, and each way to go on: by instruction that a thread may run before its next
+        barrier, its rounds."""
+        entry = self._graph.order[0]
+        yield from ((None, found) for found in self._ways(entry, self._graph.blocks[entry].start, ()))
         for barrier in self.barriers:
             block = self._graph.block_of(barrier)
             here = tuple((h, Round(True, 0)) for h in self._graph.loop_nest(block) if h in self.common)
-            yield self._reached(block, barrier + 1, here)
+            yield from ((barrier, found) for found in self._ways(block, barrier + 1, here))
 
-    def _reached(self, block: int, position: int, rounds: Rounds) -> Mapping[int, frozenset[Rounds]]:
+    def _ways(self, block: int, position: int, rounds: Rounds) -> Iterator[Mapping[int, frozenset[Rounds]]]:
+        found: list[Mapping[int, frozenset[Rounds]]] = []
+        waiting: list[_Chosen] = [{}]
+        while waiting:
+            chosen = waiting.pop()
+            reached, open_ = self._reached(block, position, rounds, chosen)
+            if open_ is None:
+                found.append(reached)
+            else:
+                waiting += [{**chosen, open_: s} for s in self._graph.blocks[open_[0]].successors]
+            if len(waiting) + len(found) > _MOST_WAYS:
+                yield self._reached(block, position, rounds, None)[0]
+                return
+        yield from found
+
+    def _reached(
+        self, block: int, position: int, rounds: Rounds, chosen: _Chosen | None
+    ) -> tuple[Mapping[int, frozenset[Rounds]], _State | None]:
+        """What is reached along the chosen ways, and a place where none is chosen yet. `chosen` None: along all ways."""
         found: dict[int, set[Rounds]] = {}
-        seen: set[tuple[int, Rounds]] = set()
+        seen: set[_State] = set()
+        open_: _State | None = None
         waiting = [(block, position, rounds)]
         while waiting:
             block, position, rounds = waiting.pop()
             at = self._graph.blocks[block]
             for n in range(position, at.end):
-                if is_barrier(self._routine.instructions[n]):
+                if n in self._at:
                     break
                 found.setdefault(n, set()).add(rounds)
             else:
-                for successor in at.successors:
+                ways = at.successors
+                if chosen is not None and self._parts(block, rounds):
+                    way = chosen.get((block, rounds))
+                    open_ = (block, rounds) if way is None and open_ is None else open_
+                    ways = at.successors if way is None else (way,)
+                for successor in ways:
                     state = successor, self._after(block, successor, dict(rounds))
                     if state not in seen:
                         seen.add(state)
                         waiting.append((successor, self._graph.blocks[successor].start, state[1]))
-        return {n: frozenset(r) for n, r in found.items()}
+        return {n: frozenset(r) for n, r in found.items()}, open_
+
+    def _parts(self, block: int, rounds: Rounds) -> bool:
+        """Whether all threads that come here go on alike, and one of them comes here once."""
+        is_once = all(round_.later is not None for _, round_ in rounds)
+        return is_once and block in self._deciding and len(set(self._graph.blocks[block].successors)) > 1
 
     def _after(self, block: int, successor: int, rounds: dict[int, Round]) -> Rounds:
         """Rounds after an edge."""

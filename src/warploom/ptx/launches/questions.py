@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.launches.assumptions import Assumed, length_of
+from warploom.ptx.launches.flights import is_copy
 from warploom.ptx.launches.integers import AXES, MOST_THREADS, Pair, constant
 from warploom.ptx.launches.intervals import Intervals, Rounds
+from warploom.ptx.launches.spread import Spreads
+from warploom.ptx.launches.turning import turning
 from warploom.ptx.launches.uniform import Uniform
 from warploom.ptx.routine import Program, Routine
-from warploom.ptx.symbolic import Access, Emulation, EmulationOptions, LaunchLimits, Term, emulate, linear
-from warploom.ptx.syntax import Instruction, Name, operand_text
+from warploom.ptx.symbolic import (
+    Access,
+    AccessKind,
+    Emulation,
+    EmulationOptions,
+    LaunchLimits,
+    Term,
+    comparisons,
+    emulate,
+    linear,
+    subterms,
+)
+from warploom.ptx.syntax import Instruction, Integer, Name, operand_text
 from warploom.solve import Handle, Sat, Unknown, Unsat
 
 RLIMIT = 1_000_000
@@ -23,21 +38,25 @@ _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Of a thread or block; without an axis it is a vector of them all."""
 _OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
 """What a kernel may ask for instead, to tell threads of a block or blocks apart."""
-_NOT_FOLLOWED = frozenset({"ldmatrix", "stmatrix", "suld", "wmma"})
+_NOT_FOLLOWED = frozenset({"stmatrix", "suld", "wmma"})
 _UNSHARED = frozenset({"local", "const", "param"})
 """Memory of one thread, or that nobody writes."""
 _HARMLESS = frozenset({"vprintf", "__assertfail"})
 """Functions of the system that write nothing a kernel can read."""
-_MAY_POINT = frozenset(
-    {"load", "opaque", "loop", "other", "select", "function", "trunc", "and", "or", "xor", "high", "umin", "umax"}
-)
+_MAY_POINT = frozenset({"load", "opaque", "loop", "other", "function"})
 """Terms that may be a pointer themselves: with one of these in an address it is not known which part is the array."""
+_CHOOSING = frozenset({"select", "trunc", "and", "or", "xor", "high", "umin", "umax"})
+"""Terms that may be a pointer if something that they are made of is one."""
 _SMALL = (3, 4096)
 """Most blocks along an axis, and the greatest parameter, of a launch that is to be replayed."""
 _MOST_BYTES = 1 << 22
 """Of an array whose length is assumed, in such a launch."""
 SMALL_BLOCKS = ((1, 130), (64, 130), (1, 1026))
 """Of the launches that are tried: fewest threads along x, greatest sum of the three extents of a block."""
+
+
+Threads: TypeAlias = Literal["blocks", "block", "warp", "warps", "thread"]
+"""Two threads of different blocks, of one block, of one warp, or of different warps of one block; or one thread at two times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +86,10 @@ class Place:
     """Pointer parameter or variable."""
     is_shared: bool
     address: Term
+    is_of_warp: bool = False
+    """Lanes of a warp make it for each other: even one thread may meet itself there."""
+    is_copy: bool = False
+    """It goes on until its thread waits for it."""
 
 
 class UnclearError(Exception):
@@ -97,7 +120,10 @@ class Questions:
         self._limits = self._emulation.limits
         self._intervals = Intervals(routine, graph)
         self._uniform = Uniform(self._emulation, self._intervals.common)
+        self._turning = turning(self._emulation)
+        self._spreads = Spreads(self._limits)
         self._spaces = {v.name: v.space for v in (*program.variables.values(), *routine.variables.values())}
+        self._copied = tuple(self._copies())
         self._widths = self._element_bytes()
         self._is_read_elsewhere = False
         """By `ld.global.nc`, from arrays that are not known."""
@@ -105,8 +131,8 @@ class Questions:
     def _element_bytes(self) -> dict[str, int]:
         """By array: bytes of an element, where all accesses agree; 0 where they do not."""
         found: dict[str, int] = {}
-        for access in self._emulation.trace:
-            if access.address is None or not access.size_bytes or access.space == "param":
+        for access in (*self._emulation.trace, *(place.access for place in self._copied)):
+            if access.address is None or not access.size_bytes or access.space == "param" or access.kind == "copy":
                 continue
             for part, coefficient in linear(access.address)[1]:
                 if coefficient == 1 and is_base(part):
@@ -118,13 +144,15 @@ class Questions:
 
     def _places(self, *, of_all: bool = False, of_every_space: bool = False) -> list[Place]:
         """`of_all`: also where nothing is written. `of_every_space`: also memory of one thread, constants and parameters."""
-        writing = {a.space for a in self._emulation.trace if a.kind in ("store", "atomic")}
+        writing = any(a.kind in ("store", "atomic", "copy") for a in self._emulation.trace)
         found: list[Place] = []
         for n, instruction in enumerate(self._routine.instructions):
             if instruction.opcode in _NOT_FOLLOWED:
                 raise UnclearError(f"{instruction.name} is not followed", n)
         for access in self._emulation.trace:
             if access.kind == "call" and self._is_harmless(self._routine.instructions[access.instruction]):
+                continue
+            if access.kind == "copy" and is_plain_copy(self._routine.instructions[access.instruction]):
                 continue
             if access.kind in ("copy", "call", "unknown"):
                 raise UnclearError(f"{self._routine.instructions[access.instruction].name} is not followed", access.instruction)
@@ -143,7 +171,58 @@ class Questions:
                 continue
             if place is not None:
                 found.append(place)
+        if writing or of_all:
+            found += [*self._matrices(), *self._copied]
         return found
+
+    def _guard(self, n: int, block: int) -> Term:
+        guard = self._routine.instructions[n].guard
+        if guard is None:
+            return self._emulation.table.const(1, 1)
+        truth = self._emulation.value(n, Name(guard.name))
+        return self._emulation.algebra(block).negation(truth) if guard.negated else truth
+
+    def _copies(self) -> Iterator[Place]:
+        """What `cp.async` writes to shared memory and reads of global memory (PTX ISA 9.7.9.25.3)."""
+        for n, instruction in enumerate(self._routine.instructions):
+            block = self._emulation.graph.block_of(n)
+            if not is_copy(instruction) or block not in self._emulation.blocks:
+                continue
+            size = instruction.operands[2] if len(instruction.operands) > 2 else None
+            if not isinstance(size, Integer) or size.value not in (4, 8, 16):
+                raise UnclearError(f"{instruction.name} is not followed", n)
+            algebra, guard = self._emulation.algebra(block), self._guard(n, block)
+            is_read = guard
+            more = list(instruction.operands[3:])
+            if len(more) > ("L2::cache_hint" in instruction.modifiers):
+                left = self._emulation.value(n, more[0])
+                zero = left if left.width == 1 else comparisons.equal(algebra, left, algebra.const(0, left.width))
+                is_read = algebra.conjunction(guard, algebra.negation(zero))
+            sides: tuple[tuple[AccessKind, str, Term], ...] = (("store", "shared", guard), ("load", "global", is_read))
+            for side, (kind, space, condition) in enumerate(sides):
+                address = self._emulation.value(n, instruction.operands[side])
+                access = Access(
+                    -2 * n - 1 - side, n, kind, space, "b32", 32, size.value // 4, instruction.modifiers, address, (), condition,
+                    block, self._emulation.graph.loop_nest(block), 0,
+                )  # fmt: skip
+                place = self._place(access, of_every_space=False)
+                if place is not None:
+                    yield replace(place, is_copy=True)
+
+    def _matrices(self) -> Iterator[Place]:
+        """Rows that `ldmatrix` reads: one for each lane at most, of 16 bytes (PTX ISA 9.7.14.5.15)."""
+        for n, instruction in enumerate(self._routine.instructions):
+            block = self._emulation.graph.block_of(n)
+            if instruction.opcode != "ldmatrix" or block not in self._emulation.blocks:
+                continue
+            address = self._emulation.value(n, instruction.operands[1]) if len(instruction.operands) > 1 else None
+            access = Access(
+                -2 * n - 1, n, "load", "shared", "b32", 32, 4, instruction.modifiers, address, (), self._guard(n, block), block,
+                self._emulation.graph.loop_nest(block), 0,
+            )  # fmt: skip
+            place = self._place(access, of_every_space=False)
+            if place is not None:
+                yield replace(place, is_of_warp=True)
 
     def _is_harmless(self, call: Instruction) -> bool:
         names = [o.text for o in call.operands if isinstance(o, Name)]
@@ -155,7 +234,7 @@ class Questions:
             raise UnclearError("the address is not known", access.instruction)
         parts = linear(access.address)[1]
         bases = [a for a, c in parts if c == 1 and is_base(a)]
-        if len(bases) != 1 or any(c == 1 and a.op in _MAY_POINT and a is not bases[0] for a, c in parts):
+        if len(bases) != 1 or any(c == 1 and a is not bases[0] and may_point(a) for a, c in parts):
             reason = "to which array the address belongs is not known"
             raise UnclearError(reason, access.instruction)
         base = bases[0]
@@ -169,23 +248,30 @@ class Questions:
 
     def _check_assumptions(self) -> None:
         """Some launch is as the user says: of none, everything could be said."""
-        pair = self._pair(is_same_block=True, rounds=((), ()), are_different=False)
+        pair = self._pair("block", are_different=False)
         if self._assumed and not isinstance(self._ask(pair), Sat):
             raise UnclearError("no launch was found that is as assumed")
 
     def _pair(
-        self, *, is_same_block: bool, rounds: tuple[Rounds, Rounds] = ((), ()), are_different: bool = True,
+        self, threads: Threads, rounds: tuple[Rounds, Rounds] = ((), ()), *, are_different: bool = True,
         more: Sequence[Assumed] = (),
     ) -> Pair:  # fmt: skip
-        pair = Pair(self._limits, self._uniform.shared(rounds) if is_same_block else self._uniform.is_same_everywhere, rounds)
+        pair = Pair(self._limits, self._shared(threads, rounds), rounds, self._turning, self._spreads)
         b = pair.builder
-        registers = [f"{'tid' if is_same_block else 'ctaid'}.{axis}" for axis in AXES]
+        registers = [f"{'ctaid' if threads == 'blocks' else 'tid'}.{axis}" for axis in AXES]
         differ = [b.negation(pair.is_zero(pair.register(r, 1).plus(pair.register(r, 2), -1))) for r in registers]
         if are_different:
             pair.require(b.either(differ))
+        if threads in ("warp", "warps"):
+            is_one = pair.is_zero(pair.warp(1).plus(pair.warp(2), -1))
+            pair.require(is_one if threads == "warp" else b.negation(is_one))
         for one in (*self._assumed, *more):
             pair.require(one.condition(pair, self._routine, self._emulation.table, self._widths))
         return pair
+
+    def _shared(self, threads: Threads, rounds: tuple[Rounds, Rounds]) -> Callable[[Term], bool]:
+        """Says of a term whether two such threads have the same value for it."""
+        return self._uniform.is_same_everywhere if threads == "blocks" else self._uniform.shared(rounds)
 
     def _comes_to(self, pair: Pair, block: int, who: int) -> None:
         for part in self._emulation.path_condition(block):
@@ -229,12 +315,25 @@ class Questions:
     def _numbers(self) -> Iterator[Term]:
         """Parameters that are whole numbers: not pointers."""
         bases = {p for a in self._emulation.trace if a.address is not None for p, _ in linear(a.address)[1] if is_base(p)}
+        bases |= {place.base for place in self._copied}
         for variable in self._routine.parameters:
             bits = variable.size_bytes * 8
             if bits in (32, 64) and variable.type[0] in "usb":
                 term = self._emulation.table.parameter(variable.name, 0, bits)
                 if term not in bases:
                     yield term
+
+
+def is_plain_copy(instruction: Instruction) -> bool:
+    """A copy that `flights` follows, and what commits it."""
+    return is_copy(instruction) or ("commit_group" in instruction.modifiers and "bulk" not in instruction.modifiers)
+
+
+def may_point(term: Term) -> bool:
+    """Whether a part of an address may be the pointer."""
+    if term.op in _CHOOSING:
+        return any(part.op in _MAY_POINT or is_base(part) or part.op == "address" for part in subterms(term))
+    return term.op in _MAY_POINT
 
 
 def is_base(term: Term) -> bool:

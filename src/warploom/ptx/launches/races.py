@@ -9,15 +9,32 @@ before anything that a race has changed; so what one thread reads may be taken f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias, TypeVar
 
 from warploom.core.limits import tick
+from warploom.ptx.launches.alike import Alike
 from warploom.ptx.launches.assumptions import Assumed
-from warploom.ptx.launches.integers import AXES, Products, constant
-from warploom.ptx.launches.intervals import Rounds, is_barrier, is_of_warp
-from warploom.ptx.launches.questions import RLIMIT, SMALL_BLOCKS, Launch, NotDecided, Place, Questions, UnclearError, variable_of
+from warploom.ptx.launches.flights import Flights
+from warploom.ptx.launches.integers import AXES, Pair, Products, constant
+from warploom.ptx.launches.intervals import Intervals, Round, Rounds, are_in_step, is_barrier, is_of_warp
+from warploom.ptx.launches.questions import (
+    RLIMIT,
+    SMALL_BLOCKS,
+    Launch,
+    NotDecided,
+    Place,
+    Questions,
+    Threads,
+    UnclearError,
+    variable_of,
+)
+from warploom.ptx.launches.tickets import Ticket, tickets
+from warploom.ptx.launches.together import Together
+from warploom.ptx.launches.uniform import is_lasting
 from warploom.ptx.launches.words import Words, has_bitwise
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.symbolic import Access, Term
@@ -51,13 +68,16 @@ class RaceFree:
     """Extents of blocks and grid that the domain takes to be 1: `ntid.y`, `nctaid.x`, ..."""
     pairs: int
     """Questions that were put to z3."""
+    has_copies: bool
+    """Some data are copied asynchronously; nobody uses them before the copy has come."""
 
 
+_T = TypeVar("_T")
 Verdict: TypeAlias = RaceFree | Meeting | NotDecided
 
 
-_Key: TypeAlias = tuple[int, int, bool, tuple[Rounds, Rounds]]
-"""Two accesses by their indices in the trace, whether their threads are of one block, and the rounds of its loops."""
+_Key: TypeAlias = tuple[int, int, Threads, tuple[Rounds, Rounds]]
+"""Two accesses by their indices in the trace, whose they are, and the rounds of loops."""
 
 
 def races(program: Program, kernel: str, assumed: Sequence[Assumed] = (), rlimit: int = RLIMIT) -> Verdict:
@@ -75,6 +95,14 @@ class _Races(Questions):
     def __init__(self, program: Program, routine: Routine, assumed: Sequence[Assumed], rlimit: int) -> None:
         super().__init__(program, routine, assumed, rlimit)
         self._asked_before: dict[_Key, Verdict | None] = {}
+        self._flights = Flights(routine, self._emulation.graph, self._intervals)
+        self._alike = Alike(routine, self._emulation, self._uniform.is_uniform)
+        self._has_alike = self._has_draws = False
+        self._drawn: Mapping[Term, Ticket] | None = None
+        self._own = 0
+        """Questions about a copy and its own thread."""
+        self._of_warp: Together | None = None
+        self._is_in_step = False
 
     # questions
 
@@ -96,7 +124,7 @@ class _Races(Questions):
                 for place in group:
                     if "nc" in place.access.qualifiers:
                         raise UnclearError("ld.global.nc reads an array that the kernel writes", place.access.instruction)
-        return RaceFree(tuple(self._domain()), self._unread, len(self._asked_before))
+        return RaceFree(tuple(self._domain()), self._unread, len(self._asked_before) + self._own, bool(self._flights.of))
 
     def _is_dynamic(self, name: str) -> bool:
         variable = self._program.variables[name]
@@ -113,46 +141,113 @@ class _Races(Questions):
             if guard is None or self._routine.instructions[last].opcode == "brx":
                 raise UnclearError("which barrier comes next depends on a table of branches", last)
             truth = self._emulation.value(last, Name(guard.name))
-            if not self._uniform.is_uniform(truth) and not self._agree(block, truth):
+            if not self._uniform.is_uniform(truth) and not self._agree("block", block, truth):
                 raise UnclearError("threads of a block may part before a barrier", last)
         for barrier in self._intervals.barriers:
             if self._routine.instructions[barrier].guard is not None:
                 raise UnclearError("a barrier under a predicate is not followed", barrier)
 
-    def _agree(self, block: int, truth: Term) -> bool:
-        """Two threads of a block that both come here, in the same rounds of common loops, decide alike."""
-        pair = self._pair(is_same_block=True, rounds=((), ()))
+    def _agree(self, threads: Threads, block: int, truth: Term) -> bool:
+        """Two threads that both come here, in the same rounds of common loops, decide alike."""
+        pair = self._pair(threads)
         for who in (1, 2):
             self._comes_to(pair, block, who)
         pair.require(pair.builder.bitwise("^", pair.truth(truth, 1), pair.truth(truth, 2)))
         return isinstance(pair.builder.check(pair.conditions, _QUICK_RLIMIT), Unsat)
 
+    def _shared(self, threads: Threads, rounds: tuple[Rounds, Rounds]) -> Callable[[Term], bool]:
+        if threads == "thread":
+            return is_lasting
+        return self._of_warp.uniform.shared(rounds) if threads == "warp" and self._of_warp else super()._shared(threads, rounds)
+
+    def _warp_is_in_step(self) -> bool:
+        """Whether the threads of a warp come to the same barriers of warps."""
+        if self._of_warp is None:
+            self._of_warp = together = Together(self._routine, self._emulation)
+            self._is_in_step = together.is_clear() and all(
+                together.uniform.is_uniform(truth) or self._agree("warp", block, truth) for block, truth in together.decisions()
+            )
+        return self._is_in_step
+
     def _group(self, group: Sequence[Place]) -> Verdict | None:
         if not group[0].is_shared:
             for a, b in _pairs(group):
-                found = self._asked(a, b, is_same_block=False, rounds=((), ()))
+                found = self._asked(a, b, "blocks", ((), ()))
                 if found is not None:
                     return found
-        for start in self._intervals.starts():
-            for a, b in _pairs(group):
-                for first in start.get(a.access.instruction, ()):
-                    for second in start.get(b.access.instruction, ()):
-                        found = self._asked(a, b, is_same_block=True, rounds=(first, second))
-                        if found is not None:
-                            return found
-        return None
+        is_open = False
+        for a, b, rounds in _meetings(self._intervals, self._flights, group):
+            found = self._asked(a, b, "block", rounds)
+            if found is not None:
+                if not self._warp_is_in_step() or self._asked(a, b, "warps", rounds) is not None:
+                    return found
+                is_open = True
+        if is_open and self._of_warp is not None:
+            flights = Flights(self._routine, self._emulation.graph, self._of_warp.intervals)
+            for a, b, rounds in _meetings(self._of_warp.intervals, flights, group):
+                found = self._asked(a, b, "warp", rounds)
+                if found is not None:
+                    return found
+        return next((found for copy in group if copy.is_copy for found in self._while_copied(copy, group)), None)
 
-    def _asked(self, a: Place, b: Place, *, is_same_block: bool, rounds: tuple[Rounds, Rounds]) -> Verdict | None:
-        if a.access.kind == b.access.kind == "load" or _are_atomic(a.access, b.access, is_same_block=is_same_block):
+    def _while_copied(self, copy: Place, group: Sequence[Place]) -> Iterator[Verdict]:
+        """Accesses that the thread of a copy makes itself before it has waited for it."""
+        flight = self._flights.of[copy.access.instruction]
+        for other in group:
+            if other.access.kind == copy.access.kind == "load":
+                continue
+            for later in flight.passed.get(other.access.instruction, ()):
+                tick()
+                own = tuple((h, Round(True, 0)) for h in self._emulation.graph.loop_nest(copy.access.block))
+                pair = self._pair("thread", (own, later), are_different=False)
+                found = self._judged(pair, copy, other)
+                self._own += 1
+                if found is not None:
+                    yield found
+
+    def _asked(self, a: Place, b: Place, threads: Threads, rounds: tuple[Rounds, Rounds]) -> Verdict | None:
+        if a.access.kind == b.access.kind == "load" or _are_atomic(a.access, b.access, is_same_block=threads != "blocks"):
             return None
-        key = (a.access.index, b.access.index, is_same_block, rounds)
+        key = (a.access.index, b.access.index, threads, rounds)
         if key not in self._asked_before:
             tick()
-            self._asked_before[key] = self._met(a, b, is_same_block=is_same_block, rounds=rounds)
+            self._asked_before[key] = self._met(a, b, threads, rounds)
         return self._asked_before[key]
 
-    def _met(self, a: Place, b: Place, *, is_same_block: bool, rounds: tuple[Rounds, Rounds]) -> Verdict | None:
-        pair = self._pair(is_same_block=is_same_block, rounds=rounds)
+    def _met(self, a: Place, b: Place, threads: Threads, rounds: tuple[Rounds, Rounds]) -> Verdict | None:
+        pair = self._pair(threads, rounds, are_different=not (a.is_of_warp or b.is_of_warp))
+        alike = 0
+        if a is b and a.access.kind == "store" and threads in ("block", "warp") and self._is_one_instance(a, rounds):
+            alike = self._alike.bits(a.access.instruction)
+        if alike:
+            pair.require(pair.differ_beyond(alike))
+            self._has_alike = True
+        is_apart = partial(self._are_apart_as_words, a, b, threads, rounds, alike) if threads != "blocks" else None
+        draws = {t: d.apart for t, d in self._tickets().items() if not (d.is_of_block and threads == "blocks")}
+        return self._judged(pair, a, b, is_apart, {} if a.is_of_warp or b.is_of_warp else draws)
+
+    def _is_one_instance(self, place: Place, rounds: tuple[Rounds, Rounds]) -> bool:
+        """Whether both threads are in the same round of all loops around the access."""
+        around = self._emulation.graph.loop_nest(place.access.block)
+        return are_in_step(rounds) and {h for h, _ in rounds[0]} == {*around}
+
+    def _tickets(self) -> Mapping[Term, Ticket]:
+        if self._drawn is None:
+            self._drawn = tickets(self._emulation, self._base_of, self._uniform.is_same_everywhere)
+        return self._drawn
+
+    def _base_of(self, access: Access) -> Term | None:
+        try:
+            place = self._place(access, of_every_space=True)
+        except UnclearError:
+            return None
+        return None if place is None else place.base
+
+    def _judged(
+        self, pair: Pair, a: Place, b: Place, is_apart: Callable[[], bool] | None = None,
+        draws: Mapping[Term, int] = MappingProxyType({}),
+    ) -> Verdict | None:  # fmt: skip
+        """`draws`: values that no two threads have, and how far they are apart."""
         for who, place in ((1, a), (2, b)):
             self._comes_to(pair, place.access.block, who)
             pair.require(pair.truth(place.access.guard, who))
@@ -160,18 +255,23 @@ class _Races(Questions):
         pair.require(pair.at_least(constant(b.access.size_bytes - 1), apart))
         pair.require(pair.at_least(apart, constant(1 - a.access.size_bytes)))
         Products(pair).explain(apart)
+        for term, distance in draws.items():
+            self._has_draws |= pair.draw_apart(term, distance)
         answer = self._ask(pair)
-        if isinstance(answer, Unsat) or (is_same_block and self._are_apart_as_words(a, b, rounds)):
+        if isinstance(answer, Unsat) or (is_apart is not None and is_apart()):
             return None
         launches = tuple(dict.fromkeys(found for size in SMALL_BLOCKS if (found := self._small(pair, *size)) is not None))
         if isinstance(answer, Sat) or launches:
             return Meeting(a.access.instruction, b.access.instruction, launches)
         return NotDecided("z3 did not decide whether two threads meet", a.access.instruction)
 
-    def _are_apart_as_words(self, a: Place, b: Place, rounds: tuple[Rounds, Rounds]) -> bool:
+    def _are_apart_as_words(self, a: Place, b: Place, threads: Threads, rounds: tuple[Rounds, Rounds], alike: int) -> bool:
         if a.address.width != b.address.width or not has_bitwise((a.address, b.address)):
             return False
-        words = Words(self._emulation.table, self._limits, self._uniform.shared(rounds))
+        is_same_warp = {"warp": True, "warps": False}.get(threads)
+        is_different = not (a.is_of_warp or b.is_of_warp)
+        shared = self._shared(threads, rounds)
+        words = Words(self._emulation.table, self._limits, shared, is_same_warp, are_different=is_different, alike=alike)
         for who, place in ((1, a), (2, b)):
             for part in (*self._emulation.path_condition(place.access.block), place.access.guard):
                 words.require(part, who)
@@ -189,6 +289,10 @@ class _Races(Questions):
         yield "fewer than 2^31 threads along each axis"
         yield INSIDE
         yield "different arrays do not overlap"
+        if self._has_draws:
+            yield "no counter wraps that threads draw numbers from by atom.add"
+        if self._has_alike:
+            yield "lanes of a warp that store one value by one instruction do not race"
         yield "no address wraps, nor a product that it is made of"
         if self._is_read_elsewhere:
             yield "nobody writes what ld.global.nc reads from other arrays"
@@ -198,7 +302,23 @@ class _Races(Questions):
             yield "sums and products that are used as signed indices do not wrap"
 
 
-def _pairs(group: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+def _meetings(
+    intervals: Intervals, flights: Flights, group: Sequence[Place]
+) -> Iterator[tuple[Place, Place, tuple[Rounds, Rounds]]]:
+    """Accesses of two threads that may run between the same two barriers."""
+    for barrier, start in intervals.starts():
+        rounds = [
+            {*start.get(n, ()), *(flights.of[n].at_barriers.get(barrier, ()) if place.is_copy and barrier is not None else ())}
+            for place in group
+            for n in (place.access.instruction,)
+        ]
+        for (a, firsts), (b, seconds) in _pairs(list(zip(group, rounds, strict=True))):
+            for first in firsts:
+                for second in seconds:
+                    yield a, b, (first, second)
+
+
+def _pairs(group: Sequence[_T]) -> Iterator[tuple[_T, _T]]:
     for n, a in enumerate(group):
         for b in group[n:]:
             yield a, b

@@ -15,6 +15,9 @@ from warploom.ptx.symbolic import Emulation, Term, subterms
 _OF_LAUNCH = ("ntid.", "nctaid.", "window.", "nsmid", "gridid", "total_smem_size", "dynamic_smem_size", "envreg")
 _TURNING = frozenset({"counter", "loop", "other"})
 """Terms whose value may change from round to round of a loop."""
+_PASSING = frozenset({"counter", "loop", "other", "opaque", "load", "function"})
+"""Terms whose value may change from round to round."""
+_PLACES = ("tid.", "ntid.", "ctaid.", "nctaid.")
 _OF_BLOCK = (*_OF_LAUNCH, "ctaid.", "clusterid.", "nclusterid.", "cluster_")
 
 
@@ -101,3 +104,10 @@ class Uniform:
                 return False
             case _:
                 return None
+
+
+def is_lasting(term: Term) -> bool:
+    """Whether a thread has the same value for it in all rounds of its loops."""
+    return all(
+        part.op not in _PASSING and (part.op != "special" or str(part.data[0]).startswith(_PLACES)) for part in subterms(term)
+    )

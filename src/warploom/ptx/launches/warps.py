@@ -21,9 +21,8 @@ from warploom.ptx.launches.assumptions import Assumed
 from warploom.ptx.launches.integers import AXES
 from warploom.ptx.launches.questions import RLIMIT, NotDecided, Place, Questions, UnclearError
 from warploom.ptx.routine import Program
-from warploom.ptx.symbolic import Algebra, Substitution, Term, linear, signed, subterms
+from warploom.ptx.symbolic import LANES, Algebra, Substitution, Term, linear, signed, subterms
 
-LANES = 32
 ARRAY_BYTES = 256
 """Arrays of global memory begin at multiples of it, as cudaMalloc makes them."""
 _MOST_ADDRESSES = 40_000

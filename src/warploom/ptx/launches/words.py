@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from warploom.ptx.launches.integers import AXES
-from warploom.ptx.symbolic import Facts, LaunchLimits, Term, TermTable, Translation, subterms
+from warploom.ptx.symbolic import LANES, Facts, LaunchLimits, Term, TermTable, Translation, subterms
 from warploom.solve import Builder, Handle, Unsat, word
 
 _BITWISE = frozenset({"and", "or", "xor", "shl", "lshr", "ashr"})
@@ -22,8 +22,12 @@ def has_bitwise(terms: Sequence[Term]) -> bool:
 class Words:
     """Two threads of one block."""
 
-    def __init__(self, table: TermTable, limits: LaunchLimits, shared: Callable[[Term], bool]) -> None:
-        """shared: says of a term that both threads have the same value for it."""
+    def __init__(
+        self, table: TermTable, limits: LaunchLimits, shared: Callable[[Term], bool], is_same_warp: bool | None = None, *,
+        are_different: bool = True, alike: int = 0,
+    ) -> None:  # fmt: skip
+        """shared: says of a term that both threads have the same value for it. is_same_warp: None: may be or not. alike: lanes of
+        one warp whose numbers differ in these bits alone are not looked at."""
         self.builder = Builder()
         facts = Facts(table, limits)
         self._threads = tuple(
@@ -38,7 +42,30 @@ class Words:
             self._conditions += [
                 self.builder.less(self._word(tid, who), self._word(ntid, who), is_signed=False) for who in (1, 2)
             ]
-        self._conditions.append(self.builder.either(differ))
+        if are_different:
+            self._conditions.append(self.builder.either(differ))
+        if limits.whole_rows:
+            self._in_rows(table, limits, is_same_warp, alike)
+
+    def _in_rows(self, table: TermTable, limits: LaunchLimits, is_same_warp: bool | None, alike: int) -> None:
+        """Lanes and warps where rows of threads are of whole warps."""
+        b = self.builder
+        x, lane = table.special("tid.x"), table.special("laneid")
+        last = b.constant(LANES - 1, word(x.width))
+        for who in (1, 2):
+            self._conditions.append(b.equal(self._word(lane, who), b.bitwise("&", self._word(x, who), last)))
+        axes = [axis for axis in AXES[1:] if limits.bounds(f"ntid.{axis}") != (1, 1)]
+        row = [b.equal(*(self._word(table.special(f"tid.{axis}"), who) for who in (1, 2))) for axis in axes]
+
+        def same_but_for(bits: int) -> Handle:
+            mask = b.constant(bits, word(x.width))
+            return b.both([*row, b.equal(*(b.bitwise("|", self._word(x, who), mask) for who in (1, 2)))])
+
+        if is_same_warp is not None:
+            together = same_but_for(LANES - 1)
+            self._conditions.append(together if is_same_warp else b.negation(together))
+        if alike:
+            self._conditions.append(b.negation(same_but_for(alike)))
 
     def _word(self, term: Term, who: int) -> Handle:
         return self._threads[who - 1].vector(term)

@@ -14,17 +14,18 @@ from warploom.ptx.symbolic.emulation import BlockState, Emulation
 from warploom.ptx.symbolic.evaluation import evaluate
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
-from warploom.ptx.symbolic.limits import LaunchLimits
+from warploom.ptx.symbolic.limits import LANES, LaunchLimits
 from warploom.ptx.symbolic.memory import Access, AccessKind, disjoint
 from warploom.ptx.symbolic.neighbour import Neighbour
-from warploom.ptx.symbolic.operations import MODELLED, Model
+from warploom.ptx.symbolic.operations import MODELLED, Model, is_carrying
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subterms, term_text
 
 __all__ = [
-    "MODELLED", "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts",
+    "LANES", "MODELLED", "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts",
     "Lanes", "LaunchLimits", "Match", "Model", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable",
     "Translation",
     "are_equal", "bitwise", "claim", "comparisons", "counterexample", "difference", "disjoint", "emulate", "equal_if",
-    "evaluate", "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
+    "evaluate", "holds", "is_carrying", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms",
+    "term_text",
 ]  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from warploom.core import Diagnostic, UserError
 from warploom.ptx import Counts, launch
 from warploom.ptx.simt import Argument
 from warploom.tools.lint.findings import Found, costs, merged, mistakes
-from warploom.tools.lint.python_kernels import TritonKernel
+from warploom.tools.lint.numba_kernels import NumbaKernel, is_numba
+from warploom.tools.lint.python_kernels import TritonKernel, python_kernel
 from warploom.tools.lint.silenced import is_ignored
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
 from warploom.tools.lint.told import text
@@ -57,13 +58,15 @@ def launch_checked(
 ) -> Checked:
     """Runs a kernel in the interpreter; the arrays among `args` are changed in place.
 
-    source: a path (.cu, .ptx), or a function under `@triton.jit`, whose block is 32 times its num_warps. kernel: which one of
+    source: a path (.cu, .ptx), or a function under Numba's `@cuda.jit` or Triton's `@triton.jit`, whose block is 32 times its
+    num_warps. kernel: which one of
     several. constants: of `tl.constexpr` parameters. symbols: content of `__constant__` and `__device__` variables by name.
     shared_bytes: dynamic shared memory of a block. strict: warnings are mistakes, too.
     Raises KernelError for mistakes, UserError for what cannot be compiled or launched, UnsupportedError for an instruction that
     the interpreter does not know. A comment `// warploom: ignore[RULE]` silences a rule on its line.
     """
     values: Sequence[Argument] = args
+    named: Callable[[str], str] = str
     compilation = Compilation(arch, tuple(folders), tuple(defines))
     if isinstance(source, str | Path):
         if constants:
@@ -72,14 +75,15 @@ def launch_checked(
         read = _read(str(source), _changed(source), compilation)
         name = kernel_named(read, kernel)
     else:
-        made = _triton_kernel(source, len(args)).launchable(args, constants or {}, compilation, int(np.prod(block)))
-        read, name, values, shared_bytes = made.source, made.name, made.values, made.shared_bytes
+        made = _python_kernel(source, len(args)).launchable(args, constants or {}, compilation, int(np.prod(block)))
+        read, name, values, shared_bytes, named = made.source, made.name, made.values, made.shared_bytes, made.named
     ran = launch(
         read.program, name, grid=grid, block=block, args=values, symbols=symbols, dynamic_shared_bytes=shared_bytes, counts=True,
         in_place=True,
     )  # fmt: skip
     assert ran.counts is not None
-    found = merged([*mistakes(ran.findings, read, name, values), *costs(ran.counts, read, name)])
+    told = [replace(one, message=named(one.message)) for one in mistakes(ran.findings, read, name, values)]
+    found = merged([*told, *costs(ran.counts, read, name)])
     counting = [one for one in found if not is_ignored(one)]
     wrong = [one for one in counting if one.level == "error" or strict]
     if wrong or ran.status != "finished":
@@ -87,20 +91,20 @@ def launch_checked(
     return Checked(ran.counts, tuple(counting))
 
 
-def _triton_kernel(function: object, count: int) -> TritonKernel:
+def _python_kernel(function: object, count: int) -> TritonKernel | NumbaKernel:
     """UserError for what is none, or takes another number of arguments."""
-    inner: object = getattr(function, "fn", function)
+    inner: object = getattr(function, "py_func" if is_numba(function) else "fn", function)
     name = getattr(function, "__name__", "kernel")
     try:
         file = inspect.getsourcefile(inner) or "<kernel>"  # pyright: ignore[reportArgumentType]
     except TypeError:
-        message = f"expected a path or a function under @triton.jit, got {type(function).__name__}"
+        message = f"expected a path or a function under @triton.jit or @cuda.jit, got {type(function).__name__}"
         raise UserError(Diagnostic("NO_KERNEL", message)) from None
-    triton = TritonKernel(f"{file}:{name}", function)
-    if count != len(triton.arguments):
-        message = f"expected {len(triton.arguments)} arguments for {name} ({', '.join(triton.arguments)}), got {count}"
+    found = python_kernel(f"{file}:{name}", function)
+    if count != len(found.arguments):
+        message = f"expected {len(found.arguments)} arguments for {name} ({', '.join(found.arguments)}), got {count}"
         raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message))
-    return triton
+    return found
 
 
 def _changed(path: str | Path) -> int:

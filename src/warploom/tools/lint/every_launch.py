@@ -31,7 +31,7 @@ from warploom.tools.lint.python_kernels import is_python_kernel
 from warploom.tools.lint.rules import RULES
 from warploom.tools.lint.sources import Source, kernel_named
 
-RACE = frozenset({"data-race"})
+RACE = frozenset({"data-race", "early-copy-read"})
 WRONG = frozenset(rule.name for rule in RULES if rule.level == "error")
 PROVES = ("data-race", "divergent-barrier")
 """Rules that cannot speak in a launch of the domain of a proof; out-of-bounds is one more where all lengths are known."""
@@ -43,7 +43,8 @@ _FILLS = ("zeros:u8:4194304", "random:f32:1048576")
 def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], stopwatch: Stopwatch) -> Linted:
     """UserError for a file that is no kernel in CUDA or PTX, and for assumptions that are none of it."""
     if is_python_kernel(path):
-        raise UserError(Diagnostic("EVERY_LAUNCH", "expected a file in CUDA or PTX with --every-launch, got a Triton kernel"))
+        message = "expected a file in CUDA or PTX with --every-launch, got a kernel of a Python module"
+        raise UserError(Diagnostic("EVERY_LAUNCH", message))
     if options.launch is not None:
         message = "expected --launch or --every-launch, got both"
         fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'
@@ -107,7 +108,7 @@ def _bounded(
     routine = source.program.routines[options.kernel]
     is_asked = any(one.sized(routine) for one in said)
     found = bounds(source.program, options.kernel, said)
-    domain, proves, messages = list(free.domain), list[str](PROVES), list[str]()
+    domain, proves, messages = list(free.domain), [*PROVES, *(["early-copy-read"] if free.has_copies else [])], list[str]()
     fields: dict[str, Any] = {}
     if isinstance(found, NotDecided):
         if is_asked:

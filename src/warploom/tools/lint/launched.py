@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.findings import Found, costs, merged, mistakes, spills
 from warploom.tools.lint.names import demangled, plain_name
-from warploom.tools.lint.python_kernels import TritonKernel, constant, is_python_kernel
+from warploom.tools.lint.python_kernels import TritonKernel, constant, is_python_kernel, python_kernel
 from warploom.tools.lint.silenced import read_baseline, split, write_baseline
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
 from warploom.tools.ptx.run import arguments, extents, symbols
@@ -77,7 +77,8 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source |
         reason = f"not run to its end: {found_at.message} at {place.file}:{place.line}"
     found: list[Found] = []
     if ran is not None:
-        found += mistakes(ran.findings, source, name, launched.values)
+        told = mistakes(ran.findings, source, name, launched.values)
+        found += [replace(one, message=launched.named(one.message)) for one in told]
         if ran.counts is not None:
             found += costs(ran.counts, source, name)
         if ran.status == "limit":
@@ -99,6 +100,8 @@ class _Launched:
     """Grid and block."""
     values: Sequence[Argument] = ()
     shared_bytes: int = 0
+    named: Callable[[str], str] = str
+    """Messages with the user's numbers of arguments."""
 
 
 def _launched(path: str, options: LintOptions, source: Source | None) -> _Launched:
@@ -106,7 +109,7 @@ def _launched(path: str, options: LintOptions, source: Source | None) -> _Launch
     if options.launch is not None:
         shape = extents(options.launch[0], "launch's grid"), extents(options.launch[1], "launch's block")
     if is_python_kernel(path):
-        return _of_triton(path, shape, options)
+        return _of_python(path, shape, options)
     if options.constants:
         raise UserError(Diagnostic("CONSTANT", "expected --const for a Triton kernel, FILE.py:NAME; a macro of CUDA is -D"))
     source = source or Source(path, options.compilation)
@@ -117,15 +120,16 @@ def _launched(path: str, options: LintOptions, source: Source | None) -> _Launch
     return _Launched(source, name, shape, values, options.shared_bytes)
 
 
-def _of_triton(path: str, shape: tuple[tuple[int, ...], tuple[int, ...]] | None, options: LintOptions) -> _Launched:
-    kernel = TritonKernel(path)
+def _of_python(path: str, shape: tuple[tuple[int, ...], tuple[int, ...]] | None, options: LintOptions) -> _Launched:
+    kernel = python_kernel(path)
     if shape is None:
-        message = "expected --launch GRID BLOCK with 32 times num_warps (a power of two) as BLOCK, got none"
+        of_triton = " with 32 times num_warps (a power of two) as BLOCK" if isinstance(kernel, TritonKernel) else ""
+        message = f"expected --launch GRID BLOCK{of_triton}, got none"
         texts = " ".join(["--arg ..."] * len(kernel.arguments) + [f"--const {name}=..." for name in kernel.constants])
         raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix=f"Write: --launch 4 128 {texts}"))
     values = arguments(options.arguments, len(kernel.arguments), kernel.name)
     made = kernel.launchable(values, dict(map(constant, options.constants)), options.compilation, math.prod(shape[1]))
-    return _Launched(made.source, made.name, shape, made.values, made.shared_bytes)
+    return _Launched(made.source, made.name, shape, made.values, made.shared_bytes, made.named)
 
 
 def _assembled_for(source: Source, arch: str) -> str:

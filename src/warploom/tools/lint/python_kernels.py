@@ -1,13 +1,13 @@
-"""Kernels that a Python module holds: Triton's, compiled for an architecture without a device."""
+"""Kernels that a Python module holds: Triton's and Numba's, compiled for an architecture without a device."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ptx.simt import Argument
+from warploom.tools.lint.launchable import Launchable
+from warploom.tools.lint.numba_kernels import NumbaKernel, is_numba
 from warploom.tools.lint.sources import Compilation, Source
 from warploom.tools.ptx.specs import load_spec
 
@@ -29,17 +31,6 @@ _SCRATCH_BYTES = 256
 """For each of Triton's own parameters, which kernels without profiling and descriptors do not use."""
 _DIVISIBLE = 16
 """Triton compiles pointers and numbers anew that are multiples of it, and so does this."""
-
-
-@dataclass(frozen=True, slots=True)
-class TritonLaunch:
-    """A kernel compiled for its arguments."""
-
-    source: Source
-    name: str
-    values: list[Argument]
-    """Those given, and scratch memory for Triton's own parameters."""
-    shared_bytes: int
 
 
 class TritonKernel:
@@ -60,8 +51,8 @@ class TritonKernel:
             found = getattr(found, "fn", None)
         else:
             file = at.rpartition(":")[0]
-            message = f"expected a function under @triton.jit, got another one: {at}"
-            fix = "Name a Triton kernel; of other compilers give the PTX."
+            message = f"expected a function under @triton.jit or Numba's @cuda.jit, got another one: {at}"
+            fix = "Name a kernel of Triton or Numba; of other compilers give the PTX."
             raise UserError(Diagnostic("NO_KERNEL", message, Span(file, 1, 1, 1, 1), fix))
         self._function = found
         self.at = at
@@ -71,7 +62,7 @@ class TritonKernel:
 
     def launchable(
         self, values: Sequence[Argument], constants: Mapping[str, object], compilation: Compilation, threads: int
-    ) -> TritonLaunch:
+    ) -> Launchable:
         """Compiled for arguments like these and blocks of so many threads. `constants`: of `tl.constexpr` parameters.
 
         UserError: LAUNCH_SHAPE, CONSTANT, TRITON_ERROR.
@@ -83,7 +74,7 @@ class TritonKernel:
         source, name = Source(self.at, compilation, made.asm["ptx"]), str(made.metadata.name)
         hidden = len(source.program.routines[name].parameters) - len(values)
         scratch = [np.zeros(_SCRATCH_BYTES, np.uint8)] * hidden
-        return TritonLaunch(source, name, [*values, *scratch], int(made.metadata.shared))
+        return Launchable(source, name, [*values, *scratch], int(made.metadata.shared))
 
     def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, warps: int) -> Any:
         given = {name: self._default(name) for name in self.constants} | dict(constants)
@@ -121,6 +112,18 @@ class TritonKernel:
 
 
 _MISSING = object()
+
+
+def python_kernel(at: str, function: object = None) -> TritonKernel | NumbaKernel:
+    """`at`: `FILE.py:NAME`; the file is run where the function is not given. UserError as of both."""
+    if function is None:
+        try:
+            function = load_spec(at)
+        except UserError:
+            if importlib.util.find_spec("triton") is None and importlib.util.find_spec("numba") is None:
+                return TritonKernel(at)  # which says what is missing
+            raise
+    return NumbaKernel(at, function) if is_numba(function) else TritonKernel(at, function)
 
 
 def is_python_kernel(path: str) -> bool:

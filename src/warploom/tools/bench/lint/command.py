@@ -24,6 +24,9 @@ _COLUMNS = (
     "kernels",
     "false_errors",
     "proved",
+    "refuted",
+    "decided",
+    "launches",
     "wrongly_proved",
 )
 

@@ -132,7 +132,9 @@ class TestCompiled:
         b = nests.Builder("summed")
         dtype = BY_NAME[name]
         x, y = b.array("x", 20, dtype=dtype), b.array("y", 32, Role.OUTPUT)
-        read, wide, total = (Ref(b.value(v, dtype=t), ()) for v, t in (("h", dtype), ("w", BY_NAME["f32"]), ("s", BY_NAME["f32"])))
+        read, wide, total = (
+            Ref(b.value(v, dtype=t), ()) for v, t in (("h", dtype), ("w", BY_NAME["f32"]), ("s", BY_NAME["f32"]))
+        )
 
         def body(t: int) -> list[nests.Node]:
             place = nests.index((t, 1))

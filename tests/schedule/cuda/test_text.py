@@ -12,12 +12,12 @@ from warploom.core import BY_NAME
 from warploom.core.linear import Linear
 from warploom.ctext import Text
 from warploom.gpu import toolchain_available
-from warploom.schedule.backbone import Operator, Role
+from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, facts_of, interpret, interpret_all
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import gather
 from warploom.schedule.cuda.indices import Indices
-from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Memory, Ref, Store
+from warploom.schedule.nest import Cache, Compute, Guard, Kind, Load, Loop, Memory, Ref, Store
 
 AXPY = """// grid 8 x 1 x 1, block 32 x 1 x 1
 extern "C" __global__ void __launch_bounds__(32)
@@ -125,6 +125,32 @@ class TestCompiled:
         kernel = cuda_kernel(b.nest(b.threads(16, body)))
         outcome = interpret(kernel, {"x": data, "y": np.zeros(16, np.float32)})
         assert np.array_equal(outcome.arrays["y"], data.astype(np.float32))
+
+    @pytest.mark.parametrize(("name", "cache"), [("f16", Cache.READ_ONLY), ("bf16", Cache.L2)])
+    def test_loads_of_halves_stay_under_their_guards(self, name: str, cache: Cache) -> None:
+        """Those of cuda_fp16.h are `asm` that the compiler takes out of the loop, and so out from under the guard."""
+        b = nests.Builder("summed")
+        dtype = BY_NAME[name]
+        x, y = b.array("x", 20, dtype=dtype), b.array("y", 32, Role.OUTPUT)
+        read, wide, total = (
+            Ref(b.value(v, dtype=t), ()) for v, t in (("h", dtype), ("w", BY_NAME["f32"]), ("s", BY_NAME["f32"]))
+        )
+
+        def body(t: int) -> list[nests.Node]:
+            place = nests.index((t, 1))
+            summed = [
+                Load(read, Memory(x, place, (Guard(place, 20),), cache=cache)),
+                Compute(wide, Operator.CAST, (read,)),
+                Compute(total, Operator.ADD, (total, wide)),
+            ]
+            loop = b.loop(Kind.LOOP, 9, lambda _: summed, "k")
+            return [Compute(total, Operator.MOVE, (Constant(0.0),)), loop, Store(Memory(y, place), total)]
+
+        kernel = cuda_kernel(b.nest(b.threads(32, body)))
+        data = np.arange(20, dtype=np.float16 if name == "f16" else np.float32)
+        outcome = interpret(kernel, {"x": data, "y": np.zeros(32, np.float32)})
+        assert not outcome.findings
+        assert outcome.arrays["y"].tolist() == [9.0 * n for n in range(20)] + [0.0] * 12
 
     def test_integers(self) -> None:
         b = nests.Builder("integers")

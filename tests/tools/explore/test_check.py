@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from warploom.core import Diagnostic, UserError
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cuda_tiles
@@ -13,6 +14,7 @@ from warploom.schedule.choices import kernel_space
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target, target
 from warploom.solve.space import Candidate
+from warploom.tools.explore import check
 from warploom.tools.explore.check import check_cuda
 from warploom.tools.explore.shortened import shortened, small_sizes
 
@@ -52,3 +54,16 @@ def test_results_are_tested(name: str) -> None:
     assert checked.verdict == "tested" and checked.sizes is not None and dict(checked.sizes) != sizes
     small = small_sizes(sizes, program, [shortened(program.stages[0], found, 2, 3)])
     assert all(small[n] <= sizes[n] for n in sizes)
+
+
+def test_a_launch_that_faults_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def faults(*_: object) -> None:
+        raise UserError(Diagnostic("LAUNCH_FAILED", "expected axpy to finish, got fault"))
+
+    monkeypatch.setattr(check, "interpret_all", faults)
+    monkeypatch.setattr(check, "toolchain_available", lambda: True)
+    kernel = tensor_kernel("axpy")
+    sizes = kernel.sizes_with(SIZES["axpy"])
+    program = kernel.program(sizes, cuda_tiles)
+    checked = check_cuda(kernel, sizes, program, [implementation("axpy", 0)], target("sm_90"), 0)
+    assert checked.verdict == "refuted" and "got fault" in checked.reason

@@ -34,6 +34,8 @@ from warploom.schedule.cuda.swizzles import swizzled_text
 from warploom.schedule.nest import Affine, Cache, Guard, Load, Loop, Memory, Ref, Space, Store
 
 _LOADS = {Cache.READ_ONLY: "__ldg", Cache.L2: "__ldcg", Cache.NONE: "__ldcs"}
+_HALVES = {"f16": "half", "bf16": "bfloat16"}
+"""Floats of 16 bits in names of CUDA's functions."""
 _STORES = {Cache.L2: "__stcg", Cache.NONE: "__stcs"}
 
 
@@ -209,6 +211,9 @@ class Accesses:
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in facts.written
         function = _LOADS.get(memory.cache) if is_constant else None
         if vector is None:
+            if function and (suffix := _HALVES.get(buffer.dtype.name)):
+                function = f"load_{function.strip('_')}_{suffix}"
+                self.context.helpers.add(function)
             return call(function, self._address(*place)) if function else element(*place)
         address = reinterpret_cast(f"const {cuda_type(vector)}*", self._address(*place))
         return call(function, address) if function else unary("*", address)

@@ -53,6 +53,13 @@ _MULTIPLY = """__device__ __forceinline__ void multiply_TYPE(
                  : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(columns[0]), "r"(columns[1]));
 }
 """
+_LOAD = """__device__ __forceinline__ TYPE load_NAME_SUFFIX(const TYPE* from)
+{
+    return __ushort_as_SUFFIX(FUNCTION(reinterpret_cast<const unsigned short*>(from)));
+}
+"""
+"""Those of cuda_fp16.h and cuda_bf16.h are `asm` without `volatile`: the compiler takes them out from under their guards."""
+_TYPES_OF_HALVES = {"half": "__half", "bfloat16": "__nv_bfloat16"}
 _TEXTS = {
     "max_or_nan": _EXTREME.replace("NAME", "max_or_nan").replace("SIGN", ">"),
     "min_or_nan": _EXTREME.replace("NAME", "min_or_nan").replace("SIGN", "<"),
@@ -82,6 +89,14 @@ __device__ __forceinline__ void await_copies()
         for suffix, trans in (("", ""), ("_transposed", ".trans"))
     },
     **{f"multiply_{name}": _MULTIPLY.replace("TYPE", name) for name in ("f16", "bf16")},
+    **{
+        f"load_{name}_{suffix}": _LOAD.replace("TYPE", c_type)
+        .replace("NAME", name)
+        .replace("SUFFIX", suffix)
+        .replace("FUNCTION", f"__{name}")
+        for name in ("ldg", "ldcg", "ldcs")
+        for suffix, c_type in _TYPES_OF_HALVES.items()
+    },
     "swizzled": """template <int Bits, int Base, int Shift>
 __device__ __forceinline__ int swizzled(int index)
 {

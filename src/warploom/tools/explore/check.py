@@ -230,7 +230,12 @@ def _interpreted(function: Function, program: Program, nests: Sequence[Nest], ta
 
     def run(program: Program, nests: Sequence[Nest], data: Data) -> Mapping[str, Array] | str:
         del program
-        outcome = interpret_all(printed(nests), data.inputs, data.scalars)
+        try:
+            outcome = interpret_all(printed(nests), data.inputs, data.scalars)
+        except UserError as error:
+            if (found := error.diagnostics[0]).code != "LAUNCH_FAILED":
+                raise
+            return found.message
         return f"the PTX interpreter found: {outcome.findings[0]}" if outcome.findings else outcome.arrays
 
     if any(nest.run_time for nest in nests):

@@ -10,6 +10,7 @@ import pytest
 
 from warploom.ptx import launch, lower, parse
 from warploom.ptx.launches import Meeting, NotDecided, RaceFree, assumptions, races
+from warploom.ptx.launches.questions import unread_extents
 
 BLOCK = "blockDim.x == 64"
 HEAD = """.version 8.0
@@ -174,3 +175,14 @@ def test_what_was_taken_for_granted_is_said() -> None:
     assert "lanes of a warp that store one value by one instruction do not race" in alike.domain
     assert copied.has_copies
     assert not drawn.has_copies
+
+
+@pytest.mark.parametrize(("space", "unread"), [("global", set()), ("shared", {"nctaid.x"})])
+def test_numbers_that_are_drawn_tell_threads_apart(space: str, unread: set[str]) -> None:
+    text = (
+        ".version 9.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 s[4];\n.visible .entry k(.param .u64 a)\n{\n"
+        ".reg .b64 %rd<3>; .reg .b32 %r<3>;\nld.param.u64 %rd1, [a];\n"
+        f"atom.{space}.add.u32 %r1, [{'%rd1' if space == 'global' else 's'}], 1;\nret;\n}}\n"
+    )
+    found = unread_extents(lower(parse(text, "k.ptx")).kernel("k"), ())
+    assert {name for name in found if name.endswith(".x")} == unread

@@ -354,6 +354,9 @@ def name_of(base: Term) -> str:
 def unread_extents(routine: Routine, assumed: Sequence[Assumed]) -> frozenset[str]:
     """Extents of blocks and grid, as special registers, of which the kernel never asks where a thread is, and nothing is said."""
     read = {m for i in routine.instructions for o in i.operands for m in _INDEX.findall(operand_text(o))}
+    for instruction in routine.instructions:
+        if instruction.opcode == "atom":  # what it gives tells threads apart, as numbers drawn from a counter do
+            read |= {("tid", "x")} if "shared" in instruction.modifiers else {("tid", "x"), ("ctaid", "x")}
     required = routine.directive("reqntid") or ()
     named = {operand_text(o) for i in routine.instructions for o in i.operands}
     for root, others in _OTHER_INDEX.items():

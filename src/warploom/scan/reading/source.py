@@ -15,7 +15,7 @@ import itertools
 import sys
 import sysconfig
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -286,21 +286,28 @@ def module_of(function: object) -> Module:
     try:
         text = "".join(inspect.findsource(function)[0])
         module = parse_module(text, code.co_filename)
-        trees = [module.tree, *(ast.Module([statement], []) for statement in module.tree.body)]  # a notebook runs one by one
-        compiled = [compile(t, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True) for t in trees]
+        missing = _missing(_called(function), [module.tree])
     except (OSError, UserError):
         message = f"expected a function whose source can be read, got {function.__name__!r}"
         raise UserError(Diagnostic("SOURCE_UNAVAILABLE", message, where, "Put the function into a file.")) from None
-    written = tuple(found for whole in compiled for found in _codes(whole))
-    for called in _called(function):
-        if not any(_is_same(called.__code__, found) for found in written):
-            message = f"expected the text of {called.__name__!r} to be what runs, the file has another one at its place"
-            raise UserError(Diagnostic("SOURCE_CHANGED", message, where, "Load the file again."))
+    if missing:  # a notebook runs the statements of a cell one by one, and calls of imported modules compile otherwise then
+        missing = _missing(missing, [ast.Module([statement], []) for statement in module.tree.body])
+    if missing:
+        message = f"expected the text of {missing[0].__name__!r} to be what runs, the file has another one at its place"
+        raise UserError(Diagnostic("SOURCE_CHANGED", message, where, "Load the file again."))
     module._scope = {**function.__globals__, function.__name__: function}  # pyright: ignore[reportPrivateUsage]
     return module
 
 
 _FUTURES = __future__.annotations.compiler_flag
+
+
+def _missing(functions: Sequence[FunctionType], trees: Sequence[ast.Module]) -> list[FunctionType]:
+    """The functions, of one file, that none of these texts is compiled to."""
+    code = functions[0].__code__
+    compiled = [compile(t, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True) for t in trees]
+    written = [found for whole in compiled for found in _codes(whole)]
+    return [f for f in functions if not any(_is_same(f.__code__, found) for found in written)]
 
 
 def _called(function: FunctionType) -> list[FunctionType]:

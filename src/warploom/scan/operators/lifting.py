@@ -104,19 +104,14 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     yield _families(loop, "step", styles[:1], beside_extremes)[0], []
     yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
-    later: tuple[Start, ...] = ("related samples", "samples")
-    has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])
-    if has_many:  # the forms that others begin with have no fewer cases; samples have few
-        for start in later:
-            yield _families(loop, start, styles)
     other = simpler(narrowed(loop))
-    if other is not None:
-        yield _families(other, "step", styles)
-        yield _families(other, "endless", styles)
-    yield _families(loop, "endless", styles)
-    if not has_many:
-        for start in later:
-            yield _families(loop, start, styles)
+    closed: list[tuple[Loop, Start]] = [] if other is None else [(other, "step"), (other, "endless")]
+    closed.append((loop, "endless"))
+    sampled: list[tuple[Loop, Start]] = [(loop, "related samples"), (loop, "samples")]
+    # where one step has too many cases, the forms that other closures begin with have no fewer; samples have few
+    has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])
+    for one, start in (*sampled, *closed) if has_many else (*closed, *sampled):
+        yield _families(one, start, styles)
 
 
 def _families(

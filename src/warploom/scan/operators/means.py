@@ -43,7 +43,7 @@ def summed(loop: Loop) -> Loop | None:
         if count.initial.op != "const" or type(start) is not int or start < 0 or not count.variable.sort.is_numeric:
             continue
         if count.step is ex.add(count.variable, ex.ONE) or _counted(count) is not None:
-            for first in sorted({start, 0, 1}, key=lambda k: k != start):
+            for first in dict.fromkeys((start, 0, 1)):
                 found = _Sums(*_counted_from(first, loop, count, start), first).loop()
                 if found is not None:
                     return found

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, bf16_values, bf16_words
 from warploom.gpu.cuda import CudaSource
 from warploom.gpu.device import Timing, launch, time_kernel
 from warploom.gpu.merged import merged_accesses
@@ -32,7 +32,7 @@ def run_kernel(
     for param, array in zip(kernel.params, given, strict=True):
         original = arrays[param.name]
         if array is not original and param.is_output:
-            original[...] = (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
+            original[...] = bf16_values(array)
 
 
 def time_on_device(
@@ -101,7 +101,5 @@ def _converted(kernel: Kernel, name: str, arrays: Mapping[str, Any], sizes: Mapp
     if tuple(array.shape) != shape:
         raise UserError(Diagnostic("SHAPE_MISMATCH", f"expected {name} of shape {shape}, got {tuple(array.shape)}", param.span))
     if param.dtype.name == "bf16" and isinstance(array, np.ndarray):
-        bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
-        up = ((bits >> np.uint32(16)) & np.uint32(1)) + np.uint32(0x7FFF)
-        return ((bits + up) >> np.uint32(16)).astype(np.uint16)
+        return bf16_words(array)
     return array

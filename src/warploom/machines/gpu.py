@@ -153,6 +153,11 @@ class Architecture:
         return int(self.name.removeprefix("sm_"))
 
     @property
+    def has_matrices(self) -> bool:
+        """Warps multiply matrices of floats of 16 bits (`mma.sync.m16n8k16`, `ldmatrix`)."""
+        return self.timing.matrix_products.value > 0
+
+    @property
     def is_compiled(self) -> bool:
         """Whether the CUDA compilers of today know it."""
         return self.number >= OLDEST_COMPILED

@@ -15,6 +15,16 @@ def widens(narrow: DType, wide: DType) -> bool:
     return wide.name == "f32" and narrow.name in ("f16", "bf16")
 
 
+def is_of_matrices(instructions: Sequence[Instruction], total: Instruction) -> bool:
+    """Whether it is a sum of products whose factors are floats of 16 bits, which whole warps may make."""
+    factors = [o for o in total.operands[:2] if isinstance(o, Result)]
+    return (
+        total.operator is Operator.FMA
+        and len(factors) == 2
+        and all(widens(instructions[f.instruction].dtype, total.dtype) for f in factors)
+    )
+
+
 def widened(stage: Backbone) -> Backbone:
     """The same kernel in which sums of products take what is loaded as floats of 16 bits, as it is: where both factors of a
     carried `FMA` are conversions of loads that nothing else reads, the conversions are gone. So tiles of them are staged as they

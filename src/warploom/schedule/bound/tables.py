@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.machines import Port
-from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, widens
+from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, is_of_matrices
 from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
     BY_CORE,
@@ -112,6 +112,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     together = [[n for n, leader in enumerate(leaders) if leader == i][:MOST_TOGETHER] for i in range(len(every))]
     rows = max((len(row) for row in found.constants), default=0)
     leaves_out = target.rates.kept_registers > 0
+    of_matrices = _of_matrices(backbone, every, target)
     return Problem(
         instruction_statement=_ints([made.statement for made in every]),
         dim_statement=_ints([statement for _, _, statement, _ in dims]),
@@ -142,18 +143,13 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         operation=np.array([made.operation for made in every], np.uint8),
         latency=np.array(
             [
-                (PRODUCT_CYCLES if _is_of_matrices(backbone, made, target) else _latency(made, costs, may_split=leaves_out))
-                / clock
-                for made in every
+                (PRODUCT_CYCLES if is_sum else _latency(made, costs, may_split=leaves_out)) / clock
+                for made, is_sum in zip(every, of_matrices, strict=True)
             ]
         ),
         issues=np.array(
             [
-                0.0
-                if leaves_out and i in found.fused
-                else target.rates.product_lanes
-                if _is_of_matrices(backbone, made, target)
-                else _issues(made, costs)
+                0.0 if leaves_out and i in found.fused else target.rates.product_lanes if of_matrices[i] else _issues(made, costs)
                 for i, made in enumerate(every)
             ]
         ),
@@ -169,7 +165,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         reduces=np.array([made.reduces for made in every], np.uint8),
         compulsory_read=read,
         compulsory_written=written,
-        of_warps=np.array([_is_of_warps(backbone, every, made, target) for made in every], np.uint8),
+        of_warps=np.array(_of_warps(backbone, every, of_matrices), np.uint8),
         is_temporary=np.array([n >= len(backbone.regions) for n in range(regions)], np.uint8),
     )
 
@@ -305,24 +301,21 @@ def _latency(made: _Instruction, costs: dict[str, tuple[float, float]], *, may_s
     return found
 
 
-def _is_of_matrices(backbone: Backbone, made: _Instruction, target: Target) -> bool:
-    """Whether it is a sum of products that whole warps may make."""
-    if not target.has_matrices or made.statement >= len(backbone.instructions):
-        return False
-    found = backbone.instructions[made.statement]
-    factors = [o for o in found.operands[:2] if isinstance(o, Result)]
-    return found.operator is Operator.FMA and any(
-        widens(backbone.instructions[o.instruction].dtype, found.dtype) for o in factors
-    )
+def _of_matrices(backbone: Backbone, every: Sequence[_Instruction], target: Target) -> list[bool]:
+    """By instruction, whether it is a sum of products that whole warps may make."""
+    listed = backbone.instructions
+    return [
+        target.has_matrices and made.statement < len(listed) and is_of_matrices(listed, listed[made.statement]) for made in every
+    ]
 
 
-def _is_of_warps(backbone: Backbone, every: Sequence[_Instruction], made: _Instruction, target: Target) -> bool:
-    if _is_of_matrices(backbone, made, target):
-        return True
-    if made.operation != LOAD or made.region < len(backbone.regions):
-        return False
-    number = next(n for n, other in enumerate(every) if other is made)
-    return any(number in user.sources and _is_of_matrices(backbone, user, target) for user in every)
+def _of_warps(backbone: Backbone, every: Sequence[_Instruction], of_matrices: Sequence[bool]) -> list[bool]:
+    """The same, and the loads of their factors from temporaries."""
+    sources = {source for made, is_sum in zip(every, of_matrices, strict=True) if is_sum for source in made.sources}
+    return [
+        is_sum or (n in sources and made.operation == LOAD and made.region >= len(backbone.regions))
+        for n, (made, is_sum) in enumerate(zip(every, of_matrices, strict=True))
+    ]
 
 
 def _issues(made: _Instruction, costs: dict[str, tuple[float, float]]) -> float:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from warploom.machines import WIDEST_BYTES
-from warploom.schedule.backbone import Access, Backbone, Operator, Result, widens
+from warploom.schedule.backbone import Access, Backbone, Operator, is_of_matrices
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation
 
@@ -29,23 +29,15 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     sums = [
         o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
     ]
+    instructions = objects.backbone.instructions
     found: list[tuple[Habit, ...]] = []
     for way in (True, False):
-        tiles = [MatrixTiles(objects, o, way) if is_of_matrices(objects, o) else Tiles(objects, o) for o in sums]
+        tiles = [
+            MatrixTiles(objects, o, way) if is_of_matrices(instructions, instructions[o.instruction]) else Tiles(objects, o)
+            for o in sums
+        ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
     return tuple(way for way in dict.fromkeys(found) if way)
-
-
-def is_of_matrices(objects: Objects, total: Operation) -> bool:
-    """A sum of products whose factors are floats of 16 bits."""
-    instructions = objects.backbone.instructions
-    made = instructions[total.instruction]
-    factors = [o for o in made.operands[:2] if isinstance(o, Result)]
-    return (
-        made.operator is Operator.FMA
-        and len(factors) == 2
-        and all(widens(instructions[f.instruction].dtype, made.dtype) for f in factors)
-    )
 
 
 class Tiles:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.machines import nearest_architecture
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -23,7 +25,7 @@ class Options:
     @property
     def has_matrices(self) -> bool:
         """`mma.sync.m16n8k16`."""
-        return self.has_async_copies
+        return nearest_architecture(self.arch).has_matrices
 
     @property
     def has_async_copies(self) -> bool:

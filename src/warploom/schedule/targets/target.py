@@ -79,7 +79,7 @@ def cuda(arch: str) -> Target:
         max_outer_block_size=65535, shared_bytes=on.limits.shared_bytes_per_block, registers=on.limits.max_registers,
         reserved_registers=32, max_unroll=512, vector_bytes=WIDEST_BYTES, vector_lanes=(2, 4), has_vector_arithmetic=False,
         load_caches=_LOAD_CACHES,
-        store_caches=_STORE_CACHES, has_async_copy=on.has_async_copy, has_matrices=on.timing.matrix_products.value > 0,
+        store_caches=_STORE_CACHES, has_async_copy=on.has_async_copy, has_matrices=on.has_matrices,
         rates=cuda_rates(arch),
     )  # fmt: skip
 

@@ -313,7 +313,11 @@ def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: boo
         found, stopped = work.best[2], why(error)
     form = shape(tile, work.chunk, tile.elements) if table and not stopped else None
     if form is not None and not tile.elements % (1 << form.chunk) and not is_least(prices(tile, accesses, found.table)):
-        answer = any_map(tile, accesses, form)
+        answer = None
+        try:
+            answer = any_map(tile, accesses, form)
+        except LimitReachedError as error:
+            stopped = why(error)
         if isinstance(answer, Map):
             found = answer if work.is_good(answer) else found
         else:

@@ -42,3 +42,23 @@ def test_members_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     parts = XformSet(points, XformGrammar(6, grouped=True)).matching(allowed)
     assert whole is not None and parts is not None and len(whole) > 0
     assert np.array_equal(whole.tables, parts.tables) and np.array_equal(whole.costs, parts.costs)
+
+
+@pytest.mark.parametrize(("n", "parameters"), [(6, 3), (8, 4)])
+def test_members_are_found_by_all_of_their_values(n: int, parameters: int) -> None:
+    points = np.array([(i, k) for i in range(n) for k in range(parameters)])
+    members = XformSet(points, XformGrammar(n, grouped=True))
+    every = members.matching(np.ones((len(points), n), np.bool_))
+    assert every is not None
+    costs = {row.tobytes(): int(cost) for row, cost in zip(every.tables, every.costs, strict=True)}
+    known = every.tables[_RNG.choice(len(every), 40, replace=False)]
+    changed = known.copy()
+    changed[np.arange(40), _RNG.integers(0, len(points), 40)] = _RNG.integers(0, n, 40)
+    asked = np.concatenate([known, changed, _RNG.integers(0, n, known.shape).astype(np.int16)])
+    wanted = [costs.get(row.tobytes()) for row in asked]
+    assert 40 <= len([cost for cost in wanted if cost is not None]) < 80
+    assert members.takes(asked).tolist() == [cost is not None for cost in wanted]
+    for table, cost, found in zip(asked, wanted, members.equal_to(asked), strict=True):
+        assert found.costs.tolist() == ([] if cost is None else [cost])
+        assert all(np.array_equal(row, table) for row in found.tables)
+    assert members.equal_to(asked[:0]) == [] and members.takes(asked[:0]).tolist() == []

@@ -145,7 +145,8 @@ def complete(
     """The cheapest completion of `sketch`: fewest accumulates, then cheapest index expressions. `warploom synth`.
 
     objective: parts in order, such as "accumulates, wavefronts, shuffles, index", which is the default where an index of shared
-    memory is open; `sectors` are those of global memory.
+    memory is open; `sectors` are those of global memory, `registers` the different ones that the lanes of a warp take from in an
+    access whose index is open.
 
     space: search this space only; None: 1, 2, 3 until the answer is found and no larger space can beat it. all_solutions: every
     completion of the first space that has one. budget_s (CPU seconds, proof included), budget_nodes and an interruption end it

@@ -7,7 +7,7 @@ interpreter, and for each hole the set of functions that may fill it. Open `kern
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.intervals import Ranges, index_range
 from warploom.ir.kernel.cost import index_cost, is_power_of_two
-from warploom.ir.kernel.counts import AccessCounts, Counts, by_warps
+from warploom.ir.kernel.counts import AccessCounts, AccessUnit, Counts, by_warps
 from warploom.ir.kernel.interp import RunResult, run
 from warploom.ir.kernel.nodes import (
     Accumulate,
@@ -64,6 +64,7 @@ from warploom.ir.linear import linear
 
 __all__ = [
     "AccessCounts",
+    "AccessUnit",
     "Accumulate",
     "Accumulated",
     "Accumulator",

@@ -20,9 +20,14 @@ def blank_arrays(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def counted_accesses(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[AccessCounts, ...]:
-    """Of a kernel that uses shared memory; empty for others. What the data is has no influence on where it lies."""
-    if not shared_arrays(kernel):
+def counted_accesses(kernel: Kernel, sizes: Mapping[str, int], *, with_registers: bool) -> tuple[AccessCounts, ...]:
+    """Accesses to memory of a kernel that uses shared memory, and those to arrays of registers, if asked for.
+
+    What the data is has no influence on where it lies.
+    """
+    with_memory = bool(shared_arrays(kernel))
+    if not with_memory and not with_registers:
         return ()
     arrays = blank_arrays(kernel, sizes)
-    return run(kernel, arrays, sizes, check_races=False, count_accesses=True).accesses
+    found = run(kernel, arrays, sizes, check_races=False, count_accesses=True).accesses
+    return tuple(a for a in found if (with_registers if a.unit == "registers" else with_memory))

@@ -194,7 +194,7 @@ class Problem:
             kernel=kernel,
             spaces=spaces,
             objective=self.objective,
-            accesses=() if kernel is None else counted_accesses(kernel, self.sizes),
+            accesses=() if kernel is None else counted_accesses(kernel, self.sizes, with_registers="registers" in self.objective),
             lift="" if judged is None else judged.lift,
             seconds=time.process_time() - self.started,
             wall_s=time.perf_counter() - self.wall_started,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from warploom.ir.dataflow import parse_program
 from warploom.solve import ClauseSession
-from warploom.synth.dataflow import ahead, composed
+from warploom.synth.dataflow import ahead, composed, solve_program
 from warploom.synth.dataflow.composed import ComposedSet, same_rows
 from warploom.synth.dataflow.program_model import ProgramModel
 from warploom.synth.dataflow.readers import Reader
@@ -54,7 +55,7 @@ def test_pairs_are_asked_for_whole_tables_only() -> None:
 
     for points, taken in ((2, [True, True]), (3, [False, False])):
         reader: Any = SimpleNamespace(functions=None, hole=0, points=np.arange(points), model=SimpleNamespace(sets=[Pairs()]))
-        assert Reader._has(reader, np.zeros((2, points), np.int64)).tolist() == taken  # pyright: ignore[reportPrivateUsage]
+        assert Reader._has(reader, np.zeros((2, points), np.int16)).tolist() == taken  # pyright: ignore[reportPrivateUsage]
 
 
 def test_rows_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,10 +68,40 @@ def test_rows_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("readers", "left"), [(1, 100), (2, 7), (3, 100)])
 def test_only_two_readers_are_glanced_at(readers: int, left: int) -> None:
-    reader = SimpleNamespace(place=np.zeros(4, np.int64))
+    reader = SimpleNamespace(size=4)
     at: Any = SimpleNamespace(readers=[reader] * readers, _glanced=lambda *_: np.arange(7), _followed=lambda members, _: members)
     anything: Any = None
     assert len(ahead.Ahead._follow(at, np.arange(100), anything, anything)) == left  # pyright: ignore[reportPrivateUsage]
+
+
+def test_places_look_for_their_rows_as_rows_look_for_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all options of all rows show, a look-up from each place shows, also where values are still open."""
+    seen = {"refuted": 0, "kept": 0, "open": 0}
+    by_place = Reader._by_taker  # pyright: ignore[reportPrivateUsage]
+
+    def both(reader: Reader, values: Any) -> Any:
+        found = by_place(reader, values)
+        rng = np.random.default_rng(len(values))
+        opened = np.where(rng.random(values.shape) < 0.1, reader.universe, values)
+        moved = rng.permuted(values, axis=1)
+        for held, answer in ((values, found), *((v, by_place(reader, v)) for v in (opened, moved))):
+            refuted, option, only, is_only = reader._by_option(held)  # pyright: ignore[reportPrivateUsage]
+            assert np.array_equal(answer[0], refuted) and np.array_equal(answer[3], is_only)
+            assert np.array_equal(answer[1][is_only], option[is_only]) and np.array_equal(answer[2][is_only], only[is_only])
+            seen["refuted"] += int(refuted.sum())
+            seen["kept"] += int((~refuted).sum())
+        seen["open"] += int((opened == reader.universe).any())
+        return found
+
+    monkeypatch.setattr(Reader, "_by_taker", both)
+    shape = "[8, 4]"
+    lines = [f"x: [32] = range(0, 32)\nloaded: {shape} = load_rep(x)\ns0: {shape} = ?row{{space=3}}(loaded)"]
+    lines += [f"s{n + 1}: {shape} = ?{kind}{{space=3}}(s{n})" for n, kind in enumerate(("col", "row"))]
+    program = parse_program("\n".join([*lines, f"goal: {shape} trove"]) + "\n", "t")
+    result = solve_program(program, goal="all")
+    assert result.complete and all(seen.values())
+    monkeypatch.setattr(Reader, "_takers", lambda _: None)
+    assert solve_program(program, goal="all").solutions.count == result.solutions.count > 0
 
 
 def test_the_smallest_hole_is_decided_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from warploom.ir import IndexConst, fill, run
 from warploom.ir.swizzle import function_set
 from warploom.sketch import Sketch
 from warploom.synth import complete
+from warploom.synth.counted import counted_accesses
 from warploom.synth.problem import Problem
 from warploom.synth.search.engine import Engine
 
@@ -219,6 +220,35 @@ def test_the_objective_is_named_in_parts():
         assert caught.value.diagnostics[0].code == "OBJECTIVE"
     with pytest.raises(UserError, match="for the engine smt"):
         complete(copied, objective="accumulates, sectors", engine="smt")
+
+
+def test_registers_that_lanes_take_from_at_once_are_an_objective():
+    """Against the interpreter, which counts every access of every completion by itself."""
+
+    def spec(x, y):
+        for r in range(4):
+            for t in range(32):
+                y[r, t] = x[r, t]
+
+    @wl.sketch(spec=spec, block=64)
+    def kept(x: wl.Global[f32, 4, 32], y: wl.Global[f32, 4, 32]):
+        t = wl.lane_id()
+        held = wl.register(f32, 4)
+        if wl.thread_id() < 32:
+            for r in range(4):
+                held[wl.choose((r + t) % 4, r ^ (t & 1), (r + 1 + t // 32) % 4, name="at")] = x[r, t]
+            for r in range(4):
+                y[r, t] = held[wl.choose((r + t) % 4, r ^ (t & 1), (r + 1) % 4, name="back")]
+
+    best = complete(kept, objective="accumulates, registers, index")
+    assert best.objective == ("accumulates", "registers") and best.optimal_in == 3
+    assert best.completions[0].prices == (8,)
+    every = complete(kept, all_solutions=True, objective="accumulates, registers, index").completions
+    assert [c.prices for c in every] == [(8,), (16,), (32,)]
+    for completion in every:
+        found = counted_accesses(fill(kept.kernel, completion.holes), {}, with_registers=True)
+        assert {a.unit for a in found} == {"registers"}
+        assert (sum(a.units for a in found),) == completion.prices and sum(a.least for a in found) == 8
 
 
 def test_only_whole_shared_arrays_can_be_required_to_be_without_conflict():

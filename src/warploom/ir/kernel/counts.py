@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +36,20 @@ class Counts:
         return self.global_load_sectors + self.global_store_sectors
 
 
+AccessUnit: TypeAlias = Literal["sectors", "wavefronts", "registers"]
+"""Of global memory, of shared memory, and the different registers that the lanes of a warp take from."""
+
+
 @dataclass(slots=True)
 class AccessCounts:
-    """One place in a kernel that reads or stores an array of global or shared memory, over the grid."""
+    """One place in a kernel that reads or stores an array, over the grid."""
 
     array: str
     what: str
     """`load` or `store`."""
     span: Span
-    is_shared: bool
+    unit: AccessUnit
     units: int = 0
-    """Wavefronts of shared memory, else sectors."""
     least: int = 0
     """Units that the same elements need wherever they lie."""
 

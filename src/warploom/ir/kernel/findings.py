@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from warploom.core import Diagnostic, Span
-from warploom.ir.kernel.counts import AccessCounts, Counts
+from warploom.ir.kernel.counts import AccessCounts, AccessUnit, Counts
 from warploom.ir.kernel.evaluate import Where
 from warploom.ir.kernel.nodes import Kernel, Read, Store
 
@@ -25,13 +25,13 @@ class Findings:
         self.accesses: dict[int, AccessCounts] | None = None
         """By site; None: not counted."""
 
-    def access(self, node: Read | Store, *, is_shared: bool) -> AccessCounts | None:
+    def access(self, node: Read | Store, unit: AccessUnit) -> AccessCounts | None:
         """Counts of an access; None where they are not asked for."""
         if self.accesses is None:
             return None
         what = "store" if isinstance(node, Store) else "load"
         site = self.site(node, "store" if what == "store" else "read")
-        return self.accesses.setdefault(site, AccessCounts(node.array, what, node.span, is_shared))
+        return self.accesses.setdefault(site, AccessCounts(node.array, what, node.span, unit))
 
     def add(self, key: tuple[object, ...], diagnostic: Diagnostic) -> None:
         """Keeps the first diagnostic of each key."""

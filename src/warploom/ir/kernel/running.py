@@ -162,7 +162,7 @@ class KernelRun:
         """Sectors of one access to global memory. A vector lies in one sector: at a multiple of its size, which divides 32."""
         if not self.together:
             return 0
-        counts = self.findings.access(node, is_shared=False)
+        counts = self.findings.access(node, "sectors")
         if where is None and isinstance(element, int) and counts is None:
             return self.blocks * -(-self.threads // self.kernel.warp_size)
         address, active, repeat = self._requests(element, where, size_bytes)
@@ -177,10 +177,17 @@ class KernelRun:
         """Wavefronts of one access to shared memory."""
         address, active, repeat = self._requests(element, where, size_bytes)
         found = machines.wavefronts(address, active, size_bytes) * repeat
-        if (counts := self.findings.access(node, is_shared=True)) is not None:
+        if (counts := self.findings.access(node, "wavefronts")) is not None:
             counts.units += found
             counts.least += int(machines.least_each(_distinct(address, active), size_bytes).sum()) * repeat
         return found
+
+    def _registers(self, node: Read | Store, element: Element, where: Where) -> None:
+        """Different registers of one access to a register array."""
+        if (counts := self.findings.access(node, "registers")) is not None:
+            register, active, repeat = self._requests(element, where, 1)
+            counts.units += int(_distinct(register, active).sum()) * repeat
+            counts.least += int(active.any(axis=1).sum()) * repeat
 
     def _spread(self, element: Element, where: Where) -> tuple[NDArray[np.int64], Mask]:
         active = np.broadcast_to(True if where is None else where, self.shape)
@@ -319,6 +326,7 @@ class KernelRun:
             data = zeros((1, 1), array.dtype, self.arithmetic)
         elif isinstance(array, Planes):
             data, unknown = array.read(element, inside)
+            self._registers(node, element, inside)
         else:
             self._stamp(name, node, element, inside)
             if isinstance(array, GridArray):
@@ -437,6 +445,7 @@ class KernelRun:
             return
         if isinstance(array, Planes):
             array.store(element, data, inside)
+            self._registers(node, element, inside)
             return
         self._stamp(name, node, element, inside)
         if isinstance(array, GridArray):

@@ -14,6 +14,7 @@ from warploom.ir.swizzle.functions import (
     BoolArray,
     ByCost,
     EitherSet,
+    Exact,
     Functions,
     FunctionSet,
     IntArray,
@@ -63,7 +64,7 @@ def function_set(hole: Hole, points: IntArray, space: int) -> FunctionSet:
 
 
 __all__ = [
-    "SPACES", "AlternativeSet", "BoolArray", "ByCost", "Cm2Linear", "Composition", "Core", "EitherSet", "Fan",
+    "SPACES", "AlternativeSet", "BoolArray", "ByCost", "Cm2Linear", "Composition", "Core", "EitherSet", "Exact", "Fan",
     "FunctionSet", "Functions", "Group", "HoleKind", "IntArray", "ListedSet", "NaiveSet", "PartitionSet", "Primitive",
     "Rot", "Supporting", "Tables", "Unit", "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains",
     "condition_set", "core_cost", "digit", "distinct", "divide_cost", "faults", "function_set", "image", "kind_of",

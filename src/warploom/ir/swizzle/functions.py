@@ -117,6 +117,19 @@ class ByCost(Protocol):
         ...
 
 
+@runtime_checkable
+class Exact(Protocol):
+    """A set that finds its members by all of their values, many at once."""
+
+    def takes(self, tables: Tables) -> BoolArray:
+        """[tables] whether some member has these values ([tables, points])."""
+        ...
+
+    def equal_to(self, tables: Tables) -> list[Functions]:
+        """Per table ([tables, points]): the one member with these values, or none."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class UnusedSet:
     """The set for a hole that no thread ever evaluates: one function without points."""

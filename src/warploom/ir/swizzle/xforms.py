@@ -20,8 +20,20 @@ import numpy as np
 
 from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
 from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexExpr
-from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct, row_blocks
+from warploom.ir.swizzle.functions import (
+    MAX_TABLE_CELLS,
+    BoolArray,
+    Functions,
+    IntArray,
+    Tables,
+    distinct,
+    row_blocks,
+    row_hashes,
+)
 from warploom.ir.swizzle.sums import ModularSum, quotient, remainder
+
+_GLANCE = 4
+"""Points of one k that are looked at before all points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +148,7 @@ class XformSet:
         pairs: tuple[IntArray, IntArray] | None = None
         # A few points show most fans to be hopeless.
         points = self._points_of_k[int(order[0])]
-        points = points[:: max(1, len(points) // 4)]
+        points = points[:: max(1, len(points) // _GLANCE)]
         values = fans.base[:, points, None] + (fans.fanned[:, points, None] + amounts) % fans.modulus
         fits: BoolArray = np.logical_and.reduce(allowed[points[None, :, None], values], axis=1)
         live = np.flatnonzero(fits.any(axis=1))
@@ -159,6 +171,57 @@ class XformSet:
             live = np.unique(pairs[0])
         assert pairs is not None
         return pairs
+
+    def takes(self, tables: Tables) -> BoolArray:
+        found = np.zeros(len(tables), np.bool_)
+        for fans in reversed(self._classes):
+            left = np.flatnonzero(~found)
+            found[left[self._equal_in(fans, tables[left])[0]]] = True
+        return found
+
+    def equal_to(self, tables: Tables) -> list[Functions]:
+        found = [self._equal_in(fans, tables) for fans in self._classes]
+        functions = self._tabulate([(fan, rotation) for _, fan, rotation in found if len(fan)])
+        place = {functions.tables[n].tobytes(): n for n in range(len(functions))}
+        places = (place.get(np.ascontiguousarray(table, np.int16).tobytes()) for table in tables)
+        return [functions.select(np.array([] if at is None else [at], np.int64)) for at in places]
+
+    def _equal_in(self, fans: _FanClass, tables: Tables) -> tuple[IntArray, IntArray, IntArray]:
+        """(table, fan, rotation): all pairs of one modulus that make a table."""
+        points = self._points_of_k[0]
+        points = points[:: max(1, len(points) // _GLANCE)]
+        every = np.arange(self.points)
+        lead = np.array([at[0] for at in self._points_of_k])
+        rotations = self._rotation_tables(fans.modulus)[0].astype(np.int16)
+        hashes = row_hashes(rotations)
+        order = np.argsort(hashes, kind="stable")
+        found: list[tuple[IntArray, IntArray, IntArray]] = []
+        none = np.zeros(0, np.int64)
+        for block in row_blocks(len(tables), len(fans.numbers) * len(points)):
+            start = block.start
+            table, fan = np.indices((len(tables[block]), len(fans.numbers))).reshape(2, -1)
+            table, fan, _ = self._turned_by(fans, tables, start + table, fan, points, np.zeros(len(points), np.int64))
+            for part in row_blocks(len(table), self.points):
+                rows, numbers, turns = self._turned_by(fans, tables, table[part], fan[part], every, lead[self._k_of_point])
+                turns = np.ascontiguousarray(turns[:, lead])
+                at = order[np.minimum(np.searchsorted(hashes[order], row_hashes(turns)), len(order) - 1)]
+                same = (rotations[at] == turns).all(axis=1)
+                found.append((rows[same], fans.numbers[numbers[same]], at[same]))
+        rows, numbers, turns = zip(*found, strict=True) if found else ((none,), (none,), (none,))
+        return np.concatenate(rows), np.concatenate(numbers), np.concatenate(turns)
+
+    @staticmethod
+    def _turned_by(
+        fans: _FanClass, tables: Tables, table: IntArray, fan: IntArray, points: IntArray, lead: IntArray
+    ) -> tuple[IntArray, IntArray, Tables]:
+        """The pairs of a table and a fan that differ, at each of some points, by the same rotation as at its leading one, and
+        by how much.
+        """
+        turned: Tables = tables[table[:, None], points] - fans.base[fan[:, None], points]
+        amount: Tables = (turned - fans.fanned[fan[:, None], points]) % np.int16(fans.modulus)
+        fits = (turned >= 0) & (turned < fans.modulus) & (amount == amount[:, lead])
+        left = fits.all(axis=1)
+        return table[left], fan[left], amount[left]
 
     def _rotations_by(self, modulus: int, j: int, fan: IntArray, amount: IntArray) -> tuple[IntArray, IntArray]:
         """(fan, rotation) pairs whose rotation turns by `amount` at the j-th parameter value."""

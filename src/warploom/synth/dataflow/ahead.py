@@ -92,7 +92,17 @@ class Ahead:
             if reader.reads_hole_only(len(self.points)):
                 for sample in reader.samples():
                     alive = self._readable(reader, sample, alive, choose)
+                if reader.takers is not None:
+                    alive = alive[~self._unread(reader, alive, choose)]
         return alive
+
+    def _unread(self, reader: Reader, members: IntArray, choose: Choose) -> BoolArray:
+        """[members] whether some row of the reader finds nothing that it wants."""
+        every = np.arange(len(self.points))
+        step = max(1, CHUNK // reader.size)
+        parts = [members[start : start + step] for start in range(0, len(members), step)]
+        found = [reader.unread(self.held[every[None, :], choose(part, every)]) for part in parts]
+        return np.concatenate([np.zeros(0, np.bool_), *found])
 
     def _tested(self, count: int, choose: Choose) -> IntArray:
         return self._follow(
@@ -105,7 +115,7 @@ class Ahead:
             return alive
         if len(alive) > FEW and len(self.readers) == 2:
             alive = self._glanced(self.readers[0], self.readers[1], alive, holders)
-        step = max(1, CHUNK // max(1, sum(r.place.size for r in self.readers)))
+        step = max(1, CHUNK // max(1, sum(r.size for r in self.readers)))
         return np.concatenate([self._followed(alive[n : n + step], choose) for n in range(0, len(alive), step)])
 
     def _readable(self, reader: Reader, sample: IntArray, alive: IntArray, choose: Choose) -> IntArray:

@@ -45,6 +45,14 @@ class Found(Chosen):
     """Functions of every hole that the goal depends on."""
 
 
+@dataclass(slots=True)
+class Settled(Candidate):
+    """A candidate that has one function for every hole and meets the goal."""
+
+    total: int = 0
+    """What it costs."""
+
+
 class ProgramModel(SketchModel):
     """A lowered program, as `solve.Model[Candidate, tuple of ways per hole]`."""
 
@@ -144,18 +152,31 @@ class ProgramModel(SketchModel):
             settled: list[dict[int, Functions] | None] = [None] * len(members)
             if self.only_moves and ahead is not None:
                 settled = ahead.decided(functions.select(members), open_holes, self.required.output_cells)
-            for j, others in zip(members.tolist(), settled, strict=True):
-                bound = (0, cost + int(prices[j]))
-                if others is None:
-                    yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
+            chosen = {j: o | {choice: functions.select(np.array([j]))} for j, o in enumerate(settled, start) if o is not None}
+            totals = self._totals(candidate, chosen)
+            for j in members.tolist():
+                bound = 0, cost + int(prices[j])
+                if j in chosen:
+                    yield Alternative(bound, partial(self._settled, candidate, chosen[j], totals[j]))
                 else:
-                    chosen = others | {choice: functions.select(np.array([j]))}
-                    yield Alternative(bound, partial(self._settled, candidate, chosen))
+                    yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
 
-    def _settled(self, candidate: Candidate, chosen: dict[int, Functions]) -> Candidate:
+    def _totals(self, candidate: Candidate, chosen: Mapping[int, Mapping[int, Functions]]) -> dict[int, int]:
+        """What it costs to decide all open holes, one function each, in each of several ways."""
+        if not chosen:
+            return {}
+        holes = set(next(iter(chosen.values())))
+        total: IntArray = np.full(len(chosen), sum(self._least(h, candidate.functions[h]) for h in self.live - holes))
+        for hole in holes & self.live:
+            parts = [functions[hole] for functions in chosen.values()]
+            tables, costs = np.concatenate([f.tables for f in parts]), np.concatenate([f.costs for f in parts])
+            total += self._prices(hole, replace(parts[0], tables=tables, costs=costs))
+        return dict(zip(chosen, total.tolist(), strict=True))
+
+    def _settled(self, candidate: Candidate, chosen: dict[int, Functions], total: int) -> Candidate:
         """A look ahead has followed the values to the goal: nothing is left to propagate."""
         functions = [chosen.get(hole, old) for hole, old in enumerate(candidate.functions)]
-        return Candidate(candidate.allowed, functions, candidate.domains, candidate.needed)
+        return Settled(candidate.allowed, functions, candidate.domains, candidate.needed, total=total)
 
     def _members(self, candidate: Candidate, choice: int, ahead: Ahead | None) -> Functions | None:
         """Members of a hole that are left after a look ahead; None: too many to list."""
@@ -174,6 +195,8 @@ class ProgramModel(SketchModel):
         return listed if listed is None or ahead is None else listed.select(ahead.surviving(listed))
 
     def bound(self, candidate: Candidate) -> Cost:
+        if isinstance(candidate, Settled):
+            return 0, candidate.total
         return 0, sum(self._least(h, f) for h, f in enumerate(candidate.functions) if h in self.live)
 
     def _prices(self, hole: int, functions: Functions) -> IntArray:

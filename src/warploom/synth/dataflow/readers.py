@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.swizzle import BoolArray, Functions, FunctionSet, IntArray, Tables
-from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes
+from warploom.ir.swizzle import BoolArray, Exact, Functions, FunctionSet, IntArray, Tables
+from warploom.synth.dataflow.composed import is_among, row_hashes
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.search.propagation import Candidate, ElementConstraint, slot_options, unpack
 
@@ -67,14 +68,29 @@ class Reader:
         self.functions = candidate.functions[hole]
         self.single = self._single(count)
 
+    @cached_property
+    def takers(self) -> tuple[IntArray, IntArray, int] | None:
+        """`_takers`; None also where all rows want one value."""
+        return self._takers() if self.single is None else None
+
+    @property
+    def size(self) -> int:
+        """Entries of the tables that one member takes."""
+        return self.place.size if self.single is None and self.takers is None else self.universe + int(self.place.shape[0])
+
     def reads_hole_only(self, rows: int) -> bool:
         return bool((self.place < rows).all())
 
     def samples(self) -> list[IntArray]:
-        """Rows to look at, few first."""
+        """Rows to look at, few first: all of them, or a few where all are soon told by what takes them."""
         count = len(self.place)
         order = np.random.default_rng(2).permutation(count)
-        return np.split(order, [c for c in (4, 16, 64) if c < count]) if count else []
+        parts = np.split(order, [c for c in (4, 16, 64) if c < count]) if count else []
+        return parts if self.takers is None else parts[:2]
+
+    def unread(self, values: IntArray) -> BoolArray:
+        """[members] whether some row finds nothing that it wants, by the values of the places; only with `takers`."""
+        return self._by_taker(values)[0]
 
     def fits(self, sample: IntArray, held: IntArray) -> BoolArray:
         """[members, sample, values]: whether the row wants the value and may read it."""
@@ -94,7 +110,12 @@ class Reader:
         if not len(self.rows):
             none = np.zeros(len(values), np.bool_)
             return none, results, np.zeros((len(values), 0), np.int16), none
-        refuted, option, only, is_only = self._by_place(values) if self.single is not None else self._by_option(values)
+        if self.single is not None:
+            refuted, option, only, is_only = self._by_place(values)
+        elif self.takers is not None:
+            refuted, option, only, is_only = self._by_taker(values)
+        else:
+            refuted, option, only, is_only = self._by_option(values)
         # Rows that share a point read through one option.
         refuted = refuted | np.logical_or.reduce(is_only & is_only[:, self.lead] & (option != option[:, self.lead]), axis=1)
         results[:, self.rows] = np.where(is_only, only, self.universe)
@@ -129,6 +150,52 @@ class Reader:
             refuted[again], option[again], only[again], is_only[again] = self._by_option(values[again])
         return refuted, np.maximum(option, 0), only, is_only
 
+    def _by_taker(self, values: IntArray) -> tuple[BoolArray, IntArray, IntArray, BoolArray]:
+        """The same where what a place holds is wanted by one row of those that may read it: each place looks for its row."""
+        assert self.takers is not None
+        taker, option_of, low = self.takers
+        rows = len(self.rows)
+        seen = values[:, low : low + len(taker)]
+        row = taker[np.arange(len(taker))[None, :], seen]
+        member, column = np.nonzero(row >= 0)
+        at: IntArray = member * rows + row[member, column]
+        count: IntArray = np.bincount(at, minlength=len(values) * rows).reshape(-1, rows)
+        place: IntArray = np.zeros(count.size, np.int64)
+        place[at] = column
+        place = place.reshape(count.shape)
+        option = np.maximum(option_of[np.arange(rows)[None, :], place], 0)
+        only: IntArray = np.take_along_axis(seen, place, axis=1)
+        refuted, is_only = np.logical_or.reduce(count == 0, axis=1), count == 1
+        again = np.flatnonzero((seen == self.universe).any(axis=1))
+        if len(again):
+            refuted[again], option[again], only[again], is_only[again] = self._by_option(values[again])
+        return refuted, option, only, is_only
+
+    def _takers(self) -> tuple[IntArray, IntArray, int] | None:
+        """([places, values] the only row that may read the place and wants the value, -1 for none, [rows, places] the option
+        that reads a place, the first place), or None: where several rows want what a place holds, or read known cells.
+        """
+        row, option = np.nonzero(self.options)
+        place = self.place[row, option]
+        if not len(row) or (place < 0).any():
+            return None
+        low, rows = int(place.min()), len(self.rows)
+        places = int(place.max()) - low + 1
+        if places * max(rows, self.universe + 1) > CHUNK:
+            return None
+        option_of = np.full((rows, places), -1)
+        option_of[row, place - low] = option
+        if (option_of >= 0).sum() != len(row):
+            return None
+        may_read = (option_of >= 0).astype(np.float32)
+        wants = self.wanted.astype(np.float32)
+        wants[:, self.universe] = 0
+        wanting = may_read.T @ wants
+        if (wanting > 1).any():
+            return None
+        which: IntArray = ((may_read * np.arange(rows, dtype=np.float32)[:, None]).T @ wants).astype(np.int64)
+        return np.where(wanting == 1, which, -1), option_of, low
+
     def _single(self, count: int) -> tuple[IntArray, IntArray] | None:
         """([rows] the only value each row wants, [rows, places] the option that reads a place, -1 for none), or None.
 
@@ -154,7 +221,7 @@ class Reader:
         if self.functions is not None:
             functions = self.functions
             found = [functions.select((functions.tables[:, self.points] == table).all(axis=1)) for table in tables]
-        elif isinstance(members, ComposedSet) and len(self.points) == members.points:
+        elif isinstance(members, Exact) and len(self.points) == members.points:
             found = [*members.equal_to(tables)]
         else:
             found = [None] * len(tables)
@@ -165,7 +232,7 @@ class Reader:
         if self.functions is not None:
             return is_among(row_hashes(tables), np.unique(row_hashes(self.functions.tables[:, self.points])))
         members = self.model.sets[self.hole]
-        if isinstance(members, ComposedSet) and len(self.points) == members.points:
+        if isinstance(members, Exact) and len(self.points) == members.points:
             return members.takes(tables)
         return np.ones(len(tables), np.bool_)
 

@@ -139,7 +139,9 @@ class _Lowering(ValueLowering):
                 if space == "register" or name not in self.arrays:  # shared memory keeps its content
                     per_thread = space == "register"
                     cells = np.full((self.threads, prod(shape)) if per_thread else prod(shape), UNDEFINED)
-                    self.arrays[name] = Storage(shape, cells, per_thread, None if per_thread else "wavefronts", dtype.size_bytes)
+                    self.arrays[name] = Storage(
+                        shape, cells, per_thread, "registers" if per_thread else "wavefronts", dtype.size_bytes
+                    )
             case SetIndex(name, expr):
                 self.indices[name] = self.merged_index(self.index(expr), self.indices.get(name), self.guard)
             case SetValue(name, _, value):

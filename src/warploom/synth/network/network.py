@@ -139,8 +139,8 @@ class Forbidden:
     """[rows, values of slot 0, ...]."""
 
 
-Priced: TypeAlias = Literal["wavefronts", "sectors", "shuffles"]
-"""Costs of what a warp does at once, which depend on indices."""
+Priced: TypeAlias = Literal["wavefronts", "sectors", "shuffles", "registers"]
+"""Costs of what a warp does at once, which depend on indices; registers: how many different ones its lanes take from."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -155,7 +155,8 @@ class OpenRequest:
     slots: Slots
     """[threads]."""
     places: IntArray
-    """[threads, values of slot 0, ...]: number of the element; for shuffles of the thread whose value it takes; -1: none."""
+    """[threads, values of slot 0, ...]: number of the element (of registers: in its thread); for shuffles of the thread whose
+    value it takes; -1: none."""
     moved: IntArray
     """[threads] cells that hold what is read or stored; `UNDEFINED` in threads that take no part."""
     is_load: bool

@@ -1,4 +1,5 @@
-"""What open indices cost: wavefronts of shared memory, sectors of global memory, shuffles that move something.
+"""What open indices cost: wavefronts of shared memory, sectors of global memory, shuffles that move something, different
+registers of lanes.
 
 A request is what one warp does at once. A lower bound of its cost is what its decided lanes cost, and what its elements need
 wherever they lie; once all lanes are decided it is the cost. `machines.banks` counts.
@@ -54,6 +55,8 @@ class _Group:
                 return machines.wavefronts_each(places * self.size_bytes, active, self.size_bytes)
             case "sectors":
                 return machines.lines_each(places * self.size_bytes, active, self.size_bytes)
+            case "registers":
+                return machines.lines_each(places, active, line_bytes=1)
             case "shuffles":
                 return (active & (places != 0)).any(axis=1).astype(np.int64)
 
@@ -258,18 +261,26 @@ def _least(request: OpenRequest, free: Candidate, warp: int) -> IntArray:
     found = np.zeros(len(moved), np.int64)
     if not request.is_certain or request.kind == "shuffles":
         return found
+    if request.kind != "registers":  # each lane may have its own in one register
+        found = _least_of_elements(request, free, moved)
+    taken = np.logical_and.reduce(_by_warps(request.places, warp, -1).reshape(len(moved), warp, -1) >= 0, axis=2)
+    return np.maximum(found, np.logical_or.reduce(taken, axis=1))
+
+
+def _least_of_elements(request: OpenRequest, free: Candidate, moved: IntArray) -> IntArray:
+    """[warps] wavefronts or sectors for the elements that lanes certainly take, wherever these lie."""
     domains = free.domains[moved]
     is_one = np.bitwise_count(domains).sum(axis=2) == 1
     is_one &= moved != UNDEFINED
     if request.is_load:
         is_one &= free.needed[moved]
+    found = np.zeros(len(moved), np.int64)
     for row in range(len(moved)):
         distinct = len(np.unique(domains[row][is_one[row]], axis=0)) if is_one[row].any() else 0
         size = request.size_bytes
         least = machines.least_each(np.array([distinct]), size)[0]
         found[row] = least if request.kind == "wavefronts" else -(-distinct * size // machines.SECTOR_BYTES)
-    taken = np.logical_and.reduce(_by_warps(request.places, warp, -1).reshape(len(moved), warp, -1) >= 0, axis=2)
-    return np.maximum(found, np.logical_or.reduce(taken, axis=1))
+    return found
 
 
 def _by_warps(values: IntArray, warp: int, fill: int) -> IntArray:

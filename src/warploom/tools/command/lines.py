@@ -25,6 +25,8 @@ EXIT_BY_STATUS: Mapping[str, int] = {
 }  # fmt: skip
 
 
+REGISTERS = "access_registers"
+"""Field of registers by access; `registers` are those of a thread."""
 COUNTS = ("global_sectors", "shared_wavefronts", "wavefronts", "shuffles")
 """Fields that count what a kernel executes: a line that has one says where its counts come from."""
 COUNTED = ("sass", "interpreter", "model")

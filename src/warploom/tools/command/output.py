@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from warploom.tools.command.lines import GAVE_UP, Line, broken_rules, encode
+from warploom.tools.command.lines import GAVE_UP, REGISTERS, Line, broken_rules, encode
 from warploom.tools.command.outcome import Outcome, Progress
 
 _COLOURS = {"solved": "green", "unsat": "yellow", "unknown": "yellow", "refused": "red", "error": "red"}
@@ -23,8 +23,8 @@ def requests_of(line: Mapping[str, object]) -> list[tuple[str, str]]:
     least = cast("dict[str, int]", line.get("least") or {})
     return [
         (name, f"{count} {unit}, at least {least[name]} wherever the elements lie")
-        for unit in ("wavefronts", "sectors")
-        for name, count in cast("dict[str, int]", line.get(unit) or {}).items()
+        for field, unit in (("wavefronts", "wavefronts"), ("sectors", "sectors"), (REGISTERS, "registers"))
+        for name, count in cast("dict[str, int]", line.get(field) or {}).items()
     ]
 
 

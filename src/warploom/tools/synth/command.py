@@ -38,7 +38,8 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
 @click.option(
     "--objective",
     metavar="PARTS",
-    help="What to minimise, in order: accumulates, then some of wavefronts, sectors and shuffles, then index. Default: "
+    help="What to minimise, in order: accumulates, then some of wavefronts, sectors, shuffles "
+    "and registers (different ones that lanes of a warp take from at once), then index. Default: "
     "wavefronts and shuffles count where an index of shared memory is open.",
 )
 @click.option("--all", "all_solutions", is_flag=True, help="List every completion of the first space that has one.")

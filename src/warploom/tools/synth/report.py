@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warploom.ir import IndexExpr, Kernel, index_text
+from warploom.ir import AccessUnit, IndexExpr, Kernel, index_text
 from warploom.synth import Report
-from warploom.tools.command.lines import Line, plain_line
+from warploom.tools.command.lines import REGISTERS, Line, plain_line
 from warploom.tools.command.usage import Usage
 
 OBJECTIVE = ("accumulates",)
@@ -14,15 +14,19 @@ OBJECTIVE = ("accumulates",)
 
 
 def _counts(report: Report) -> Line:
-    """Wavefronts and sectors by access, and the least that the same elements need wherever they lie."""
+    """Wavefronts, sectors and registers by access, and the least that the same elements need wherever they lie."""
     if not report.accesses:
         return {}
     names = [f"{a.what} of {a.array}, line {a.span.line}" for a in report.accesses]
     names = [f"{n}:{a.span.column}" if names.count(n) > 1 else n for n, a in zip(names, report.accesses, strict=True)]
     named = list(zip(names, report.accesses, strict=True))
+    fields: tuple[tuple[str, AccessUnit], ...] = (("wavefronts", "wavefronts"), ("sectors", "sectors"), (REGISTERS, "registers"))
     return {
-        "wavefronts": {name: a.units for name, a in named if a.is_shared},
-        "sectors": {name: a.units for name, a in named if not a.is_shared},
+        **{
+            field: {name: a.units for name, a in named if a.unit == unit}
+            for field, unit in fields
+            if any(a.unit == unit for a in report.accesses)
+        },
         "least": {name: a.least for name, a in named},
         "counted": "interpreter",
     }

@@ -374,8 +374,8 @@ ROWS = (
         " `list[bool]`, `list[float]` (real numbers), `str` or `list[str]` (compared by `==` only), `bytes`,"
         " `list[tuple[int, bool]]`;"
         " the characters of a `str` also by `<`, `in`, `ord`, `int`, `c.isdigit()` and the like (of ASCII);"
-        " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers, and where that matters the"
-        " printed `lift` refuses other numbers",
+        " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers,"
+        " in tuples where the loop takes `xs[i]` apart, and where that matters the printed `lift` refuses other numbers",
         (
             "def f(xs: list[float]):\n    a = 0\n    for x in xs:\n        a += x\n    return a",
             "def f(xs: str):\n    a = 0\n    for c in xs:\n        a += c in 'aeiou' or 'A' <= c <= 'Z'\n    return a",

@@ -33,6 +33,11 @@ def stores(warp: int, lane: int, step: int) -> list[tuple[int, int]] | None:
     return [(warp // 2 * 128 + lane + 32 * group, warp % 2 * 4 + k) for group in range(4) for k in range(4)]
 
 
+OFFSET = "((r // 128 * 8 + c // 4) * 32 + r % 32) * 16 + r // 32 % 4 * 4 + c % 4"
+print("__device__ int offset(int r, int c, int columns) {  // bytes")
+print(f"    return {OFFSET.replace('* 8', '* ((columns + 3) / 4)').replace('//', '/')};\n}}")
+print("the same for 30 columns:", wl.check_layout(OFFSET, "300x30:e8m0", equal="scale:128x4").line["verdict"])
+
 wide = wl.check_layout("scale:128x4", "256x8:e8m0", [stores])
 print(f"stores of 16 bytes a lane: {wide.wavefronts} wavefronts, at least {wide.least}")
 held = wl.exchange(lambda lane, item: (lane + 32 * (item // 4), item % 4), "scale:128x4")

@@ -20,8 +20,12 @@ def wanted(lane: int, item: int) -> tuple[int, int]:
     return k, item // 8 * 8 + lane // 4
 
 
+found = None
 for names, free in (("nothing", ()), ("k", ("0",)), ("k and n", ("0", "1"))):
     found = wl.exchange(loaded, wanted, regs=4, bits=8, free=free)
     print(f"{names} free: {found.shuffles} shuffles, {found.selects} selects, {found.permutes} permutes")
+assert found is not None
 print("k:", found.renaming["0"])
 print("n:", found.renaming["1"])
+print("// after ldmatrix.x4.trans into in[0..3]: out[0..1] is B of one mma, out[2..3] of the next")
+print(found.code, end="")

@@ -12,6 +12,7 @@ from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
 from warploom.layout.exchange import Exchange, Transpose, certificate, choose, emit, exchange, faults, kernel
 from warploom.layout.exchange.demand import coloured, least, word_moves
+from warploom.layout.exchange.renaming import Renaming
 from warploom.machines import architecture
 from warploom.ptx import launch
 
@@ -177,6 +178,8 @@ def test_accumulator_to_operand(kind: str, deep: int, fixed: tuple[int, ...], fr
         assert (chosen.shuffles, chosen.selects, chosen.permutes) == counts
     assert found.least is not None and found.least.shuffles == 0
     assert sorted(found.renamings[0].to) == list(range(deep))
+    text = found.renamings[0].index
+    assert text is not None and [eval(text, {"i": i}) for i in range(deep)] == list(found.renamings[0].to)
 
 
 def test_operand_of_4_bits_in_the_least_shuffles() -> None:
@@ -426,3 +429,17 @@ def test_a_spent_budget_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(choose, "_programs", lambda *_, **__: few(1))
     with pytest.raises(LimitReachedError):
         exchange(*pair(32), via="shuffle")
+
+
+@pytest.mark.parametrize(
+    ("to", "text"),
+    [
+        ((0, 2, 1, 3), "(i >> 1) ^ ((i << 1) & 2)"),
+        ((1, 0), "i ^ 1"),
+        ((0,), "0"),
+        ((1, 2, 3, 4, 5, 6, 7, 0), None),
+        ((0, 1, 2), None),
+    ],
+)
+def test_an_order_is_an_expression_where_it_is_linear(to: tuple[int, ...], text: str | None) -> None:
+    assert Renaming("k", to, 1).index == text

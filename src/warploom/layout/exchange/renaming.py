@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warploom.layout.distributed.held import Distributed, Ints, wrong
+from warploom.layout.linear import applied
+from warploom.layout.maps import shifted_terms
 
 MOST = 512
 """Elements of a free axis; the matching takes their number to the third power."""
@@ -24,6 +26,18 @@ class Renaming:
     to: tuple[int, ...]
     run: int
     """How many neighbours stay neighbours, aligned: so wide may the other operand be loaded."""
+
+    @property
+    def index(self) -> str | None:
+        """`to[i]` as an expression in i, for the other operand's addresses; None where it is not linear over the bits of i."""
+        table = np.asarray(self.to, dtype=np.int64)
+        bits = len(table).bit_length() - 1
+        columns = [(bit, self.to[1 << bit] ^ self.to[0]) for bit in range(bits)]
+        places = np.arange(len(table), dtype=np.int64)
+        if len(table) != 1 << bits or (applied(columns, places) ^ self.to[0] != table).any():
+            return None
+        constant = [str(self.to[0])] if self.to[0] or not bits else []
+        return " ^ ".join([*(term.text for term in shifted_terms(columns, "i", bits)), *constant])
 
 
 def renamed(src: Distributed, dst: Distributed, axis: str) -> tuple[Distributed, Renaming]:

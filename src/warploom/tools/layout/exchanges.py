@@ -97,7 +97,8 @@ def _fields(found: Exchange) -> Line:
         "warps": src.warps, "lanes": src.lanes, "regs": src.elements.shape[2], "bits": src.bits,
     }  # fmt: skip
     if found.renamings:
-        fields["other_side"] = {r.axis: _other_side(r.axis, r.run, src.bits) for r in found.renamings}
+        fields["other_side"] = {r.axis: _other_side(r.axis, r.index, r.run, src.bits) for r in found.renamings}
+        fields["renaming_index"] = {r.axis: r.index for r in found.renamings}
     difference = differing(found.src, found.dst) if found.src.elements.shape == found.dst.elements.shape else {}
     fields["equal"] = difference is None
     if difference is not None:
@@ -111,9 +112,10 @@ def _reached(found: Exchange) -> int:
     return min(len({colour for _, colour in found.moves}), *programs)
 
 
-def _other_side(axis: str, run: int, bits: int) -> str:
+def _other_side(axis: str, index: str | None, run: int, bits: int) -> str:
     width = f"{run} elements ({run * bits} bits) stay side by side" if run > 1 else "single elements"
-    return f"loads element renaming[{axis}][i] where it loaded element i of {axis}; {width}"
+    named = "" if index is None else f", which is {index},"
+    return f"loads element renaming[{axis}][i]{named} where it loaded element i of {axis}; {width}"
 
 
 def _counts(found: Candidate) -> Line:

@@ -1,8 +1,9 @@
-"""Races of every launch: `python benchmarks/every_launch.py FILE.ptx... [--launches N] [--seed N] [--limit S]`.
+"""Races of every launch: `python benchmarks/every_launch.py FILE.ptx... [--corpus] [--launches N] [--seed N] [--limit S]`.
 
 For each kernel of the files (of a template one instance) its verdict and CPU seconds; of a proved one N random launches of its
 domain run in the interpreter, none of which may race. Kernels that may race are run as `warploom lint --every-launch` runs them.
-One JSON line per kernel, then one with the counts. The kernels of `tests/ptx/launches` are the default.
+One JSON line per kernel, then one with the counts. The kernels of `tests/ptx/launches` are the default; `--corpus` takes those of
+`warploom bench lint` with their blocks, one line for each language: `--corpus --launches 220` makes the 10,000 of the results.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from warploom import __version__
 from warploom.core import UserError
 from warploom.ptx import Program, Routine, lower, parse
 from warploom.ptx.launches import NotDecided, RaceFree, races
+from warploom.tools.bench.lint.cases import of_every_launch
+from warploom.tools.bench.lint.languages import LANGUAGES
 from warploom.tools.bench.lint.launching import races_met
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.every_launch import lint_every_launch
@@ -75,13 +78,29 @@ def judged(
     return line | {"seconds": round(seconds, 3)}
 
 
+def of_corpus(launches: int, seed: int) -> int:
+    """How many proved kernels raced; a line for each language."""
+    ran = wrong = 0
+    for name, language in LANGUAGES.items():
+        begun = time.process_time()
+        fields = of_every_launch(language, lambda _: None, launches, seed)
+        ran, wrong = ran + int(fields["launches"]), wrong + int(fields["wrongly_proved"])
+        seconds = round(time.process_time() - begun, 3)
+        print(json.dumps({"corpus": name, **fields, "seconds": seconds, "seed": seed, "version": __version__}), flush=True)
+    print(json.dumps({"launches": ran, "kernels_with_races": wrong, "seed": seed, "version": __version__}))
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", default=[str(DEFAULT)])
+    parser.add_argument("--corpus", action="store_true", help="the kernels of `bench lint`, with their blocks")
     parser.add_argument("--launches", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=10, help="CPU seconds for a kernel")
     given = parser.parse_args()
+    if given.corpus:
+        return 1 if of_corpus(given.launches, given.seed) else 0
     random = np.random.default_rng(given.seed)
     signal.signal(signal.SIGPROF, _late)
     counts: Counter[str] = Counter()

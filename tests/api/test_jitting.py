@@ -10,7 +10,9 @@ import pytest
 import warploom as wl
 from warploom import f32, gpu
 from warploom.api import jitting
+from warploom.schedule.cpu import Timing
 from warploom.sketch import load
+from warploom.tools.explore import floor
 from warploom.tools.kernels import tuning
 
 
@@ -38,8 +40,8 @@ def test_a_search_is_kept_for_later_programs() -> None:
     assert function.kind(X, 2) == "plain" and repr(function) == "<jit scaled(X, by, [Y])>"
     found = function.tune(sizes={"n": 64}, nodes=4, budget_s=20)
     assert found.status == "solved" and found.verdict == "tested" and found.line["kept"] is True
-    assert "plain_ms" in found.line and "time_over_plain" in found.line
-    kind = "plain" if float(str(found.line["time_over_plain"])) > 1 else "found"
+    kind = found.line["kind"]
+    assert kind in ("plain", "found") and float(str(found.line["time_over_plain"])) <= 1
     assert function.kind(X, 2) == made().kind(X, 2) == kind
     np.testing.assert_array_equal(made()(X, 3), X * 3)
 
@@ -183,3 +185,25 @@ def test_completed_sketches_say_that_there_is_no_gpu() -> None:
         pytest.skip("there is a GPU")
     with pytest.raises(wl.UserError, match=r"NO_DEVICE.*\n.*run\(arrays\)"):
         found.launch({})
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_search_never_ends_with_less_than_the_plain_loop(
+    is_slow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = [2.0, 1.0] if is_slow else [1.0, 2.0]
+    told = [Timing(ms, ms, ms, 7, 1, is_early=False) for ms in times]
+    monkeypatch.setattr(floor, "_FAR", 1e9)
+    monkeypatch.setattr(floor, "retime", lambda *_, **__: told)
+    function = made()
+    found = function.tune(X, 2.0, nodes=4, budget_s=20)
+    kind = "plain" if is_slow else "found"
+    assert (found.line["kind"], function.kind(X, 2), made().kind(X, 2)) == (kind,) * 3
+    assert found.line["kept"] is True and (found.time_ms == 1.0 or not is_slow)
+    assert ("-fno-tree-vectorize" in found.code) == ("-fno-tree-vectorize" in (found.save_package(tmp_path / "p")[2].read_text()))
+    assert ("-fno-tree-vectorize" in found.code) == (not is_slow)
+    found.save(str(tmp_path / "a.kernel"))
+    found.save(str(tmp_path / "a.html"))
+    assert wl.load_kernel(tmp_path / "a.kernel").line["kind"] == kind
+    for call in (found, wl.load_kernel(tmp_path / "a.kernel"), made()):
+        np.testing.assert_array_equal(call(X, 3), X * 3)

@@ -19,13 +19,14 @@ def f4(x, y):
 
 def F(a, b):
     (v1, b1), (v2, b2) = a, b
-    if not b1 and not b2:
-        return f1(v1, v2), choose(False, True)
-    if not b1 and b2:
-        return f2(v1, v2), choose(False, True)
-    if b1 and not b2:
-        return f3(v1, v2), choose(False, True)
-    return f4(v1, v2), choose(False, True)
+    if b1 == 0 and b2 == 0:
+        return f1(v1, v2), ??
+    if b1 == 0 and b2 == 1:
+        return f2(v1, v2), ??
+    if b1 == 1 and b2 == 0:
+        return f3(v1, v2), ??
+    if b1 == 1 and b2 == 1:
+        return f4(v1, v2), ??
 
 
 def sums(a: tuple[int, bool], b: tuple[int, bool]):

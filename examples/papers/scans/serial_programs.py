@@ -1,6 +1,20 @@
 """Section 3.1 of the paper on scans: serial programs as it prints them, results by position. Each becomes an associative operator."""
 
 
+def SerialSegmentedScan(tupledArray):
+    """As printed, without types: the elements are pairs, since the loop takes them apart, and of whole numbers."""
+    n = len(tupledArray)
+    output = [0] * n
+    output[0] = tupledArray[0][0]
+    for i in range(1, n):
+        (v, bit) = tupledArray[i]
+        if bit == 1:
+            output[i] = v
+        else:
+            output[i] = output[i - 1] + v
+    return output
+
+
 def segmented_sums(pairs: list[tuple[int, bool]]):
     """The serial specification of a segmented scan: a bit begins a segment."""
     n = len(pairs)

@@ -58,7 +58,7 @@ class Explored(Result):
     def _calls(self) -> Calls:
         made, options = self._of_cpu("a kernel to call")
         assert self.function is not None
-        nests = [i.nest for i in made.implementations]
+        nests, kind, flags = made.nests, "plain" if made.plain else "found", made.build.flags
 
         def at(sizes: Mapping[str, int]) -> Runner:
             for name, size in sizes.items():
@@ -71,7 +71,7 @@ class Explored(Result):
             program, at_these = made.program, nests
             if options.run_time:
                 program, at_these = at_values(program, nests, {name: sizes[name] for name in options.run_time})
-            return CompiledRunner(program, [compile_nest(nest) for nest in at_these], options.threads, "found")
+            return CompiledRunner(program, [compile_nest(nest, flags=flags) for nest in at_these], options.threads, kind)
 
         return Calls(Signature.of(self.function), at)
 

@@ -93,13 +93,15 @@ class Lifted(Result):
         items: int | None = None,
         backward: bool = False,
         segmented: bool = False,
+        by_key: bool = False,
         layout: Literal["none", "padding", "swizzle", "table", "best"] | None = None,
         block_network: str | None = None,
         check: bool = True,
     ) -> Emitted:
         """The operator and its scan for a GPU or NumPy, run against the loop. `warploom scan emit`.
 
-        whole, real: machine types of numbers. network, threads, items: of `cuda`. backward, segmented: which scan (`cuda`).
+        whole, real: machine types of numbers. network, threads, items: of `cuda`. backward, segmented, by_key: which scan
+        (`cuda`); by_key alone: an array of keys, of which equal neighbours are of one segment.
         layout, block_network: add kernels on cells of shared memory (`cuda`). check: run it, and prove the data movement.
         Raises UserError for what the target cannot express, and without an answer (NO_ANSWER).
         """
@@ -119,7 +121,7 @@ class Lifted(Result):
 
         def work(watch: Stopwatch) -> Outcome:
             types, choices = Types(whole, real), Choices(network, threads, items)
-            asked = asked_for(threads, backward, segmented, layout, block_network)
+            asked = asked_for(threads, backward, segmented, layout, block_network, by_key)
             outcome, text = emitted_loop(
                 f"{name}:{target}", self.module, name, lifting, target, types, choices, check, watch, asked=asked
             )

@@ -14,7 +14,7 @@ from warploom.gpu import toolchain_available
 from warploom.scan.emit import Cells, Choices, CudaScan, Emitted, Movement, Types, cuda_scan, opaque_scan
 from warploom.scan.emit import program as program_module
 from warploom.scan.emit.running import Comparison
-from warploom.scan.layouts import Padding
+from warploom.scan.layouts import Lookup, Padding
 from warploom.scan.networks import NAMED
 from warploom.scan.tasks import loops_module
 from warploom.scan.variants import FORWARD, ScanForm
@@ -54,6 +54,17 @@ def test_movement_is_proved_with_an_unknown_operator(name: str, form: ScanForm, 
     assert found.sizes == {"launches": launches, "cells": launches}
     assert found.domain.startswith("every associative operator with an identity")
     assert ("truth values" in found.domain) == (form.is_segmented or name == "is_sorted")
+
+
+def test_a_table_of_places_is_what_the_text_says() -> None:
+    """Places turned round; with two cells at one place the kernel is wrong."""
+    places = Lookup((0, *range(31, 0, -1)))
+    made = opaque_scan(operator("total"), None, Choices(), FORWARD, Cells("sklansky", NAMED["sklansky"](32), places))
+    assert "{0, 31, 30, " in made.source
+    found = prove_movement(made, threads=(32,))
+    assert found.verdict == "proved" and "PLACES as the file initialises it" in found.domain, found.reason
+    wrong = replace(made, source=made.source.replace("{0, 31, 30, ", "{0, 0, 30, "))
+    assert prove_movement(wrong, threads=(32,)).verdict == "refuted"
 
 
 BUGS = {

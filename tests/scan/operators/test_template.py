@@ -166,3 +166,37 @@ def test_an_assertion_is_specification_and_template() -> None:
 def test_what_is_no_such_assertion(body: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         complete_assertion(parse_module(ASSERTION.format(body)), "main")
+
+
+BY_CASES = """
+def spec(a: bool, b: bool):
+    return (1 if a and b else 0), (a or b)
+
+def template(a, b):
+    if a == 0 and b == 0:
+        return ??, ??
+    if a == 1 and b == 1:
+        return ??, ??
+    if a != b:
+        return ??, ??
+"""
+
+
+def test_cases_need_no_last_return_where_they_are_all() -> None:
+    """As the paper writes F: a bit is 0 or 1, and a constant may stand for one."""
+    found = complete_template(parse_module(BY_CASES), "spec", "template", unique=True)
+    assert (found.status, found.verdict, found.is_only) == ("solved", "proved", True)
+    assert list(found.holes.values()) == [0, 0, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BY_CASES.replace("    if a != b:\n        return ??, ??\n", ""),  # a path without a result
+        BY_CASES.replace("bool", "int"),  # whole numbers that are no bits
+    ],
+)
+def test_a_path_without_a_result_equals_nothing(text: str) -> None:
+    found = complete_template(parse_module(text), "spec", "template")
+    assert (found.status, found.holes) == ("unsat", {})
+    assert found.reason.endswith("where none of its conditions holds, the template returns nothing")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.schedule.cuda import nests
 
-from warploom.core import BY_NAME, UnsupportedError, UserError
-from warploom.gpu import Compiled, toolchain_available
-from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.cuda import cuda_kernel, interpret, run
+from warploom.core import BY_NAME, UnsupportedError, UserError, bf16_values, bf16_words
+from warploom.gpu import Compiled, Timing, toolchain_available
+from warploom.ptx import launch as launch_ptx
+from warploom.schedule.backbone import Operator, Parameter, Role
+from warploom.schedule.cuda import cuda_kernel, interpret, ptx_of, run
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Memory, Nest, Ref, Space, Store
 
+runs = importlib.import_module("warploom.schedule.cuda.run")
+"""The module; the package has a function of that name."""
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
 
 
@@ -131,3 +136,48 @@ def test_runs_that_stop_say_why() -> None:
     x = np.zeros(8, np.float32)
     with pytest.raises(UserError, match="expected one to finish, got limit"):
         interpret(kernel, {"x": x, "y": x.copy()}, limit=10)
+
+
+@needs_compiler
+def test_bf16_goes_to_a_device_as_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that runs the PTX on what it is handed: the words of arrays and scalars, brought back into the caller's array."""
+    b = nests.Builder("scaled")
+    bf16 = BY_NAME["bf16"]
+    x, y = b.array("x", 8, dtype=bf16), b.array("y", 8, Role.OUTPUT, bf16)
+    a = Parameter("a", BY_NAME["bf16"])
+    b.parameters.append(a)
+    wide, by, made = b.value("wide"), b.value("by"), b.value("made", dtype=bf16)
+
+    def body(i: int) -> list[nests.Node]:
+        place = nests.index((i, 1))
+        return [
+            Load(Ref(made, ()), Memory(x, place)),
+            Compute(Ref(wide, ()), Operator.CAST, (Ref(made, ()),)),
+            Compute(Ref(by, ()), Operator.CAST, (a,)),
+            Compute(Ref(wide, ()), Operator.MUL, (Ref(wide, ()), Ref(by, ()))),
+            Compute(Ref(made, ()), Operator.CAST, (Ref(wide, ()),)),
+            Store(Memory(y, place), Ref(made, ())),
+        ]
+
+    kernel = cuda_kernel(b.nest(b.loop(Kind.THREAD, 8, body, "i", 0)))
+    handed: list[list[np.dtype[Any]]] = []
+
+    def device(_: Compiled, name: str, grid: Any, block: Any, arrays: Any, sizes: Any, **more: Any) -> Timing:
+        handed.append([a.dtype for a in (*arrays, *sizes)])
+        done = launch_ptx(ptx_of(kernel), name, grid=grid, block=block, args=[*arrays, *sizes])
+        for n, array in enumerate(arrays):
+            array[...] = done.arrays[n]
+        return Timing(1.0, 1.0, 1)
+
+    monkeypatch.setattr(runs, "launch_on_device", device)
+    monkeypatch.setattr(runs, "time_kernel", device)
+    compiled = Compiled("sm_80", "", b"", 0, 0, 0, 0, "")
+    arrays = {"x": np.array([[1, 2, -3, np.nan], [0.1, np.inf, 3e-39, -0.0]], np.float32), "y": np.ones((2, 4), np.float32)}
+    expected = bf16_values(bf16_words(bf16_values(bf16_words(arrays["x"].reshape(-1))) * np.float32(1.5)))
+    run(kernel, compiled, arrays, {"a": 1.5})
+    np.testing.assert_array_equal(arrays["y"].reshape(-1), expected)
+    np.testing.assert_array_equal(interpret(kernel, arrays, {"a": 1.5}).arrays["y"].reshape(-1), expected)
+    assert runs.time(kernel, compiled, arrays, {"a": 1.5}).median_ms == 1.0
+    assert handed == [[np.dtype(np.uint16)] * 3] * 2
+    with pytest.raises(UserError, match="8 contiguous elements of bf16 in x, got 8 of uint16"):
+        run(kernel, compiled, {**arrays, "x": np.zeros(8, np.uint16)}, {"a": 1.5})

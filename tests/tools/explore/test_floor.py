@@ -1,48 +1,96 @@
-"""What `explore` found is timed beside the plain loop, and the line says when that is faster."""
+"""What `explore` found is timed beside the plain loop; where that is faster, it is what the search ends with."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
-from warploom.schedule.cpu import Timing, plain_nest
+from warploom.schedule.cpu import Build, Timing, plain_nest
+from warploom.schedule.search import Implementation
 from warploom.tools.explore import floor
+from warploom.tools.explore.check import Checked
 from warploom.tools.explore.data import data_for
+from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.result import Explored, code_text
 
 KERNEL = tensor_kernel("gesummv")
-PROGRAM = KERNEL.program(KERNEL.sizes_with({"n": 32}), cpu_tiles)
-NESTS = [plain_nest(stage) for stage in PROGRAM.stages]
+SIZES = KERNEL.sizes_with({"n": 32})
+PROGRAM = KERNEL.program(SIZES, cpu_tiles)
+EXPLORED = Explored(PROGRAM, tuple(Implementation(None, plain_nest(s), "0" * 64, {"size(n)": "8"}, 0.5) for s in PROGRAM.stages))  # type: ignore[arg-type]
+OPTIONS = KernelOptions(target=machine_of("cpu", 1)[0], sizes=SIZES, threads=1)
 DATA = data_for(PROGRAM, KERNEL, 0)
 
 
 def timing(ms: float) -> Timing:
-    return Timing(ms, ms, ms, 1, 1, is_early=False)
+    return Timing(ms, ms, ms, 7, 2, is_early=False)
 
 
-def floored(time_ms: float, limit_s: float = 1.0) -> dict[str, Any]:
-    return floor.with_floor({"time_ms": time_ms, "note": "first"}, PROGRAM, NESTS, DATA, 1, limit_s)
+def floored(time_ms: float, limit_s: float = 10.0, verdict: str = "tested") -> tuple[dict[str, Any], Explored]:
+    line = {"time_ms": time_ms, "note": "first", "verdict": verdict, "root_bound_ms": 0.25, "bound_ms": 0.5, "sizes": SIZES}
+    return floor.with_floor(line, EXPLORED, KERNEL, DATA, OPTIONS, limit_s)
 
 
-@pytest.mark.parametrize(("ours", "ratio"), [(3.0, 1.5), (1.0, 0.5)])
-def test_side_by_side(monkeypatch: pytest.MonkeyPatch, ours: float, ratio: float) -> None:
-    monkeypatch.setattr(floor, "retime", lambda calls, threads, rounds: (timing(ours), timing(2.0)))
-    line = floored(3.0)
-    assert line["plain_ms"] == 2.0 and line["time_over_plain"] == ratio
-    assert (line["note"] == "first") == (ratio < 1) and ("1.5 times slower than the plain loop" in line["note"]) == (ratio > 1)
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Milliseconds of what was found and of the plain loop."""
+    told = {"found": 3.0, "plain": 2.0}
+    monkeypatch.setattr(floor, "retime", lambda calls, threads, rounds: (timing(told["found"]), timing(told["plain"])))
+    return told
+
+
+def test_the_faster_one_runs(times: dict[str, float]) -> None:
+    line, explored = floored(3.0)
+    assert explored.plain == tuple(plain_nest(s) for s in PROGRAM.stages) == explored.nests
+    assert explored.build is Build.EXACT
+    assert (line["kind"], line["time_ms"], line["plain_ms"], line["time_over_plain"]) == ("plain", 2.0, 2.0, 1.0)
+    assert (line["found_ms"], line["found_over_plain"], line["runs"], line["median"]) == (3.0, 1.5, 14, 2.0)
+    assert (line["bound_ms"], line["time_over_bound"], line["cases"]) == (0.25, 8.0, 32)
+    assert "first; the plain loop, since" in line["note"] and "1.5 times slower (3 ms)" in line["note"]
+    assert "-fno-tree-vectorize" not in code_text(line, explored, OPTIONS)
+    times["plain"] = 6.0
+    line, explored = floored(3.0)
+    assert (line["kind"], line["time_ms"], line["plain_ms"], line["time_over_plain"]) == ("found", 3.0, 6.0, 0.5)
+    assert explored is EXPLORED and line["note"] == "first" and explored.build is Build.DECIDED
+    assert "-fno-tree-vectorize" in code_text(line, explored, OPTIONS)
+
+
+@pytest.mark.parametrize("verdict", ["refuted", "unchecked"])
+def test_plain_loops_must_be_as_well_checked(verdict: str, times: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(floor, "check_cpu", lambda *_: Checked(verdict, 0, "why"))
+    line, explored = floored(3.0)
+    assert explored is EXPLORED and line["time_ms"] == 3.0 and f"results are {verdict}: why" in line["note"]
+    line, explored = floored(3.0, verdict="unchecked")
+    assert bool(explored.plain) == (verdict == "unchecked")
 
 
 def test_plain_loops_that_are_much_slower_are_timed_roughly() -> None:
-    line = floored(1e-9)
-    assert line["plain_ms"] > 0 and line["time_over_plain"] < 1e-3 and line["note"] == "first"
-    assert floored(1e6, limit_s=0.0)["time_over_plain"] > 1
+    line, explored = floored(1e-9)
+    assert line["plain_ms"] > 0 and line["time_over_plain"] < 1e-3 and line["note"] == "first" and explored is EXPLORED
 
 
-def test_where_nothing_compiles_the_line_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_time_for_both_plain_loops_win_on_one_thread_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(floor.Call, "rough_ms", lambda self, enough_ms: 1e3)
+    monkeypatch.setattr(floor, "_SHORT_MS", 0.0)
+    data = (EXPLORED, [plain_nest(s) for s in PROGRAM.stages], Build.EXACT, DATA)
+    assert floor._compared(*data, 4, 900.0, 0.001).ratio == 0.9  # 250 ms, if four threads took a quarter of the time
+    assert floor._compared(*data, 4, 2000.0, 0.001).ratio == 2.0
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), UserError(Diagnostic("C_COMPILER", "none")), MemoryError()])
+def test_where_nothing_compiles_the_line_stays(failure: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
+        raise failure
 
     monkeypatch.setattr(floor, "compile_nest", refused)
-    assert floored(1.0) == {"time_ms": 1.0, "note": "first"}
+    line, explored = floored(1.0)
+    assert explored is EXPLORED and line["time_ms"] == 1.0 and "plain_ms" not in line
+
+
+def test_a_limit_ends_the_comparison() -> None:
+    line, explored = floored(np.inf, limit_s=1e-6)
+    assert explored is EXPLORED and "plain_ms" not in line

@@ -300,7 +300,9 @@ class _Resolver:
             return None
         if not goals:
             message = "expected a goal, got none"
-            self.found.append(Diagnostic("GOAL_MISSING", message, end, "add `goal: [4, 8] = ...` for the last statement"))
+            last = f" {statements[-1].name} ==" if statements else " name =="
+            fix = f"say what the last statement is to be: `goal{last} [[x0, x1, ...], ...]`"
+            self.found.append(Diagnostic("GOAL_MISSING", message, end, fix))
             return None
         goal = goals[0]
         if isinstance(goal.value, LiteralSyntax):

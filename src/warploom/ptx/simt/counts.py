@@ -32,6 +32,9 @@ class Conflict:
     block: Coordinates
     thread: Coordinates
     """The first of these lanes."""
+    words: tuple[tuple[int, int], ...]
+    """Lane and the first word of 32 bits that it asks for, of all lanes of the request."""
+    words_each: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,4 +353,8 @@ def _conflict(
                 met.setdefault(word, at)
     places = list(met.values())
     block, thread = running.coordinates(int(threads[places[0]]))
-    return Conflict(int(each[warp]), bank, tuple(int(layout.positions[p]) % 32 for p in places), block, thread)
+    asked = [
+        (int(layout.positions[p]) % 32, int(offset[p]) // BANK_BYTES) for p in np.flatnonzero(layout.positions // 32 == warp)
+    ]
+    lanes = tuple(int(layout.positions[p]) % 32 for p in places)
+    return Conflict(int(each[warp]), bank, lanes, block, thread, tuple(asked), max(1, size // BANK_BYTES))

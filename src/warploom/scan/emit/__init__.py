@@ -23,11 +23,11 @@ from warploom.scan.emit.numpy_module import function_name, whole_bound
 from warploom.scan.emit.peers import imported
 from warploom.scan.emit.program import PLAIN, TARGETS, Asked, Emitted, Target, emit, source_of
 from warploom.scan.emit.running import ARCH, Comparison, compare, compiled_program, executed, run_kernel
-from warploom.scan.emit.shared import Cells, printable, shared_scan
+from warploom.scan.emit.shared import PLACES, Cells, printable, shared_scan
 
 __all__ = [
-    "ARCH", "KERNELS", "PLAIN", "SEPARATE", "SHARED_KERNELS", "SIZES", "TARGETS", "Asked", "Cells", "Choices", "Comparison",
-    "CudaScan", "Emitted", "IntType", "Kernel", "Movement", "RealType", "Scalar", "Slot", "Target", "Types", "c_body", "c_source",
-    "calling_source", "compare", "compiled_program", "cuda_scan", "emit", "executed", "function_name", "imported", "movement",
-    "opaque_scan", "printable", "run_kernel", "shared_scan", "source_of", "warp_program", "whole_bound",
+    "ARCH", "KERNELS", "PLACES", "PLAIN", "SEPARATE", "SHARED_KERNELS", "SIZES", "TARGETS", "Asked", "Cells", "Choices",
+    "Comparison", "CudaScan", "Emitted", "IntType", "Kernel", "Movement", "RealType", "Scalar", "Slot", "Target", "Types",
+    "c_body", "c_source", "calling_source", "compare", "compiled_program", "cuda_scan", "emit", "executed", "function_name",
+    "imported", "movement", "opaque_scan", "printable", "run_kernel", "shared_scan", "source_of", "warp_program", "whole_bound",
 ]  # fmt: skip

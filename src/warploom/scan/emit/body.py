@@ -20,6 +20,8 @@ class Slot:
     scalar: Scalar
     expr: Expr | None = None
     """The variable, where it is one."""
+    before: str = ""
+    """Of an element: it has no array, but is the number of this name of the element before (of the first one: its own)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class Body:
     outputs: tuple[Slot, ...]
     infinite: Mapping[Expr, Ends]
     """Fields of both operands that may be infinite."""
+
+    @property
+    def arrays(self) -> tuple[Slot, ...]:
+        """The numbers of an element that are read from arrays of their own."""
+        return tuple(s for s in self.elements if not s.before)
 
     def lift(self, element: str = "{}") -> Statements:
         """Lift over the elements' names, written as `element` says."""

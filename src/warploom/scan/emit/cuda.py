@@ -100,6 +100,9 @@ def cuda_scan(
     """
     form = form or FORWARD
     ready = body(variant_operator(operator, form), C, types or Types())
+    if form.is_by_key:
+        *others, key, before = ready.elements
+        ready = replace(ready, elements=(*others, key, replace(before, before=key.name)))
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "CUDA")
     ready = _widened(ready) if bodies != "inlined" else replace(ready, fields=_whole(ready.fields))
@@ -196,7 +199,10 @@ def form_parts(form: ScanForm, ready: Body, bodies: Bodies = "inlined") -> dict[
     meaning = "// A warp's (block's) elements are a list of their own; element i of the results is for the i-th of them."
     if backward:
         meaning += "\n// It combines the elements from the i-th on, in their order; exclusive: those after it."
-    if segmented:
+    if form.is_by_key:
+        key = ready.arrays[-1].name
+        meaning += f"\n// `{key}`: an element whose key is not that of the element before is the first of its segment."
+    elif segmented:
         meaning += (
             f"\n// `{ready.elements[-1].name}`: whether an element is the {'last' if backward else 'first'} of its segment."
         )
@@ -212,6 +218,11 @@ def form_parts(form: ScanForm, ready: Body, bodies: Bodies = "inlined") -> dict[
         "PACK": "THREADS * PACKS - 1 - pack" if backward else "pack",
         "MIRRORED_PACK": "mirrored" if backward else "",
         "MIRROR": _MIRROR if backward else "",
+        "EDGE": "".join(
+            f"\n    if (thread == 0) staging.elements.{s.name} = start < n ? input.{s.before}[start > 0 ? start - 1 : 0] : 0;"
+            for s in ready.elements
+            if s.before
+        ),
         "OWN": "\n    Value own = v;" if segmented else "",
         "OUTSIDE": "\n        v = outside(v, own);" if segmented else "",
         "BEFORE": "outside(before, own)" if segmented else "before",
@@ -257,17 +268,19 @@ def _columns(ready: Body) -> str:
     """A tile's elements and its results in shared memory, each array by itself."""
     c = ready.dialect.types
     lines: list[str] = []
-    for kind, slots, array in (("Element", ready.elements, "Input input"), ("Result", ready.outputs, "Output output")):
+    for kind, every, array in (("Element", ready.elements, "Input input"), ("Result", ready.outputs, "Output output")):
         name = array.split()[1]
+        slots, edges = [s for s in every if not s.before], [s for s in every if s.before]
         aligned = " && ".join(f"Column<{c[s.scalar]}>::is_aligned({name}.{s.name} + first)" for s in slots)
         loaded = "".join(f" {s.name}.load({name}.{s.name} + first);" for s in slots)
         stored = "".join(f" {s.name}.store({name}.{s.name} + first);" for s in slots)
         lines += [
             f"struct {kind}Columns {{",
             f"    {' '.join(f'Column<{c[s.scalar]}> {s.name};' for s in slots)}",
+            *(f"    {c[s.scalar]} {s.name};  // that of the first element" for s in edges),
             f"    static __device__ __forceinline__ bool is_aligned({array}, long long first) {{ return {aligned or 'true'}; }}",
             f"    __device__ __forceinline__ {kind} get(int j) {{",
-            *(f"    {line}" for line in _filled(kind, [(s.name, f"{s.name}.at(j)") for s in slots])),
+            *(f"    {line}" for line in _filled(kind, [(s.name, _at(s)) for s in every])),
             f"    __device__ __forceinline__ void set(int j, {kind} one) {{",
             *(f"        {s.name}.at(j) = one.{s.name};" for s in slots),
             "    }",
@@ -285,6 +298,13 @@ def _columns(ready: Body) -> str:
                     "#pragma unroll",
                 ]
                 lines += [f"            for (int k = 0; k < ITEMS; ++k) items[k].{s.name} = own[k];", "        }"]
+            for s in edges:
+                earlier = f"threadIdx.x > 0 ? {s.before}.at(threadIdx.x * ITEMS - 1) : {s.name}"
+                lines += [
+                    f"        items[0].{s.name} = {earlier};",
+                    "#pragma unroll",
+                    f"        for (int k = 1; k < ITEMS; ++k) items[k].{s.name} = items[k - 1].{s.before};",
+                ]
         else:
             lines += [
                 f"    __device__ __forceinline__ void store({array}, long long first) {{{stored} }}",
@@ -296,6 +316,11 @@ def _columns(ready: Body) -> str:
                 lines += [f"            {s.name}.put(own);", "        }"]
         lines += ["    }", "};"]
     return "\n".join(lines)
+
+
+def _at(slot: Slot) -> str:
+    """A number of element j of a tile."""
+    return f"j > 0 ? {slot.before}.at(j - 1) : {slot.name}" if slot.before else f"{slot.name}.at(j)"
 
 
 def _head(operator: Operator, ready: Body, form: ScanForm) -> str:
@@ -334,8 +359,8 @@ def _parts(ready: Body, chosen: Choices, items: int, bodies: Bodies) -> dict[str
 def operator_parts(ready: Body, bodies: Bodies = "inlined") -> dict[str, str]:
     """Replacements for `@NAME@` in texts about values, elements and results."""
     c = ready.dialect.types
-    pointers = [f"const {c[s.scalar]}* {s.name}" for s in ready.elements] + [f"{c[s.scalar]}* {s.name}" for s in ready.outputs]
-    packed_input = f"Input{{{', '.join(s.name for s in ready.elements)}}}"
+    pointers = [f"const {c[s.scalar]}* {s.name}" for s in ready.arrays] + [f"{c[s.scalar]}* {s.name}" for s in ready.outputs]
+    packed_input = f"Input{{{', '.join(s.name for s in ready.arrays)}}}"
     packed_output = f"Output{{{', '.join(s.name for s in ready.outputs)}}}"
     packed = f"Constants{{{', '.join(s.name for s in ready.constants)}}}"
     has = bool(ready.constants)
@@ -362,11 +387,11 @@ def _operator(ready: Body, bodies: Bodies) -> str:
     c = dict(ready.dialect.types)
     lines = [
         *_structs(ready),
-        _struct("Input", ready.elements, c, "const {}*"),
+        _struct("Input", ready.arrays, c, "const {}*"),
         _struct("Output", ready.outputs, c, "{}*"),
         "",
         "__device__ __forceinline__ Element read(Input input, long long i) {",
-        *_filled("Element", [(s.name, f"input.{s.name}[i]") for s in ready.elements]),
+        *_filled("Element", [(s.name, _read(s)) for s in ready.elements]),
         "__device__ __forceinline__ void write(Output output, long long i, Result r) {",
         *(f"    output.{s.name}[i] = r.{s.name};" for s in ready.outputs),
         "}",
@@ -375,6 +400,10 @@ def _operator(ready: Body, bodies: Bodies) -> str:
     if bodies == "opaque":
         return "\n".join([*lines, *_declarations(ready)])
     return "\n".join([*lines, *helpers(ready), *_functions(ready)])
+
+
+def _read(slot: Slot) -> str:
+    return f"input.{slot.before}[i > 0 ? i - 1 : 0]" if slot.before else f"input.{slot.name}[i]"
 
 
 def _declarations(ready: Body) -> list[str]:
@@ -523,8 +552,9 @@ def _intervals(ready: Body, form: ScanForm) -> str:
     first, *rest = [s.name for s in ready.fields]
     agree = " && ".join([f"(int)v.{n} == (int)v.{first}" for n in rest]) or "true"
     fill = "".join(f" r.{s.name} = ({ready.dialect.types[s.scalar]})code;" for s in ready.fields)
-    e_first, *e_rest = [s.name for s in ready.elements]
-    e_agree = " && ".join([f"(int)element.{n} == i" for n in e_rest]) or "true"
+    e_first, *e_rest = ready.elements
+    wanted = [(s.name, "(i > 0 ? i - 1 : 0)" if s.before else "i") for s in e_rest]
+    e_agree = " && ".join([f"(int)element.{n} == {at}" for n, at in wanted]) or "true"
     results = " ".join(f"r.{s.name} = ({ready.dialect.types[s.scalar]})code;" for s in ready.outputs)
     left, right = ("b", "a") if form.is_backward else ("a", "b")
     own, kept = "other / {0} == other % {0}", "one % {0} + 1 == other / {0}"
@@ -541,7 +571,7 @@ extern "C" __device__ Value outside(Value before, Value own) {{
 __device__ __forceinline__ Value value_of(int code) {{ Value r;{fill} return r; }}
 extern "C" __device__ Value identity() {{ return value_of({_EMPTY}); }}
 extern "C" __device__ Value lift(Element element{given}) {{
-    int i = (int)element.{e_first};
+    int i = (int)element.{e_first.name};
     return value_of({e_agree} ? i * {SPAN} + i : {_WRONG});
 }}
 extern "C" __device__ Value combine(Value a, Value b) {{

@@ -111,7 +111,7 @@ __device__ __forceinline__ void scan_tiles(
     __syncthreads();
     unsigned tile = ticket;
     long long start = (long long)tile * TILE;
-    int count = n - start < TILE ? (int)(n - start) : TILE;
+    int count = n - start < TILE ? (int)(n - start) : TILE;@EDGE@
     bool whole = count == TILE && staging.elements.is_aligned(input, @FIRST@) && staging.results.is_aligned(output, @FIRST@);
     if (whole) {
         staging.elements.load(input, @FIRST@);

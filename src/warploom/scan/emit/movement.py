@@ -105,7 +105,7 @@ def _named(made: CudaScan, part: str) -> list[Kernel]:
 
 
 def _run(kernel: Kernel, made: CudaScan, program: Program, threads: int, size: int) -> str:
-    inputs = [np.arange(size).astype(DTYPES[s.scalar]) for s in made.body.elements]
+    inputs = [np.arange(size).astype(DTYPES[s.scalar]) for s in made.body.arrays]
     constants = [0 for _ in made.body.constants]
     outputs = run_kernel(made, program, kernel, inputs, constants, threads, 1)
     last = np.arange(size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -115,10 +116,13 @@ def compare(
 
 
 def columns_of(made: CudaScan, given: Sequence[Element], flags: Sequence[bool] | None) -> list[Array]:
-    """The input arrays of a kernel: the fields of the elements, and the flags of segments where there are any."""
+    """The input arrays of a kernel: the fields of the elements, and the flags of segments, or keys, where there are any."""
     columns: list[Sequence[Value]] = [[e[f] for e in given] for f in range(len(made.plain.loop.fields))]
-    columns += [] if flags is None else [flags]
-    return [column(values, s.scalar) for values, s in zip(columns, made.body.elements, strict=True)]
+    if flags is not None:
+        # of three keys in turn, so that equal keys that are not neighbours are of different segments
+        keys = [n % 3 for n in accumulate(map(int, flags))]
+        columns.append(keys if made.form.is_by_key else flags)
+    return [column(values, s.scalar) for values, s in zip(columns, made.body.arrays, strict=True)]
 
 
 def compare_part(

@@ -20,6 +20,8 @@ from warploom.scan.variants import ScanForm
 
 STATIC_BYTES = 49_152
 """Most static shared memory of a block."""
+PLACES = "PLACES"
+"""The array of constant memory that has the places of cells, where a table says them."""
 _HERE = Path(__file__).parent
 
 
@@ -91,7 +93,7 @@ def place(remap: Remap) -> str:
                     pass
             raise unserved(f"the swizzle {remap}", "the shared-memory kernel")
         case Lookup():
-            return "PLACES[e]"
+            return f"{PLACES}[e]"
 
 
 def printable(remap: Remap, columns: int) -> Remap:
@@ -106,7 +108,7 @@ def printable(remap: Remap, columns: int) -> Remap:
 def _table(remap: Remap) -> str:
     if not isinstance(remap, Lookup):
         return ""
-    return f"__constant__ short PLACES[{len(remap.addresses)}] = {{{', '.join(map(str, remap.addresses))}}};"
+    return f"__constant__ short {PLACES}[{len(remap.addresses)}] = {{{', '.join(map(str, remap.addresses))}}};"
 
 
 def packed(step: Step) -> Packed:

@@ -32,6 +32,7 @@ from warploom.scan.operators.samples import Element, constant_values, random_lis
 from warploom.scan.operators.selections import what_is_kept
 from warploom.scan.operators.steps import simpler, throughout
 from warploom.scan.operators.transition import Loop, exact_loop
+from warploom.scan.operators.windows import windows
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
 TESTS, LONGEST_TEST = 60, 9
@@ -94,6 +95,7 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 
 def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
     """Families that contain one step of the loop, the likeliest first."""
+    yield _families(loop, "step", styles, windows)[0][:1], []
     totals = summed(loop)
     if totals is not None:
         yield _families(totals, "step", styles[:1], in_parts)

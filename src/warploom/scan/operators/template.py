@@ -76,6 +76,13 @@ class _Task:
     """Functions to print even if they have no hole."""
     divisions: list[Division]
     """Of both sides."""
+    anything: list[Expr]
+    """What paths of the template give that return nothing: whatever it is, the sides are to be equal, so no input takes them."""
+
+    @property
+    def are_numbers(self) -> list[bool]:
+        """By result: whether one side has numbers, so that a bit of the other is one, too."""
+        return [w.sort.is_numeric or g.sort.is_numeric for w, g in zip(self.wanted, self.got, strict=True)]
 
 
 def complete_template(module: Module, spec: str, template: str, *, unique: bool = False) -> Completed:
@@ -83,13 +90,18 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
     inputs = template_inputs(module.function(spec))
     holes: list[_Hole] = []
     divisions: list[Division] = []
-    wanted = _run(module, spec, inputs, None, divisions)
-    got = _run(module, template, inputs, holes, divisions)
+    anything: list[Expr] = []
+    wanted = _run(module, spec, Interpreter(module.function(spec)), inputs, divisions)
+    reader = _reader(module.function(template), holes, anything)
+    got = _run(module, template, reader, inputs, divisions)
+    if reader.assumed:
+        node = module.function(template).node
+        module.unsupported(node, "expected a template without assertions, got one", "Assert in the specification.")
     if len(wanted) != len(got):
         module.wrong(
             module.function(template).node, "SHAPE", f"expected {len(wanted)} results, got {len(got)}", "Match the specification."
         )
-    return _completed(_Task(module, holes, wanted, got, inputs, [module.function(template)], divisions), unique=unique)
+    return _completed(_Task(module, holes, wanted, got, inputs, [module.function(template)], divisions, anything), unique=unique)
 
 
 def complete_assertion(module: Module, name: str, *, unique: bool = False) -> Completed:
@@ -105,19 +117,23 @@ def complete_assertion(module: Module, name: str, *, unique: bool = False) -> Co
             module.wrong(at, "NO_SPECIFICATION", f"expected `assert specification == template` alone in {name}", fix)
     inputs = template_inputs(function)
     holes: list[_Hole] = []
-    reader = _reader(function, holes)
+    anything: list[Expr] = []
+    reader = _reader(function, holes, anything)
     bindings = dict(zip(function.parameters, inputs, strict=True))
     wanted, got = (flat(reader.value(side, bindings)) for side in (left, right))
     if reader.assumed:
         module.unsupported(function.node, "expected helpers without assertions, got one", "Take it out of the helper.")
     if len(wanted) != len(got):
         module.wrong(right, "SHAPE", f"expected {len(wanted)} values, got {len(got)}", "Match the specification.")
-    return _completed(_Task(module, holes, wanted, got, inputs, [], reader.divisions), unique=unique)
+    return _completed(_Task(module, holes, wanted, got, inputs, [], reader.divisions, anything), unique=unique)
 
 
 def _completed(task: _Task, *, unique: bool) -> Completed:
-    holes, wanted, got = task.holes, task.wanted, task.got
-    fields = [v for value in task.inputs for v in flat(value)]
+    holes = task.holes
+    wanted, got = (
+        [ex.as_number(e) if n else e for e, n in zip(side, task.are_numbers, strict=True)] for side in (task.wanted, task.got)
+    )
+    fields = [*(v for value in task.inputs for v in flat(value)), *task.anything]
     examples: list[dict[Expr, Expr]] = []
     excluded: list[Expr] = []
     first: dict[Expr, Value] | None = None
@@ -154,15 +170,15 @@ def _completed(task: _Task, *, unique: bool) -> Completed:
             break
     if first is None:
         reason = f"no choices, and no constants between {-LARGEST} and {LARGEST}, make them equal"
+        if task.anything:
+            reason += "; where none of its conditions holds, the template returns nothing"
         return Completed("unsat", "proved", {}, counterexamples=len(examples), reason=reason, domain=_domain(fields))
     return _answer(task, first, len(examples), 1, True)
 
 
-def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole] | None, divisions: list[Division]) -> list[Expr]:
-    function = module.function(name)
-    node = function.node
-    reader = _reader(function, holes)
-    parameters = list(function.parameters)
+def _run(module: Module, name: str, reader: Interpreter, inputs: Sequence[Shaped], divisions: list[Division]) -> list[Expr]:
+    node = reader.function.node
+    parameters = list(reader.function.parameters)
     if len(parameters) != len(inputs):
         module.wrong(
             node, "ARGUMENTS", f"expected {len(inputs)} parameters, got {len(parameters)}", "Take what the specification takes."
@@ -170,16 +186,20 @@ def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole]
     ended = reader.block(node.body, dict(zip(parameters, inputs, strict=True)))
     if ended.result is None:
         module.wrong(node, "NO_RESULT", f"expected {name} to return a value", "Add a return.")
-    if holes is not None and reader.assumed:
-        module.unsupported(node, "expected a template without assertions, got one", "Assert in the specification.")
     divisions += reader.divisions
     return flat(ended.result)
 
 
-def _reader(function: Function, holes: list[_Hole] | None) -> Interpreter:
-    """Reads a function; appends the holes that it meets to `holes`, each once (None: there are none)."""
-    if holes is None:
-        return Interpreter(function)
+def _reader(function: Function, holes: list[_Hole], anything: list[Expr]) -> Interpreter:
+    """Reads a template; appends the holes that it meets to `holes`, each once, and to `anything` what stands for the results of
+    paths without a `return`.
+    """
+
+    def unknown(shape: Shaped) -> Shaped:
+        if isinstance(shape, tuple):
+            return tuple(unknown(part) for part in shape)
+        anything.append(ex.variable(f"nothing {len(anything)}", ex.Sort(bare(shape).sort.base)))
+        return anything[-1]
 
     def hole(node: ast.Name | ast.Call, options: int | None) -> Expr:
         known = next((h for h in holes if h.node is node), None)
@@ -198,7 +218,7 @@ def _reader(function: Function, holes: list[_Hole] | None) -> Interpreter:
             result = _chosen(ex.at_least(variable, ex.constant(position)), option, result)
         return result
 
-    reader = Interpreter(function, holes=filled)
+    reader = Interpreter(function, holes=filled, falls_off=unknown)
     return reader
 
 

@@ -148,6 +148,8 @@ class Elements:
                 self._module.wrong(target, "SHAPE", f"expected {len(parts)} variables", "Match the annotation.")
             named = [t.id if isinstance(t, ast.Name) else f"{name}_{n}" for n, t in enumerate(target.elts)]
             return tuple(self._variable(n, p) for n, p in zip(named, parts, strict=True))
+        if shape is None and (parts := _parts_read(self._function.node, name)):
+            return tuple(self._variable(f"{called}_{n}", None) for n in range(parts))
         if isinstance(shape, tuple):
             return tuple(self._variable(f"{called}_{n}", p) for n, p in enumerate(shape))
         return self._variable(called, shape)
@@ -189,3 +191,19 @@ class Elements:
                 if shape is None:
                     self._unannotated.append(found[name])
         return found
+
+
+def _parts_read(node: ast.FunctionDef, name: str) -> int:
+    """Number of parts that elements of the list are taken apart into where they are read by position; 0: not taken apart."""
+    found = 0
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Subscript(value=ast.Name(id=used))) if used == name:
+                found = max(found, len(targets))
+            case ast.Subscript(value=ast.Subscript(ast.Name(id=used), place), slice=ast.Constant(value=int() as n)) if (
+                used == name
+            ):
+                found = max(found, 0 if isinstance(place, ast.Slice) else n + 1)
+            case _:
+                pass
+    return found

@@ -4,6 +4,7 @@
     for x in xs[1:]                     for i in range(1, len(xs)): x = xs[i]
     for a, b in zip(xs, xs[1:])         for i in range(1, len(xs)): a = xs[i - 1]; b = xs[i]
     for i in range(len(xs) - 1)         for i in range(1, len(xs)), with i - 1 for i
+    for i in range(1, len(xs) - 1)      a window of the last elements (`windows`)
     break                               stopped = True, and every later iteration does nothing
     return value, in the loop           the value is kept, and returned after the loop
     for ...: ... else: ...              if not stopped: ..., after the loop
@@ -20,9 +21,11 @@ import ast
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from warploom.scan.reading.source import Function
 from warploom.scan.reading.texts import CASES
+from warploom.scan.reading.windows import windowed
 
 COUNT = "[len]"
 """The number of elements after the loop; no name of Python."""
@@ -39,6 +42,8 @@ class Forms:
     counted: set[str] = field(default_factory=set[str])
     """Parameters whose length is asked for."""
     taken: set[str] = field(default_factory=set[str])
+    window: list[ast.stmt] = field(default_factory=list[ast.stmt])
+    """What every iteration does first, whether or not the loop was left."""
     returned: str | None = None
     """The variable that keeps what the loop returns; None means that it did not."""
 
@@ -68,6 +73,7 @@ def rewritten(function: Function) -> Forms:
         return forms
     begin = _headed(forms, begin, loop, lengths)
     start, after = _stopped(forms, loop, after)
+    loop.body = [*forms.window, *loop.body]
     asked = _Lengths(function, lengths)
     after = [asked.visit(s) for s in [*guards, *after]]
     forms.counted = {*asked.found, *forms.counted}
@@ -280,7 +286,14 @@ def _headed(forms: Forms, begin: list[ast.stmt], loop: ast.For, lengths: dict[st
         case _:
             pass
     found = _second(forms, loop, lengths)
-    if found is None or any(not _is_builtin(function, _name(b.__name__), b) for b in (len, range)):
+    if found is None:
+        measured = partial(_length_of, function, lengths=lengths)
+        made = windowed(function, loop, forms.free, measured)
+        if made is None:
+            return begin
+        forms.window = made.shifts
+        return [*begin, *made.begin]
+    if any(not _is_builtin(function, _name(b.__name__), b) for b in (len, range)):
         return begin
     length = ast.Call(_name("len"), [_name(found.name)], [])
     body = [_Shifted(found.index).visit(s) for s in loop.body] if found.is_shifted else loop.body

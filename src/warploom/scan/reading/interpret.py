@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.scan.operators import expression as ex
@@ -38,6 +38,8 @@ class Interpreter(Lookups):
 
     returned: str | None = None
     """The variable that keeps what a loop returns; None in it means that the loop goes on."""
+    falls_off: Callable[[Value], Value] | None = None
+    """What a function gives on paths without a `return`, from what it gives on others; None: all paths return, or none."""
 
     def block(self, statements: Sequence[ast.stmt], bindings: Mapping[str, Value]) -> Ended:
         """`continue` ends a block as its last statement does."""
@@ -127,7 +129,11 @@ class Interpreter(Lookups):
             assert ended is not None
             return ended
         if (then.result is None) != (other.result is None):
-            self.module.unsupported(node, "expected all paths to return, or none", "Return on the other path, too.")
+            known = other.result if then.result is None else then.result
+            if self.falls_off is None or known is None:
+                self.module.unsupported(node, "expected all paths to return, or none", "Return on the other path, too.")
+            nothing = self.falls_off(known)
+            then, other = (Ended(e.bindings, nothing if e.result is None else e.result) for e in (then, other))
         result = None
         if then.result is not None and other.result is not None:
             result = self._selected(node, condition, then.result, other.result)

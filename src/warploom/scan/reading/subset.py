@@ -309,7 +309,8 @@ ROWS = (
         "header",
         "`for x in xs`, `for a, b in xs`, `for x, y in zip(xs, ys)` (lists of one length), `for i, x in enumerate(xs)`,"
         " `for i in range(len(xs))` with `xs[i]` and `xs[i - 1]`, `for i in range(1, n)` where `n = len(xs)`, `for x in xs[1:]`,"
-        " `for a, b in zip(xs, xs[1:])`, `for i in range(len(xs) - 1)` with `xs[i + 1]`, `while i < n` that ends with `i += 1`;"
+        " `for a, b in zip(xs, xs[1:])`, `for i in range(len(xs) - 1)` with `xs[i + 1]`, `for i in range(1, n - 1)` with"
+        " `xs[i - 1]`, `xs[i]`, `xs[i + 1]` and other windows of up to five numbers, `while i < n` that ends with `i += 1`;"
         " `else` after the loop, `if not xs: return ...` before it",
         (
             "def f(xs):\n    a = 0\n    for x, y in xs:\n        a += x * y\n    return a",
@@ -319,6 +320,7 @@ ROWS = (
             "def f(xs):\n    n = len(xs)\n    a = 0\n    for i in range(1, n):\n        a += xs[i] != xs[i - 1]\n    return a",
             "def f(xs):\n    if not xs:\n        return 0\n    a = xs[0]\n    for x in xs[1:]:\n        a += x\n    return a",
             "def f(xs):\n    a = 0\n    for p, x in zip(xs, xs[1:]):\n        a += p < x\n    return a",
+            "def f(xs):\n    a = 0\n    for i in range(1, len(xs) - 1):\n        a += xs[i - 1] * xs[i + 1]\n    return a",
             "def f(xs):\n    a = 0\n    for i in range(len(xs) - 1):\n        a += xs[i] < xs[i + 1]\n    return a",
             "def f(xs):\n    a = 0\n    for x in xs:\n        if x: break\n    else:\n        a = 1\n    return a",
             "def f(xs):\n    i = 0\n    a = 0\n    while i < len(xs) and xs[i]:\n        a += 2\n        i += 1\n    return a",
@@ -374,8 +376,8 @@ ROWS = (
         " `list[bool]`, `list[float]` (real numbers), `str` or `list[str]` (compared by `==` only), `bytes`,"
         " `list[tuple[int, bool]]`;"
         " the characters of a `str` also by `<`, `in`, `ord`, `int`, `c.isdigit()` and the like (of ASCII);"
-        " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers, and where that matters the"
-        " printed `lift` refuses other numbers",
+        " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers,"
+        " in tuples where the loop takes `xs[i]` apart, and where that matters the printed `lift` refuses other numbers",
         (
             "def f(xs: list[float]):\n    a = 0\n    for x in xs:\n        a += x\n    return a",
             "def f(xs: str):\n    a = 0\n    for c in xs:\n        a += c in 'aeiou' or 'A' <= c <= 'Z'\n    return a",

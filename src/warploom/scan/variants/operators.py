@@ -1,6 +1,7 @@
 """The operator of a variant: what a kernel combines so that one forward pass is a backward or a segmented scan.
 
     segmented   values with a flag, joined as `segments` found: heads forward, tails backward
+    by key      the same; an element is the first of its segment where its key is not that of the element before
     backward    operands swapped, for a pass that reads the list from its end: (b op a) is as associative as (a op b)
 
 Result i of a backward scan is what the loop gives of the elements from i on, in the order of the list.
@@ -22,13 +23,15 @@ class ScanForm:
 
     is_backward: bool = False
     is_segmented: bool = False
+    is_by_key: bool = False
+    """Segmented, by an array of keys in place of flags; forward only."""
 
     @property
     def is_plain(self) -> bool:
         return not (self.is_backward or self.is_segmented)
 
     def __str__(self) -> str:
-        flags = f"segmented ({self.flag}s)" if self.is_segmented else ""
+        flags = "segmented (keys)" if self.is_by_key else f"segmented ({self.flag}s)" if self.is_segmented else ""
         return " ".join([*(["backward"] if self.is_backward else []), *([flags] if flags else [])]) or "forward"
 
     @property
@@ -41,7 +44,8 @@ FORWARD = ScanForm()
 
 
 def variant_operator(operator: Operator, form: ScanForm) -> Operator:
-    """The operator for one pass over the list, from its end where the form is backward; its loop has the flag as last field."""
+    """The operator for one pass over the list, from its end where the form is backward; its loop has
+    the flag as last field, or the keys of the element and of the one before."""
     found = _segmented(operator, form) if form.is_segmented else operator
     if not form.is_backward:
         return found
@@ -50,8 +54,13 @@ def variant_operator(operator: Operator, form: ScanForm) -> Operator:
 
 
 def _segmented(operator: Operator, form: ScanForm) -> Operator:
-    name, given = _free(form.flag, operator.names), _free(form.flag, [str(v.value) for v in _names_of(operator)])
-    f, g, flag = ex.variable(name, ex.BOOL), ex.variable(f"{name}'", ex.BOOL), ex.variable(given, ex.BOOL)
+    name, taken = _free(form.flag, operator.names), [str(v.value) for v in _names_of(operator)]
+    f, g = ex.variable(name, ex.BOOL), ex.variable(f"{name}'", ex.BOOL)
+    given = [ex.variable(_free(form.flag, taken), ex.BOOL)]
+    flag = given[0]
+    if form.is_by_key:
+        given = [ex.variable(_free(n, taken), ex.INT) for n in ("key", "key_before")]
+        flag = ex.negation(ex.equal(*given))
     rule = segmented_operator("tails" if form.is_backward else "heads")
 
     def by_flags(cases: tuple[Expr, ...]) -> Expr:
@@ -65,7 +74,7 @@ def _segmented(operator: Operator, form: ScanForm) -> Operator:
     joined = by_flags(tuple(ex.TRUE if v else ex.FALSE for v in rule.flags))
     return replace(
         operator,
-        loop=replace(operator.loop, fields=(*operator.loop.fields, flag)),
+        loop=replace(operator.loop, fields=(*operator.loop.fields, *given)),
         fields=(*operator.fields, f),
         right=(*operator.right, g),
         lift=(*operator.lift, flag),

@@ -7,10 +7,10 @@ from math import prod
 from typing import cast
 
 from warploom.core import BY_NAME, polynomials
-from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, build_library
+from warploom.core.compiler import WRAPPING, build_library
 from warploom.schedule.backbone import Parameter, Program, Region, Role
 from warploom.schedule.calls.arguments import Signature
-from warploom.schedule.cpu import CompiledNest, c_source, has_integers
+from warploom.schedule.cpu import Build, CompiledNest, c_source, has_integers
 from warploom.schedule.frontend.tree import ArrayParameter
 from warploom.schedule.nest import Buffer, Nest
 from warploom.solve import Json
@@ -19,7 +19,7 @@ _ROLES = {role.value: role for role in Role}
 _NUMBERS = ("units", "scratch_bytes", "second_units")
 
 
-def pack(nests: Sequence[Nest]) -> list[Json]:
+def pack(nests: Sequence[Nest], build: Build = Build.DECIDED) -> list[Json]:
     """UnsupportedError as `c_source`."""
     found: list[Json] = []
     for nest in nests:
@@ -33,6 +33,7 @@ def pack(nests: Sequence[Nest]) -> list[Json]:
             "arrays": [buffer.name for buffer in source.buffers],
             "parameters": [parameter.name for parameter in nest.parameters],
             "wraps": has_integers(nest),
+            "build": build.value,
             "c": source.text,
         })  # fmt: skip
     return found
@@ -63,7 +64,10 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
         if not set(cast("list[str]", arrays)) <= regions.keys() or not set(cast("list[str]", parameters)) <= scalars:
             return None
         units, scratch_bytes, second_units = cast("list[int]", numbers)
-        flags = (*KERNEL_FLAGS, *(WRAPPING if item.get("wraps") is True else ()))
+        build = item.get("build", Build.DECIDED.value)
+        if build not in list(Build):
+            return None
+        flags = (*Build(build).flags, *(WRAPPING if item.get("wraps") is True else ()))
         buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role) for r in (regions[a] for a in cast("list[str]", arrays)))
         found.append(
             CompiledNest(

@@ -25,7 +25,7 @@ from warploom.schedule.cpu import (
     function_of,
     plain_nest,
     run_job,
-    sound_flags,
+    sound_build,
 )
 from warploom.schedule.frontend import TensorFunction
 
@@ -187,7 +187,7 @@ def plain_runner(function: TensorFunction, sizes: Mapping[str, int], threads: in
         return EvaluatedRunner(program)
     try:
         open_program = _at_run_time(function, program)
-        kernels = [compile_nest(plain_nest(stage), flags=sound_flags(stage)) for stage in open_program.stages]
+        kernels = [compile_nest(plain_nest(stage), flags=sound_build(stage).flags) for stage in open_program.stages]
     except (UnsupportedError, UserError, OSError):
         return EvaluatedRunner(program)
     points = sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)

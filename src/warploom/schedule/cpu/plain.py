@@ -8,10 +8,11 @@ outermost loop is shared among threads. An expression that both a reduction and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError
-from warploom.core.compiler import Compiler
+from warploom.core.compiler import KERNEL_FLAGS, Compiler
 from warploom.core.linear import collected
 from warploom.schedule.backbone import (
     Access,
@@ -63,15 +64,37 @@ _EXACT_FLAGS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-m
 _SUMS_REORDERED = ("-fno-signed-zeros", "-fassociative-math")
 
 
-def sound_flags(backbone: Backbone) -> tuple[str, ...]:
-    """Flags under which plain loops mean what the backbone says, NaN and infinities included.
+class Build(StrEnum):
+    """What the C compiler may do with nests."""
+
+    DECIDED = "decided"
+    """Nothing that a nest decides."""
+    EXACT = "exact"
+    """Loops and vectors of its own."""
+    SUMS = "sums"
+    """That, and sums in another order."""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        match self:
+            case Build.DECIDED:
+                return KERNEL_FLAGS
+            case Build.EXACT:
+                return _EXACT_FLAGS
+            case Build.SUMS:
+                return (*_EXACT_FLAGS, *_SUMS_REORDERED)
+
+
+def sound_build(*stages: Backbone) -> Build:
+    """The freest build under which plain loops mean what the backbones say, NaN and infinities included.
 
     Sums may be taken in another order, which makes vectors of them. Compilers then also cancel `a - b + b`, which is wrong where
     b is infinite; so this is allowed only where nothing but sums adds or multiplies floats.
     """
     reordered = (Operator.ADD, Operator.SUB, Operator.NEG, Operator.MUL, Operator.DIV, Operator.FMA)
-    is_plain = all(i.carry is not None or i.operator not in reordered for i in backbone.instructions if i.dtype.is_float)
-    return (*_EXACT_FLAGS, *(_SUMS_REORDERED if is_plain and backbone.can_reorder else ()))
+    floats = [i for stage in stages for i in stage.instructions if i.dtype.is_float]
+    is_plain = all(i.carry is not None or i.operator not in reordered for i in floats)
+    return Build.SUMS if is_plain and all(stage.can_reorder for stage in stages) else Build.EXACT
 
 
 def plain_loop(backbone: Backbone, *, folder: Path | None = None, compiler: Compiler | None = None) -> CompiledNest:

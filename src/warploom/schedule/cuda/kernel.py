@@ -250,6 +250,6 @@ def _block_pointers(context: Context) -> list[Item]:
 
 
 def _includes(nest: Nest) -> list[str]:
-    dtypes: set[DType] = {b.dtype for b in nest.buffers} | {v.dtype for v in nest.values}
+    dtypes: set[DType] = {b.dtype for b in nest.buffers} | {v.dtype for v in nest.values} | {p.dtype for p in nest.parameters}
     lines = includes(dtypes)
     return [*lines, ""] if lines else []

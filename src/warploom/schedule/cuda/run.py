@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from warploom.gpu import Compiled, Timing, compile_cuda, compile_to_ptx, time_ke
 from warploom.gpu import launch as launch_on_device
 from warploom.ptx import Counts, Finding
 from warploom.ptx import launch as launch_ptx
-from warploom.schedule.backbone import Role
+from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.cuda.kernel import CudaKernel
 from warploom.schedule.nest import Buffer
 
@@ -132,12 +132,17 @@ def run(
     *,
     device: int = 0,
 ) -> None:
-    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. UserError as
-    `warploom.gpu.launch`."""
+    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. NumPy's of bf16 hold float32, as for
+    `interpret`; those on the device have the real type. UserError as `warploom.gpu.launch`."""
+    given = _device_arrays(kernel, arrays)
     launch_on_device(
-        compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
+        compiled, kernel.name, kernel.grid, kernel.block, given, _scalars(kernel, scalars or {}),
         device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
     )  # fmt: skip
+    for buffer, array in zip(kernel.arrays, given, strict=False):
+        own = arrays[buffer.name]
+        if array is not own and buffer.role is Role.OUTPUT:
+            own[...] = _values(buffer, array).reshape(own.shape)
 
 
 def time(
@@ -150,7 +155,7 @@ def time(
     warm_up: int = 3,
     device: int = 0,
 ) -> Timing:
-    """Times on a device, by events around each of `repeats` launches."""
+    """Times on a device, by events around each of `repeats` launches. Outputs of bf16 in NumPy's arrays are not brought back."""
     return time_kernel(
         compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
         repeats=repeats, warm_up=warm_up, device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
@@ -193,12 +198,24 @@ def _device_arrays(kernel: CudaKernel, arrays: Mapping[str, Any]) -> list[Any]:
             message = f"expected a device array aligned to 16 bytes, got {name} at {int(interface['data'][0]):#x}"
             raise UserError(Diagnostic("ARRAY_ALIGNMENT", message, fix="make a copy"))
     private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
-    return [*(arrays[b.name] for b in kernel.arrays), *private]
+    return [*(_on_device(b, arrays[b.name]) for b in kernel.arrays), *private]
+
+
+def _on_device(buffer: Buffer, array: Any) -> Any:
+    """What the device gets: of bf16 the words, which NumPy has no type for. UserError: ARRAY_SHAPE."""
+    is_held = isinstance(array, np.ndarray) and buffer.dtype.name == "bf16"
+    return _words(buffer, _checked(buffer, {buffer.name: cast("NDArray[Any]", array)})) if is_held else array
+
+
+def _scalar(parameter: Parameter, value: float) -> np.generic:
+    """As the kernel takes it: of bf16 the word."""
+    number = to_numpy(parameter.dtype).type(value)
+    return bf16_words(np.asarray(number).reshape(1))[0] if parameter.dtype.name == "bf16" else number
 
 
 def _scalars(kernel: CudaKernel, scalars: Mapping[str, float]) -> list[np.generic]:
     missing = [p.name for p in kernel.parameters if p.name not in scalars]
     if missing:
         raise UserError(Diagnostic("ARRAY_SHAPE", f"expected scalars {', '.join(missing)}, got {', '.join(scalars) or 'none'}"))
-    given = [to_numpy(p.dtype).type(scalars[p.name]) for p in kernel.parameters]
+    given = [_scalar(p, scalars[p.name]) for p in kernel.parameters]
     return [*given, *(np.int32(value) for _, value in kernel.run_time)]

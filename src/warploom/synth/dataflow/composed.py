@@ -54,6 +54,8 @@ class ComposedSet:
         self.places: IntArray = inner[np.arange(len(outer)), second.tables[:, outer]]
         """[members of second, points]: the point of `first` that is read."""
         self._ways: list[tuple[_Batch, int, int]] = []
+        self._taken: dict[bytes, list[tuple[int, IntArray]]] = {}
+        """By table that `takes` found: (member of second, members of first) with its effect."""
 
     @cached_property
     def index(self) -> _Index:
@@ -86,11 +88,11 @@ class ComposedSet:
 
     def equal_to(self, tables: Tables) -> list[Functions]:
         """Per table ([tables, points]): the pairs with that effect."""
-        self.counters.probes += len(self.second) * len(tables)
-        found: list[list[tuple[int, Functions, IntArray]]] = [[] for _ in tables]
-        for table, row, members in self.index.members_with(tables):
-            found[table].append((row, self.index.first, members))
-        return [self.listed(pairs) for pairs in found]
+        found = [self._taken.get(table.tobytes(), []) for table in tables]
+        new = np.flatnonzero([not pairs for pairs in found])
+        for table, pairs in self._looked_up(tables[new]).items():
+            found[new[table]] = pairs
+        return [self.listed([(row, self.index.first, members) for row, members in pairs]) for pairs in found]
 
     def listed(self, found: list[tuple[int, Functions, IntArray]]) -> Functions:
         """The functions made of the given (member of second, members of first), equal ones joined."""
@@ -130,11 +132,18 @@ class ComposedSet:
         self.counters.probes += len(tables)
         found = is_among(row_hashes(tables[:, index.sample]), index.sampled)
         left = np.flatnonzero(found)
-        taken = np.zeros(len(left), np.bool_)
-        self.counters.probes += len(left) * len(self.second)
-        for table, _, _ in index.members_with(tables[left]):
-            taken[table] = True
-        found[left] = taken
+        found[left] = False
+        for table, pairs in self._looked_up(tables[left]).items():
+            found[left[table]] = True
+            self._taken[tables[left[table]].tobytes()] = pairs
+        return found
+
+    def _looked_up(self, tables: Tables) -> dict[int, list[tuple[int, IntArray]]]:
+        """By table, if any: (member of second, members of first) with its effect."""
+        self.counters.probes += len(self.second) * len(tables)
+        found: dict[int, list[tuple[int, IntArray]]] = {}
+        for table, row, members in self.index.members_with(tables) if len(tables) else ():
+            found.setdefault(table, []).append((row, members))
         return found
 
 

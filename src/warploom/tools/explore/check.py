@@ -12,7 +12,7 @@ from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program
-from warploom.schedule.cpu import c_program, compile_nest
+from warploom.schedule.cpu import Build, c_program, compile_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation, difference, program_arrays
@@ -112,10 +112,16 @@ def proved(
 
 
 def check_cpu(
-    program: Program, nests: Sequence[Nest], data: Data, threads: int, function: Function | None = None, seed: int = 0
+    program: Program,
+    nests: Sequence[Nest],
+    data: Data,
+    threads: int,
+    function: Function | None = None,
+    seed: int = 0,
+    build: Build = Build.DECIDED,
 ) -> Checked:
     """Runs the stages one after the other on the data, and where sizes are known at run time, on data of other sizes, too."""
-    found = compare(_ran_on_cpu(program, nests, data, threads), data)
+    found = compare(_ran_on_cpu(program, nests, data, threads, build), data)
     if function is None or found.verdict == "refuted" or not any(nest.run_time for nest in nests):
         return found
     others = at_several(
@@ -124,17 +130,17 @@ def check_cpu(
         nests,
         seed,
         lambda others: c_program(others)[0],
-        lambda at, others, data: _ran_on_cpu(at, others, data, threads),
+        lambda at, others, data: _ran_on_cpu(at, others, data, threads, build),
     )
     if others.verdict != "tested":
         return others
     return replace(others, cases=found.cases + others.cases)
 
 
-def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> dict[str, Array]:
+def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int, build: Build) -> dict[str, Array]:
     arrays = program_arrays(program, data.inputs)
     for nest in nests:
-        compiled = compile_nest(nest)
+        compiled = compile_nest(nest, flags=build.flags)
         compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
     return arrays
 

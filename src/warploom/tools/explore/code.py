@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from warploom.ctext import cuda_type
 from warploom.schedule import cpu
 from warploom.schedule.backbone import Program, Role
-from warploom.schedule.cpu import COMMON, KERNEL_FLAGS, Source, c_program, find_compiler, iterations_text, order_flags
+from warploom.schedule.cpu import COMMON, Source, c_program, find_compiler, iterations_text, order_flags
 from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.nest import Buffer, Nest, blocks_of
@@ -16,12 +16,18 @@ from warploom.tools.explore.entry import Entry, entry_of
 from warploom.tools.explore.options import KernelOptions
 
 
-def code_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], options: KernelOptions) -> str:
+def code_of(
+    program: Program,
+    nests: Sequence[Nest],
+    sizes: Mapping[str, int],
+    options: KernelOptions,
+    build: cpu.Build = cpu.Build.DECIDED,
+) -> str:
     """All stages in one text."""
     if options.target.kind == "cpu":
         text, sources = c_program(nests)
         entry = entry_of(program, nests, sources, text)
-        usage = [*_head(program, sizes, options), *_c_usage(program, nests, sources), *_entry_usage(entry)]
+        usage = [*_head(program, sizes, options), *_c_usage(program, nests, sources, build), *_entry_usage(entry)]
         return _comment(usage) + text.replace(_INCLUDE, f"{_INCLUDE}\n#include <stdlib.h>", 1) + f"\n{entry.text}"
     kernels = [cuda_kernel(nest, CudaOptions(arch=arch_of(options.target))) for nest in nests]
     return _comment([*_head(program, sizes, options), *_cuda_usage(program, kernels, options)]) + cuda_program(kernels)
@@ -44,11 +50,11 @@ def _entry_usage(entry: Entry) -> Iterator[str]:
     yield "    0, or -1 where memory lacks. The threads run at the same time if this file is compiled with -fopenmp, too."
 
 
-def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source]) -> Iterator[str]:
+def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source], build: cpu.Build) -> Iterator[str]:
     compiler = find_compiler()
-    flags = [f for f in (*COMMON, *KERNEL_FLAGS) if f not in ("-shared", "-fPIC", "-pthread")]
+    flags = [f for f in (*COMMON, *build.flags) if f not in ("-shared", "-fPIC", "-pthread")]
     yield f"Compiled with: {' '.join(compiler.command) if compiler else 'cc'} {' '.join(flags)} (link with -lm)"
-    if order := order_flags(KERNEL_FLAGS, compiler):
+    if order := order_flags(build.flags, compiler):
         yield f"               and {' '.join(order)}: the loops stay as they are"
     if compiler is not None:
         yield f"               {compiler.version}"

@@ -1,53 +1,108 @@
-"""What was found beside the plain loop: no search may end with something slower and not say so."""
+"""The plain loop beside what was found: where it is faster, it is what a search ends with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from warploom.core import UserError
-from warploom.schedule.backbone import Program
-from warploom.schedule.cpu import Call, CompiledNest, Together, compile_nest, plain_nest, retime, sound_flags
+from warploom.schedule.cpu import Build, Call, CompiledNest, Timing, Together, compile_nest, plain_nest, retime, sound_build
 from warploom.schedule.nest import Nest
-from warploom.schedule.search import program_arrays
+from warploom.schedule.search import Timed, program_arrays
 from warploom.tools.command.lines import Line
+from warploom.tools.explore.budget import OutOfTimeError, within
+from warploom.tools.explore.check import Checked, check_cpu
 from warploom.tools.explore.data import Data
+from warploom.tools.explore.options import Function, KernelOptions
+from warploom.tools.explore.result import Explored, rounded, speed, taken
+from warploom.tools.explore.run_time import run_time_fields
 
 _FAR = 2.0
 """Times the time that was found from which on a rough time of the plain loop is enough."""
 _ENOUGH_MS = 2.0
 _ROUNDS = 5
+_SHORT_MS = 500.0
+"""Both are timed side by side once, whatever the limit, where that takes no longer."""
 
 
-def with_floor(line: Line, program: Program, nests: Sequence[Nest], data: Data, threads: int, limit_s: float) -> Line:
-    """The line with `plain_ms` and `time_over_plain`, and a note where the plain loop is the faster; as it was where nothing
-    compiles plain loops of this program, or the user interrupts."""
+@dataclass(frozen=True, slots=True)
+class _Times:
+    plain_ms: float
+    ratio: float
+    """Time of what was found over it."""
+    timing: Timing | None
+    """None: timed roughly."""
+
+
+def with_floor(
+    line: Line, explored: Explored, function: Function, data: Data, options: KernelOptions, limit_s: float
+) -> tuple[Line, Explored]:
+    """The line with `plain_ms` and `time_over_plain`; where the plain loop is faster, what runs is that, and the line is its.
+
+    Both as they were where nothing compiles plain loops of this program, the user interrupts, or the limit ends it.
+    """
     time_ms = line["time_ms"]
     assert isinstance(time_ms, float)
+    program, build = explored.program, sound_build(*explored.program.stages)
     try:
-        plain_ms, ratio = _compared(program, nests, data, threads, time_ms, limit_s)
-    except (UserError, KeyboardInterrupt, MemoryError):
-        return line
-    line |= {"plain_ms": round(plain_ms, 6), "time_over_plain": round(ratio, 4)}
-    if ratio > 1:
-        note = f"{ratio:.3g} times slower than the plain loop of the C compiler ({plain_ms:.4g} ms): search longer (--budget)"
-        line["note"] = "; ".join(filter(None, (str(line.get("note", "")), note)))
-    return line
+        with within(limit_s):
+            plain = tuple(plain_nest(stage) for stage in program.stages)
+            times = _compared(explored, plain, build, data, options.threads, time_ms, limit_s)
+            beside: Line = {"plain_ms": rounded(times.plain_ms), "time_over_plain": round(times.ratio, 4), "kind": "found"}
+            if times.ratio <= 1:
+                return line | beside, explored
+            results = check_cpu(program, plain, data, options.threads, function, options.seed, build)
+    except (UserError, KeyboardInterrupt, MemoryError, OutOfTimeError):
+        return line, explored
+    if results.verdict == "refuted" or (line["verdict"] == "tested" and results.verdict != "tested"):
+        note = f"{times.ratio:.3g} times slower than the plain loop, whose results are {results.verdict}: {results.reason}"
+        return line | beside | {"note": _joined(line, note)}, explored
+    explored = replace(explored, plain=plain)
+    return line | beside | _of_plain(line, explored, results, times, time_ms, options), explored
+
+
+def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, found_ms: float, options: KernelOptions) -> Line:
+    """What the line says of the plain loop that it is about now. Its only bound is that of the whole space."""
+    bound_ms = line["root_bound_ms"]
+    assert isinstance(bound_ms, float)
+    timing = times.timing
+    runs = timing.samples * timing.repeats if timing is not None else 0
+    timed = Timed(times.plain_ms, runs=runs, spread=timing.spread if timing else 0.0, least_ms=timing.best_ms if timing else None)
+    note = (
+        f"the plain loop, since the fastest implementation found is {times.ratio:.3g} times slower ({found_ms:.4g} ms); "
+        "`decisions` are that one's: search longer (--budget)"
+    )
+    found: Line = {"kind": "plain", "found_ms": rounded(found_ms), "found_over_plain": round(times.ratio, 4)}
+    found |= {"time_ms": rounded(times.plain_ms), "time_over_plain": 1.0, "bound_ms": bound_ms, "note": _joined(line, note)}
+    if results.verdict == "tested":
+        found["cases"] = results.cases
+    if options.run_time:
+        found |= run_time_fields(options.run_time, explored.nests, results.values)
+    return found | taken(times.plain_ms, [timed], bound_ms, is_measured=True) | speed(explored.program, times.plain_ms)
+
+
+def _joined(line: Line, note: str) -> str:
+    return "; ".join(filter(None, (str(line.get("note", "")), note)))
 
 
 def _compared(
-    program: Program, nests: Sequence[Nest], data: Data, threads: int, time_ms: float, limit_s: float
-) -> tuple[float, float]:
-    """Time of the plain loops, and what was found over it: side by side, unless the plain loops surely are slower."""
-    arrays = program_arrays(program, data.inputs)
+    explored: Explored, plain: Sequence[Nest], build: Build, data: Data, threads: int, time_ms: float, limit_s: float
+) -> _Times:
+    """Side by side, unless the plain loops surely are slower, or one turn would be too long."""
+    arrays = program_arrays(explored.program, data.inputs)
 
     def step(kernel: CompiledNest) -> Call:
         return kernel.call([arrays[b.name] for b in kernel.buffers], data.scalars)
 
-    plain = [step(compile_nest(plain_nest(stage), flags=sound_flags(stage))) for stage in program.stages]
-    rough_ms = sum(call.rough_ms(max(_ENOUGH_MS, time_ms)) for call in plain) / threads
-    rounds = min(_ROUNDS, int(limit_s * 1e3 / (3 * (rough_ms + time_ms))))
-    if rough_ms > _FAR * time_ms or rounds < 1:
-        return rough_ms, time_ms / rough_ms
-    found = [step(compile_nest(nest)) for nest in nests]
-    ours, theirs = retime([Together(tuple(found)), Together(tuple(plain))], threads, rounds=rounds)
-    return theirs.median_ms, ours.median_ms / theirs.median_ms
+    loops = [step(compile_nest(nest, flags=build.flags)) for nest in plain]
+    single_ms = sum(call.rough_ms(max(_ENOUGH_MS, time_ms)) for call in loops)
+    rough_ms = single_ms / threads
+    turn_ms = 3 * (rough_ms + time_ms)
+    rounds = max(int(limit_s * 1e3 / turn_ms), 1 if turn_ms < _SHORT_MS else 0)
+    if rough_ms > _FAR * time_ms:
+        return _Times(rough_ms, time_ms / rough_ms, None)
+    if rounds < 1:  # faster for sure only if it is on one thread
+        return _Times(single_ms, time_ms / single_ms, None)
+    found = [step(compile_nest(nest)) for nest in explored.nests]
+    ours, theirs = retime([Together(tuple(found)), Together(tuple(loops))], threads, rounds=min(_ROUNDS, rounds))
+    return _Times(theirs.median_ms, ours.median_ms / theirs.median_ms, theirs)

@@ -148,8 +148,8 @@ def _outcome(
     line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
-    if results.verdict == "tested" and found.time_ms and options.target.kind == "cpu" and found.reason != "interrupted":
-        line = with_floor(line, program, [i.nest for i in implementations], data, options.threads, budget.check_s)
+    if line["status"] == "solved" and found.time_ms and options.target.kind == "cpu" and found.reason != "interrupted":
+        line, explored = with_floor(line, explored, function, data, options, budget.check_s)
     return told(line, explored, options)
 
 

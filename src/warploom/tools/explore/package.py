@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.core.compiler import COMMON, KERNEL_FLAGS, WRAPPING, find_compiler, order_flags
+from warploom.core.compiler import COMMON, WRAPPING, find_compiler, order_flags
 from warploom.schedule import cpu
 from warploom.schedule.backbone import Program, Role
 from warploom.schedule.cpu import c_program, has_integers
@@ -23,28 +23,41 @@ from warploom.tools.explore.options import KernelOptions
 
 
 def write_package(
-    folder: Path, program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], options: KernelOptions
+    folder: Path,
+    program: Program,
+    nests: Sequence[Nest],
+    sizes: Mapping[str, int],
+    options: KernelOptions,
+    build: cpu.Build = cpu.Build.DECIDED,
 ) -> list[Path]:
     """The files that were written. UserError: OPTION for another target than a CPU, NOT_WRITTEN."""
-    texts = package_of(program, nests, sizes, options)
+    texts = package_of(program, nests, sizes, options, build)
     make_folder(folder)
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]
 
 
-def package_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], options: KernelOptions) -> dict[str, str]:
+def package_of(
+    program: Program,
+    nests: Sequence[Nest],
+    sizes: Mapping[str, int],
+    options: KernelOptions,
+    build: cpu.Build = cpu.Build.DECIDED,
+) -> dict[str, str]:
     """Name of each file -> its text."""
     if options.target.kind != "cpu":
         message = f"expected a CPU for a folder of C, Python and PyTorch, got {options.target.name}"
         raise UserError(Diagnostic("OPTION", message, fix="Name a file: --code kernel.cu."))
     check_known(options)
     text, sources = c_program(nests)
-    made = _Package(program, entry_of(program, nests, sources, text).name, sizes, options.threads, any(map(has_integers, nests)))
+    made = _Package(
+        program, entry_of(program, nests, sources, text).name, sizes, options.threads, any(map(has_integers, nests)), build
+    )
     name = made.name
     declaration = entry_of(program, nests, sources, text).declaration
     return {
-        f"{name}.c": code_of(program, nests, sizes, options),
+        f"{name}.c": code_of(program, nests, sizes, options, build),
         f"{name}.h": made.header(declaration),
         f"{name}.py": made.module(),
         f"{name}_torch.py": made.operator(),
@@ -65,6 +78,7 @@ class _Package:
     sizes: Mapping[str, int]
     threads: int
     wraps: bool
+    build: cpu.Build
 
     @cached_property
     def arrays(self) -> list[tuple[str, str, tuple[int, ...], bool]]:
@@ -93,7 +107,7 @@ class _Package:
 
     def module(self) -> str:
         compiler = find_compiler()
-        flags = [*COMMON, *KERNEL_FLAGS, *(WRAPPING if self.wraps else ())]
+        flags = [*COMMON, *self.build.flags, *(WRAPPING if self.wraps else ())]
         rows = "".join(f"    ({n!r}, {t!r}, {s!r}, {out}),\n" for n, t, s, out in self.arrays)
         inputs = [n for n in self.program.called_with if n not in self._outputs]
         takes = ", ".join([*inputs, *(f"{n}=None" for n in self._outputs)])
@@ -110,7 +124,7 @@ class _Package:
             types={n: _CTYPES[kind] for n, kind in kinds.items()},
             threads_word="thread_count" if "threads" in self.program.called_with else "threads",
             flags=tuple(flags),
-            order_flags=order_flags(KERNEL_FLAGS, compiler),
+            order_flags=order_flags(self.build.flags, compiler),
             threads=self.threads,
             takes=takes,
             values=values,

@@ -11,7 +11,8 @@ from warploom.core import UserError
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace
-from warploom.schedule.nest import text
+from warploom.schedule.cpu import Build, sound_build
+from warploom.schedule.nest import Nest, text
 from warploom.schedule.search import Implementation, Timed
 from warploom.solve import Event
 from warploom.solve.space import Candidate
@@ -41,6 +42,18 @@ class Explored:
     """Those of the implementations."""
     events: tuple[Event, ...] = ()
     """Events of the search."""
+    plain: tuple[Nest, ...] = ()
+    """Plain loops of the stages, where they are faster than the implementations: they are what runs."""
+
+    @property
+    def nests(self) -> tuple[Nest, ...]:
+        """What runs, stage by stage."""
+        return self.plain or tuple(i.nest for i in self.implementations)
+
+    @property
+    def build(self) -> Build:
+        """How the nests are compiled for a CPU."""
+        return sound_build(*self.program.stages) if self.plain else Build.DECIDED
 
 
 def facts(function: Function, program: Program, options: KernelOptions) -> Line:
@@ -98,7 +111,7 @@ def judged_line(
     if options.run_time:
         nests = [i.nest for i in explored.implementations]
         fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
-    return line | fields | _speed(explored.program, time_ms)
+    return line | fields | speed(explored.program, time_ms)
 
 
 def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Line:
@@ -168,13 +181,13 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
 def code_text(line: Line, explored: Explored, options: KernelOptions) -> str:
     """C or CUDA C++ of all stages; `line` is their report line."""
     sizes = cast("dict[str, int]", line["sizes"])
-    return code_of(explored.program, [i.nest for i in explored.implementations], sizes, options)
+    return code_of(explored.program, explored.nests, sizes, options, explored.build)
 
 
 def save_package(line: Line, explored: Explored, options: KernelOptions, folder: Path) -> list[Path]:
     """The files of the folder: C, header, Python, PyTorch. UserError: OPTION, NOT_WRITTEN."""
     sizes = cast("dict[str, int]", line["sizes"])
-    return write_package(folder, explored.program, [i.nest for i in explored.implementations], sizes, options)
+    return write_package(folder, explored.program, explored.nests, sizes, options, explored.build)
 
 
 def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:
@@ -195,7 +208,8 @@ def rounded(ms: float | None) -> float | None:
     return None if ms is None else round(ms, 6)
 
 
-def _speed(program: Program, time_ms: float | None) -> Line:
+def speed(program: Program, time_ms: float | None) -> Line:
+    """GFLOP/s, and GB/s of what must be moved."""
     if not time_ms:
         return {"gflops": None, "gb_s": None}
     return {
@@ -207,8 +221,9 @@ def _speed(program: Program, time_ms: float | None) -> Line:
 def _views(explored: Explored) -> list[StageView]:
     """Each stage's loop nest and what binds it."""
     views: list[StageView] = []
-    for stage, implementation, space in zip(explored.program.stages, explored.implementations, explored.spaces, strict=True):
-        bound, candidate, nest = Bound(space), implementation.candidate, implementation.nest
+    for n, (stage, space) in enumerate(zip(explored.program.stages, explored.spaces, strict=True)):
+        bound, nest = Bound(space), explored.nests[n]
+        candidate = space.root() if explored.plain else explored.implementations[n].candidate
         model = bound.modelled(candidate, nest) if space.target.kind == "cuda" else None
         views.append(StageView(stage.name, nest, bound.explain(candidate), model))
     return views

@@ -23,7 +23,7 @@ def kernel_text(function: TensorFunction, explored: Explored, options: KernelOpt
         "function": function.name,
         "threads": options.threads,
         "signature": pack_signature(explored.program, function.tree.parameters),
-        "stages": pack([i.nest for i in explored.implementations]),
+        "stages": pack(explored.nests, explored.build),
         "line": dict(line),  # type: ignore[dict-item]
     })  # fmt: skip
 

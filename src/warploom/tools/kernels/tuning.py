@@ -42,14 +42,11 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
     elif line["verdict"] != "tested":
         reason = f"the results were not compared with the function: {line.get('note', line['verdict'])}"
     else:
-        nests = [i.nest for i in explored.implementations]
-        ratio = line.get("time_over_plain")
-        is_plain = isinstance(ratio, float) and ratio > 1
-        if is_plain:
+        if explored.plain:
             runner = plain_runner(function, options.sizes, options.threads)
         else:
-            runner = CompiledRunner(explored.program, [compile_nest(n) for n in nests], options.threads, "found")
-        reason = _kept(function, explored.program, options, line, [] if is_plain else pack(nests))
+            runner = CompiledRunner(explored.program, [compile_nest(n) for n in explored.nests], options.threads, "found")
+        reason = _kept(function, explored.program, options, line, [] if explored.plain else pack(explored.nests))
     line |= {"kept": not reason} | ({"not_kept": reason} if reason else {})
     return Tuned(replace(outcome, line=line), runner)
 

@@ -9,7 +9,7 @@ from typing import Literal
 import click
 
 from warploom.core import Diagnostic, UserError
-from warploom.tools.command.files import OUTPUT_FILE
+from warploom.tools.command.files import OUTPUT_FILE, write_text
 from warploom.tools.command.guard import guarded
 from warploom.tools.command.interrupts import Interrupts
 from warploom.tools.command.limited import limited
@@ -19,14 +19,17 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.launched import Linted, LintOptions, is_wrong, lint
+from warploom.tools.lint.page import lint_page
+from warploom.tools.lint.python_kernels import file_of
 from warploom.tools.lint.sources import Compilation
 from warploom.tools.lint.told import github, line, sarif, text
+from warploom.tools.lint.watch import Keeping, watch, words
 from warploom.tools.ptx.run import ARGUMENT_HELP
 
 Form = Literal["text", "json", "sarif", "github"]
 
 
-@click.command("lint")
+@click.command("lint", cls=Keeping)
 @click.argument("file", metavar="FILE.cu|FILE.ptx|FILE.py:KERNEL")
 @click.option("--kernel", help="Name of the kernel, in C++ or as in the PTX; needed if the file has several.")
 @click.option(
@@ -60,6 +63,8 @@ Form = Literal["text", "json", "sarif", "github"]
 @click.option("--json", "form", flag_value="json", help="Print a JSON line for each finding and one for the kernel.")
 @click.option("--sarif", "form", flag_value="sarif", help="Print a SARIF log.")
 @click.option("--github", "form", flag_value="github", help="Print annotations for GitHub's workflows.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page: the source with its costs, the accesses of banks, races.")
+@click.option("--watch", "is_watching", is_flag=True, help="Run again whenever the file has changed; Ctrl-C ends.")
 @DEBUG_OPTION
 @limited
 def lint_command(
@@ -80,10 +85,14 @@ def lint_command(
     write_baseline: Path | None,
     limit: int | None,
     form: Form | None,
+    html: Path | None,
+    is_watching: bool,
     debug: bool,
 ) -> None:
     """Look for races, faults and wasted accesses in one launch of a CUDA or PTX kernel, on the lines of its source; or for races
     in every launch."""
+    if is_watching:
+        sys.exit(watch(file_of(file), ("lint", *words())))
     form = form or "text"
     output, stopwatch = Output(form == "json"), Stopwatch()
     linted: list[Linted] = []
@@ -102,6 +111,8 @@ def lint_command(
             linted.append(lint_every_launch(file, options, assumed, stopwatch))
         else:
             linted.append(lint(file, options, stopwatch))
+        if html is not None:
+            write_text(html, lint_page(linted[0]))
         return linted[0].outcome
 
     with Interrupts() as stopped:

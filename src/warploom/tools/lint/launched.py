@@ -11,7 +11,7 @@ from typing import Any
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import is_architecture
-from warploom.ptx import Launch, Routine, launch
+from warploom.ptx import Counts, Launch, Routine, launch
 from warploom.ptx.simt import Argument
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
@@ -52,6 +52,9 @@ class Linted:
     found: tuple[Found, ...]
     silenced: tuple[Found, ...]
     outcome: Outcome
+    source: Source | None = None
+    """None: a launch on symbols."""
+    counts: Counts | None = None
 
 
 def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source | None = None) -> Linted:
@@ -87,7 +90,8 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source |
     if options.new_baseline is not None:
         write_baseline(options.new_baseline, found)
     counting, silenced = split(found, known)
-    return Linted(case, tuple(counting), tuple(silenced), _outcome(case, options, counting, silenced, ran, reason, stopwatch))
+    outcome = _outcome(case, options, counting, silenced, ran, reason, stopwatch)
+    return Linted(case, tuple(counting), tuple(silenced), outcome, source, None if ran is None else ran.counts)
 
 
 @dataclass(frozen=True, slots=True)

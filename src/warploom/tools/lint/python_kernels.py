@@ -136,6 +136,11 @@ def is_python_kernel(path: str) -> bool:
     return bool(colon) and file.endswith(".py") and name.isidentifier() and not Path(path).exists()
 
 
+def file_of(path: str) -> str:
+    """The file of `FILE.cu` or `FILE.py:NAME`."""
+    return path.rpartition(":")[0] if is_python_kernel(path) else path
+
+
 def constant(text: str) -> tuple[str, object]:
     """`NAME=VALUE`: a number, True, False, None or a text. UserError (CONSTANT)."""
     name, equals, value = text.partition("=")

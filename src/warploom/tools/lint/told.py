@@ -24,10 +24,10 @@ def _coordinates(numbers: Iterable[int]) -> str:
 
 def sentence(found: Found) -> str:
     """The message with who met it, and where the other accesses are."""
-    return _said(found) + "".join(f"; {what} at {_at(places[0])}" for what, places in found.others)
+    return said(found) + "".join(f"; {what} at {_at(places[0])}" for what, places in found.others)
 
 
-def _said(found: Found) -> str:
+def said(found: Found) -> str:
     who = "".join(f"block {_coordinates(b)}, thread {_coordinates(t)}: " for b, t in found.threads)
     more = f" ({found.count:,} in all)" if found.count > 1 and found.level == "error" else ""
     return f"{who}{found.message}{more}"
@@ -39,7 +39,7 @@ def _at(place: Place) -> str:
 
 def text(found: Found) -> str:
     """Some lines for people: place, rule, message, the source, the calls, how to mend it."""
-    lines = [f"{_at(found.place)}: {found.level}[{found.rule.id} {found.rule.name}]: {_said(found)}"]
+    lines = [f"{_at(found.place)}: {found.level}[{found.rule.id} {found.rule.name}]: {said(found)}"]
     lines += _excerpt(found.place)
     for inner, outer in pairwise(found.places):
         lines.append(f"{_at(outer)}: note: {inner.function or 'a function'} is inlined here")

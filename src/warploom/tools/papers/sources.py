@@ -37,11 +37,6 @@ _NOISE_S = 0.1
 """CPU seconds; where theirs and ours are shorter, two runs of one case differ by more than they do."""
 _WRONG = "sf/hvx-gaussian-blocks"
 """The case of which the authors' tool finds none of the solutions."""
-_NOTES = {
-    "sf/l1/trove-rcr-4": "36,196 tests, the oracle 35,776: it walks the holes one by one; ours tests the first two as "
-    "744 x 32 pairs (23,808) and finds the other four by joins (12,388), in half of the tool's time"
-}
-"""By the case of figure 11."""
 
 
 def swizzle_inventor() -> Iterator[Row]:
@@ -170,7 +165,6 @@ def swizzleflow() -> Iterator[Row]:
                 unit="tested / oracle",
                 authors_tool=line["ineffectiveness"],
                 run=Run(case, "ineffectiveness", expected=expected),
-                note=_NOTES.get(name, ""),
             )
         if alone_s.cpu_s >= MEASURABLE_S:
             yield Row(

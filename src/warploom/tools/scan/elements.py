@@ -35,7 +35,7 @@ class Elements:
         """count: of elements. part: elements that are a list of their own."""
         self.made, self.kernel, self.count, self.part, self.form = made, kernel, count, part, made.form
         body = made.body
-        self.inputs = [ArrayArgument(s.name, dtype_of(s), (count,)) for s in body.elements]
+        self.inputs = [ArrayArgument(s.name, dtype_of(s), (count,)) for s in body.arrays]
         results = -(-count // part) if kernel.startswith("reduce") else count
         self.outputs = [ArrayArgument(f"{s.name} stored", dtype_of(s), (results,), "undefined") for s in body.outputs]
         self.constants = [ScalarArgument(s.name, dtype_of(s), None) for s in body.constants]
@@ -139,12 +139,13 @@ class Elements:
         return first[0], second[1]
 
     def lifted(self, args: Sequence[Term]) -> Interval:
-        count = len(self.inputs)
-        self.check_constants(args[count:])
+        slots = self.made.body.elements
+        self.check_constants(args[len(slots) :])
         first = args[0]
         index = first.data[1][0] if first.op == "atom" and len(first.data[1]) == 1 else -1
         if index not in range(self.count) or any(
-            a is not atom(i.name, (index,)) for a, i in zip(args[:count], self.inputs, strict=True)
+            a is not (atom(s.before, (max(index - 1, 0),)) if s.before else atom(s.name, (index,)))
+            for a, s in zip(args[: len(slots)], slots, strict=True)
         ):
             raise NotSeenError(f"lift takes {told(first)}, expected an element")
         return index, index

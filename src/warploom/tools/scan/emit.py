@@ -69,6 +69,11 @@ KINDS = ("int32", "int64", "float32", "float64")
     help="An array of flags divides the list: the first element of each segment has one; backward: the last (cuda only).",
 )  # fmt: skip
 @click.option(
+    "--by-key",
+    is_flag=True,
+    help="An array of keys divides the list: neighbours with equal keys are of one segment (cuda only, not with --backward).",
+)
+@click.option(
     "--layout", type=click.Choice(LAYOUTS),
     help="Add kernels that scan a block of --threads elements in shared memory, at these places of its cells (cuda only).",
 )  # fmt: skip
@@ -79,7 +84,8 @@ KINDS = ("int32", "int64", "float32", "float64")
 @limited
 def emit_command(
     target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,
-    backward: bool, segmented: bool, layout: str | None, block_network: str | None, check: bool, as_json: bool, debug: bool,
+    backward: bool, segmented: bool, by_key: bool, layout: str | None, block_network: str | None, check: bool, as_json: bool,
+    debug: bool,
 ) -> None:  # fmt: skip
     """Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop."""
     output, stopwatch = Output(as_json), Stopwatch()
@@ -88,7 +94,7 @@ def emit_command(
 
     def work(progress: Progress) -> Outcome:
         nonlocal text
-        asked = asked_for(threads, backward, segmented, layout, block_network)
+        asked = asked_for(threads, backward, segmented, layout, block_network, by_key)
         choices = Choices(network, threads, items)
         outcome, text = emitted(target, language, types_of(kinds), choices, out, check, stopwatch, asked, progress)
         return outcome
@@ -109,9 +115,15 @@ def emit_command(
     sys.exit(INTERRUPTED if stopped.seen else code)
 
 
-def asked_for(threads: int, backward: bool, segmented: bool, layout: str | None, block_network: str | None) -> Asked:
-    """The form of the scan, and the cells of its block; UserError: BAD_THREADS, BAD_LAYOUT, those of names of networks."""
-    form = ScanForm(backward, segmented)
+def asked_for(
+    threads: int, backward: bool, segmented: bool, layout: str | None, block_network: str | None, by_key: bool = False
+) -> Asked:
+    """Form of the scan, and cells of its block; UserError: BAD_FORM, BAD_THREADS, BAD_LAYOUT, those of names of networks."""
+    if by_key and (backward or segmented):
+        other = "backward" if backward else "segmented"
+        fix = "Take one of them; for a backward scan, mark the last element of each segment." if backward else "Take one of them."
+        raise UserError(Diagnostic("BAD_FORM", f"expected keys alone, got by key and {other}", fix=fix))
+    form = ScanForm(backward, segmented or by_key, by_key)
     if layout is None and block_network is None:
         return Asked(form)
     check_threads(threads)

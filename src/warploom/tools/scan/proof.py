@@ -20,6 +20,7 @@ from warploom.ptx import lower, parse
 from warploom.scan import Operator
 from warploom.scan.emit import (
     ARCH,
+    PLACES,
     SEPARATE,
     SHARED_KERNELS,
     Asked,
@@ -32,6 +33,7 @@ from warploom.scan.emit import (
 )
 from warploom.synth.compiled import (
     ScalarArgument,
+    Symbol,
     joined_domain,
     run_symbolically,
 )
@@ -93,7 +95,11 @@ class _Launch:
         arguments = (*found.inputs, *found.outputs, ScalarArgument("n", i64, self.count), *found.constants)
         grid = -(-self.count // self.block), 1, 1
         functions = found.functions()
-        run = run_symbolically(self.program, found.kernel, arguments, grid, (self.block, 1, 1), functions=functions)
+        # The text says what the table holds, and nothing of the text changes it; the domain says so.
+        tables: dict[str, Symbol] = {PLACES: "initial"} if PLACES in self.program.variables else {}
+        run = run_symbolically(
+            self.program, found.kernel, arguments, grid, (self.block, 1, 1), functions=functions, symbols=tables
+        )
         found.check_inputs(run)
         wanted = found.wanted()
         for argument in found.outputs:

@@ -45,7 +45,7 @@ def measure(name: str, stopwatch: Stopwatch, progress: Progress) -> Outcome:
             case _, "seeded":
                 fields = _seeded_of_every_launch(progress)
             case _:
-                fields = _of_every_launch(LANGUAGES[which], progress)
+                fields = of_every_launch(LANGUAGES[which], progress)
     except UserError as error:
         found = error.diagnostics[0]
         status = "unknown" if found.code == "TOOL_MISSING" else "error"
@@ -105,12 +105,14 @@ def _as_launched(built: Built, *, with_lengths: bool) -> Sequence[Assumed]:
     return assumptions(" && ".join(said))
 
 
-def _of_every_launch(language: Language, progress: Progress) -> dict[str, Any]:
+def of_every_launch(
+    language: Language, progress: Progress, launches_each: int = _RANDOM_LAUNCHES, seed: int = _SEED
+) -> dict[str, Any]:
     """Kernels as they are, for all launches with their block. A race that is shown is one of another launch than theirs; none may
-    be met by random launches of those that are proved."""
+    be met by random launches of those that are proved, `launches_each` of each."""
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    random = np.random.default_rng(_SEED)
+    random = np.random.default_rng(seed)
     for kernel, built in language.built():
         progress(kernel.name)
         program, routine = built.source.program, built.source.program.routines[built.name]
@@ -122,7 +124,7 @@ def _of_every_launch(language: Language, progress: Progress) -> dict[str, Any]:
                 counts["proved"] += 1
                 found = bounds(program, built.name, assumed)
                 counts["bounds"] += isinstance(found, Bounds) and not found.outside and len(found.needed) == len(found.unknown)
-                ran, wrong = races_met(program, routine, single, _RANDOM_LAUNCHES, random, block)
+                ran, wrong = races_met(program, routine, single, launches_each, random, block)
                 counts["ran"] += ran
                 counts["wrong"] += wrong > 0
             case NotDecided(reason=reason):

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.layout import Access, Map, access, certificate, emit, faults, layout, prices, tables, tile
+from warploom.core.limits import LimitReachedError
+from warploom.layout import Access, Map, access, certificate, emit, faults, layout, prices, search, tables, tile
 from warploom.layout.accesses import together
 from warploom.layout.linear import shape
 from warploom.layout.maps import row_major
@@ -34,6 +35,28 @@ def test_a_proof_by_propagation_alone_needs_no_solver(monkeypatch: pytest.Monkey
     monkeypatch.setattr(tables, "_solver", None)
     document = made("8x64:f16", SETS)
     assert len(document["no_map"]["lemmas"]) == 1 and not document["optimal"]
+
+
+def test_a_budget_lets_the_solver_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pysat")
+    monkeypatch.setattr(tables, "CONFLICTS", 1)
+    given = tile("8x64:f16")
+    asked = [access(name, given) for name in (*CHUNKS, "diagonals:128bit")]
+    lefts = {"no budget": [None], "spent": [10.0, 4.0], "left": [10.0]}
+    for name, left in lefts.items():
+        each = itertools.chain(left, itertools.repeat(left[-1]))
+        monkeypatch.setattr(tables.limits, "left_s", lambda each=each: next(each))
+        assert (layout(given, asked, table=True).no_map is not None) == (name == "left"), name
+
+
+def test_a_budget_that_ends_in_the_solver_keeps_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: Any) -> None:
+        raise LimitReachedError("budget: CPU seconds")
+
+    monkeypatch.setattr(search, "any_map", spent)
+    given = tile("8x64:f16")
+    found = layout(given, [access(name, given) for name in (*CHUNKS, "diagonals:128bit")], table=True)
+    assert found.stopped == "budget: CPU seconds" and found.no_map is None and found.map.table.size == 512
 
 
 def test_no_map_serves_rows_columns_and_diagonals_of_8_by_8_chunks() -> None:

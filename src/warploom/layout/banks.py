@@ -111,10 +111,16 @@ def forced_chunk(tile: Tile, accesses: Sequence[Access]) -> int:
     return size.bit_length() - 1 if is_whole else 0
 
 
-def prices(tile: Tile, accesses: Sequence[Access], table: Ints) -> tuple[Price, ...]:
-    """What each access costs under the map."""
+def bounds(tile: Tile, accesses: Sequence[Access]) -> tuple[int, ...]:
+    """By access: what every map needs."""
     chunk = forced_chunk(tile, accesses)
-    return tuple(_price(tile, access, table, least(tile, access, chunk)) for access in accesses)
+    return tuple(least(tile, access, chunk) for access in accesses)
+
+
+def prices(tile: Tile, accesses: Sequence[Access], table: Ints, known: Sequence[int] = ()) -> tuple[Price, ...]:
+    """What each access costs under the map; `known`: its bounds, if there already."""
+    found = zip(accesses, known or bounds(tile, accesses), strict=True)
+    return tuple(_price(tile, access, table, bound) for access, bound in found)
 
 
 def _price(tile: Tile, access: Access, table: Ints, bound: int) -> Price:

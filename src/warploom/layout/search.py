@@ -21,10 +21,9 @@ from warploom.layout.accesses import Access, Ints, distinct
 from warploom.layout.banks import (
     BANK_BITS,
     Price,
+    bounds,
     chunk_bits,
-    forced_chunk,
     is_wide_enough,
-    least,
     prices,
     wavefronts,
 )
@@ -89,8 +88,8 @@ def extra_words(tile: Tile, table: Ints) -> int:
 class _Search:
     def __init__(self, tile: Tile, accesses: Sequence[Access], room: Room) -> None:
         self.tile, self.accesses, self.room = tile, tuple(accesses), room
-        self.chunk, self.forced = chunk_bits(tile, accesses), forced_chunk(tile, accesses)
-        self.bounds = [least(tile, a, self.forced) for a in self.accesses]
+        self.chunk = chunk_bits(tile, accesses)
+        self.bounds = bounds(tile, accesses)
         self.quickest = sorted(zip(self.accesses, self.bounds, strict=True), key=lambda pair: len(pair[0].elements))
         self.best: tuple[int, int, Map] | None = None
         self.tried = 0
@@ -312,14 +311,23 @@ def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: boo
             raise
         found, stopped = work.best[2], why(error)
     form = shape(tile, work.chunk, tile.elements) if table and not stopped else None
-    if form is not None and not tile.elements % (1 << form.chunk) and not is_least(prices(tile, accesses, found.table)):
-        answer = any_map(tile, accesses, form)
+    if (
+        form is not None
+        and not tile.elements % (1 << form.chunk)
+        and not is_least(prices(tile, accesses, found.table, work.bounds))
+    ):
+        answer = None
+        try:
+            answer = any_map(tile, accesses, form)
+        except LimitReachedError as error:
+            stopped = why(error)
         if isinstance(answer, Map):
             found = answer if work.is_good(answer) else found
         else:
             no_map = answer
     before = row_major(tile, tile.columns).table
     return Answer(
-        tile, tuple(accesses), found, prices(tile, accesses, found.table), prices(tile, accesses, before),
+        tile, tuple(accesses), found,
+        prices(tile, accesses, found.table, work.bounds), prices(tile, accesses, before, work.bounds),
         extra_words(tile, found.table), work.tried, work.no_linear, no_map, stopped,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, limits
 from warploom.layout.accesses import Access, Ints
 from warploom.layout.banks import BANK_BITS, phases
 from warploom.layout.linear import Shape
@@ -32,7 +32,7 @@ MOST_PLACES = 1 << 20
 MOST_CLAUSES = 500_000
 """For pairs."""
 CONFLICTS = 5_000
-"""After which the solver gives up."""
+"""After which the solver gives up, if no budget is left to go on; half of one is kept for following the proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,13 @@ def any_map(tile: Tile, accesses: Sequence[Access], form: Shape) -> Map | NoMap 
     proof.begin()
     if proof.conflict is not None:
         return NoMap(form.chunk, apart, proof.followed([]) or ())
+    budget_s = limits.left_s()
     with _solver(clauses) as solver:
-        solver.conf_budget(CONFLICTS)
-        answer = solver.solve_limited()
+        while True:
+            solver.conf_budget(CONFLICTS)
+            answer = solver.solve_limited()
+            if answer is not None or budget_s is None or (limits.left_s() or 0) < budget_s / 2:
+                break
         if answer:
             chosen = {(v - 1) // colours: (v - 1) % colours for v in solver.get_model() if 0 < v <= count * colours}
             return _placed(tile, form, [chosen[chunk] for chunk in range(count)])

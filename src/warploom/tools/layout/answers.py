@@ -89,9 +89,7 @@ def answered(
         steps = "one lemma" if count == 1 else f"{count} lemmas"
         details += (f"no map{kept} is without conflict, with any room: proved in {steps}",)
     elif table and not found.optimal:
-        details += (
-            "any other map: none was found or ruled out within the limits of the SAT solver, which --budget does not raise",
-        )
+        details += ("any other map: none was found or ruled out within the limits of the SAT solver; --budget lets it try more",)
     elif found.no_linear:
         details += ("no F2-linear map is without conflict: all were tried",)
     return Outcome(line, SOLVED, details=details + ((code,) if code else ()), written=_page(html, line))

@@ -4,7 +4,7 @@
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportGeneralTypeIssues=false
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -22,8 +22,9 @@ from warploom.schedule.cuda import cuda_kernel
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.nest import Guard, Kind, Load, Loop, Nest, Node, Store, at_run_time, loops
 from warploom.schedule.targets import cpu, target
-from warploom.tools.explore.check import Checked, check_cpu, check_cuda
-from warploom.tools.explore.data import data_for
+from warploom.tools.explore.budget import OutOfTimeError
+from warploom.tools.explore.check import Checked, at_several, check_cpu, check_cuda
+from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.run_time import asked_sizes, run_time_fields, searched_at, tried
 
 HAS_CUDA = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -155,6 +156,31 @@ def checked_at_sizes(name: str, program: Program, nest: Nest) -> Checked:
     from warploom.tools.explore.check import _interpreted  # pyright: ignore[reportPrivateUsage]
 
     return _interpreted(tensor_kernel(name), program, [nest], target("sm_90"), 0)
+
+
+@pytest.mark.parametrize(("runs", "verdict"), [(0, None), (1, None), (2, "tested"), (4, "tested")])
+def test_values_stay_that_were_compared_in_time(runs: int, verdict: str | None) -> None:
+    """From a whole tile and a ragged one on."""
+    program = program_of("axpy", {"n": 300}, {"n": 1}, "sm_90")
+    nest = implementation_of(program.stages[0], "sm_90", 1).nest
+    done: list[int] = []
+
+    def run(at: Program, nests: Sequence[Nest], data: Data) -> Mapping[str, Array]:
+        if len(done) == runs:
+            raise OutOfTimeError
+        done.append(1)
+        return dict(data.outputs)
+
+    def all_values() -> Checked:
+        return at_several(tensor_kernel("axpy"), program, [nest], 0, lambda others: "", run)
+
+    if verdict is None:
+        with pytest.raises(OutOfTimeError):
+            all_values()
+        return
+    found = all_values()
+    tile = next(loop.trips.per for loop in loops(nest.body) if loop.trips is not None)
+    assert (found.verdict, [v["n"] for v in found.values]) == (verdict, ([] if runs == 2 else [0, 1]) + [tile - 1, tile + 1])
 
 
 @HAS_CUDA

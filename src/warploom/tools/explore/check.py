@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -48,6 +49,10 @@ class Checked:
     """Proof of kernels for CUDA; None for other targets."""
     values: tuple[Mapping[str, int], ...] = ()
     """Values of the sizes known at run time that were compared, where there are some."""
+
+
+Run: TypeAlias = Callable[[Program, Sequence[Nest], Data], Mapping[str, Array] | str]
+"""Arrays after a run of the kernels on the data, or what was found wrong."""
 
 
 def checked(
@@ -151,9 +156,12 @@ def at_several(
     nests: Sequence[Nest],
     seed: int,
     printed: Callable[[Sequence[Nest]], str],
-    run: Callable[[Program, Sequence[Nest], Data], Mapping[str, Array] | str],
+    run: Run,
 ) -> Checked:
-    """Kernels of run-time sizes at several of their values. run: the arrays afterwards, or what was found wrong."""
+    """Kernels of run-time sizes at several of their values.
+
+    Where the time ends, the values stay that were compared, if a whole tile and a ragged one are among them: the first ones.
+    """
     text, cases = printed(nests), 0
     values: list[Mapping[str, int]] = []
     for chosen in tried(nests):
@@ -163,19 +171,27 @@ def at_several(
         if printed(others) != text:
             return Checked("refuted", 0, f"expected one text for all sizes, got another one for {_named(chosen)}")
         known = function if isinstance(function, TensorKernel) and all(chosen.values()) else None
-        data = data_for(at, known, seed)
         try:
-            arrays = run(at, others, data)
-        except UserError as error:  # of a launch that does not finish
-            arrays = error.diagnostics[0].message
-        found = Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)
+            found = _compared_at(at, others, data_for(at, known, seed), run)
+        except OutOfTimeError:
+            if values[:2] != [*tried(nests)][:2]:
+                raise
+            break
         if found.verdict != "tested":
             return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
         values.append(chosen)
         cases += found.cases
     if not values:
         return Checked("unchecked", 0, "every size is too large to test")
-    return Checked("tested", cases, values=tuple(values))
+    return Checked("tested", cases, values=tuple(sorted(values, key=lambda chosen: (*chosen.values(),))))
+
+
+def _compared_at(program: Program, nests: Sequence[Nest], data: Data, run: Run) -> Checked:
+    try:
+        arrays = run(program, nests, data)
+    except UserError as error:  # of a launch that does not finish
+        arrays = error.diagnostics[0].message
+    return Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)
 
 
 def _named(sizes: Mapping[str, int]) -> str:

@@ -68,14 +68,14 @@ def searched_at(sizes: Mapping[str, int], run_time: Mapping[str, int]) -> dict[s
 
 
 def tried(nests: Sequence[Nest]) -> Iterator[dict[str, int]]:
-    """Values to test at: none, the least, one tile less the least, one tile, that and the least, two tiles and the least."""
+    """Values to test at: a tile and the least, a tile less the least, then none, the least, one tile, two tiles and the least."""
     tiles: dict[str, tuple[int, int]] = {}
     for loop in (loop for nest in nests for loop in loops(nest.body)):
         if loop.trips is not None:
             size = loop.trips.size
             tiles[size.name] = (size.multiple, max(loop.trips.per, tiles.get(size.name, (0, 1))[1]))
     seen: list[dict[str, int]] = []
-    for whole, more in ((0, 0), (0, 1), (1, -1), (1, 0), (1, 1), (2, 1)):
+    for whole, more in ((1, 1), (1, -1), (0, 0), (0, 1), (1, 0), (2, 1)):
         values = {n: max(0, -(-whole * tile // step) + more) * step for n, (step, tile) in tiles.items()}
         if values not in seen:
             seen.append(values)

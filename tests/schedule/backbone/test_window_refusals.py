@@ -13,6 +13,7 @@ from warploom.schedule.backbone import (
     count_stored,
     evaluate_window,
     joined_repetition,
+    moved,
     parse_backbone,
     points_of,
 )
@@ -230,3 +231,11 @@ def test_loops_are_joined_where_they_leave_out_as_many_steps_of_other_points(oth
     else:
         with pytest.raises(NoWindowError, match="as many steps each"):
             joined_repetition([other, one])
+
+
+def test_an_index_as_a_number_is_another_one_elsewhere() -> None:
+    numbered = parse_backbone(changed(FILL, {"move f32 1.0": "move f32 at(2*i + j)"}))
+    with pytest.raises(NoWindowError, match="no index as a number, got one"):
+        evaluate_window(numbered, [range(1, 2), range(2)])
+    with pytest.raises(NoWindowError, match="no index as a number, got one"):
+        moved(numbered, [range(1), range(2)], {"Y": (2, 0, 0)}, (3, 1, 1))

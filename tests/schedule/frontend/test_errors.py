@@ -59,7 +59,7 @@ def product_of_indices(A: f32["m"], y: out[f32["m"]]):
 
 
 def quotient_of_indices(A: f32["m"], y: out[f32["m"]]):
-    y[i] = A[i // 2]
+    y[i] = A[i // j]
 
 
 def index_by_data(A: f32["m"], a: f32, y: out[f32["m"]]):
@@ -67,7 +67,7 @@ def index_by_data(A: f32["m"], a: f32, y: out[f32["m"]]):
 
 
 def index_as_value(A: f32["m"], y: out[f32["m"]]):
-    y[i] = A[i] * i
+    y[i] = i / 2
 
 
 def size_or_index(A: f32["m"], y: out[f32["m"]]):
@@ -133,8 +133,8 @@ def running_sum(A: f32["m"], y: out[f32["m"]]):
     y[i] = y[i - 1] + A[i]
 
 
-def place_of_the_largest(A: f32["m", "n"], y: out[f32["m"]]):
-    y[i] = argmax(A[i, k], over=k)
+def places_of_all(A: f32["m", "n"], y: out[f32["m"]]):
+    y[i] = argsort(A[i, k], over=k)
 
 
 def reversed_index(A: f32["m"], y: out[f32["m"]]):
@@ -293,9 +293,21 @@ EXPECTED = [
     (scalar_with_indices, "RANK", "expected no indices, 'a' is a scalar", "Write a.", "a[i]"),
     (size_mismatch, "SIZE_MISMATCH", "expected 'k' to run over k, got an axis of n", "Use another index, .*", "k"),
     (product_of_indices, "INDEX_NOT_AFFINE", r"expected an affine index, got i \* i", "Use indices, integers, .*", "i * i"),
-    (quotient_of_indices, "INDEX_NOT_AFFINE", "expected an affine index, got i // 2", "Use indices, integers, .*", "i // 2"),
+    (
+        quotient_of_indices,
+        "INDEX_NOT_AFFINE",
+        "expected an index, with a factor and .*, got i // j",
+        r"Write \(i \+ 1\) // 2, .*",
+        "i // j",
+    ),
     (index_by_data, "INDEX_NOT_AFFINE", "expected an index, got 'a', which is data", "Indices are names of their own.*", "a"),
-    (index_as_value, "INDEX_AS_VALUE", "expected a value, got the index 'i'", "Pass an array that holds these numbers.", "i"),
+    (
+        index_as_value,
+        "INDEX_AS_VALUE",
+        "expected a type for the index in i / 2, got none",
+        r"Convert the index: f32\(i\).",
+        "i / 2",
+    ),
     (size_or_index, "AMBIGUOUS", "'m' is a size and an index here; .*", "Name the index differently from the size.", "m"),
     (
         nothing_to_reduce,
@@ -341,7 +353,13 @@ EXPECTED = [
         "A running result .* `warploom scan lift .*",
         "y[i - 1]",
     ),
-    (place_of_the_largest, "CALL", ".*got argmax, which gives a place, .*", "Take max .* `warploom scan lift .*", "argmax"),
+    (
+        places_of_all,
+        "CALL",
+        ".*got argsort, which gives places of several elements, .*",
+        "Compute it outside of the tensor function.",
+        "argsort",
+    ),
     (reversed_index, "INDEX_OUT_OF_RANGE", "expected indices from 0 to 2 on axis 0 of 'A', got 1 to 3", ".*pad.*", "m - i"),
     (fraction_of_an_integer, "DTYPE", "expected a number that i32 holds, got 0.5", "Use a whole .*", "A[i] + 0.5"),
     (

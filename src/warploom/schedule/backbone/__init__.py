@@ -22,6 +22,7 @@ from warploom.schedule.backbone.nodes import (
     Operand,
     Operator,
     Parameter,
+    Position,
     Region,
     Result,
     Role,
@@ -65,7 +66,7 @@ from warploom.schedule.backbone.window import (
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis", "AxisSum",
     "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError",
-    "Operand", "Operator", "Parameter", "Program", "Region", "Repetition", "Result", "Role", "RunTimeSize", "Scope",
+    "Operand", "Operator", "Parameter", "Position", "Program", "Region", "Repetition", "Result", "Role", "RunTimeSize", "Scope",
     "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
     "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
     "evaluate_terms", "evaluate_window", "identity_of", "is_of_matrices", "joined_repetition", "matrix_tiles", "moved",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from warploom.core import DType, bf16_values, bf16_words, to_numpy
 from warploom.schedule.backbone.nodes import (
     Access,
+    AxisSum,
     Backbone,
     Carry,
     Constant,
@@ -20,6 +21,7 @@ from warploom.schedule.backbone.nodes import (
     Operand,
     Operator,
     Parameter,
+    Position,
     Result,
     Role,
 )
@@ -118,6 +120,8 @@ class Evaluation:
                 return self.number(value, instruction.dtype)
             case Parameter(name, dtype):
                 return self.number(self.parameters[name], dtype)
+            case Position(index):
+                return self.position(index, instruction.dtype, axes, fixed)
             case Carry():
                 assert carried is not None
                 return carried
@@ -125,6 +129,18 @@ class Evaluation:
                 return self.broadcast(producer, mapped, axes, fixed)
             case _:
                 assert_never(operand)
+
+    def position(self, index: AxisSum, dtype: DType, axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
+        """An index as a number at every point."""
+        return self.index_of(index, axes, fixed).astype(to_numpy(dtype))
+
+    def index_of(self, index: AxisSum, axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
+        shape = tuple(self.sizes[a] for a in axes)
+        total = np.full(shape, index.constant, np.int64)
+        for axis, coefficient in index.terms:
+            at = [-1 if a == axis else 1 for a in axes]
+            total = total + coefficient * (np.arange(self.sizes[axis]).reshape(at) if axis in axes else fixed[axis])
+        return total
 
     def broadcast(self, producer: int, mapped: tuple[int, ...], axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
         """The producer's value in the consumer's axes: index by index where mapped, else its last."""
@@ -139,14 +155,10 @@ class Evaluation:
 
     def places(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int]) -> tuple[list[Array], Array]:
         """Indices of every point, and whether they are all inside."""
-        shape = tuple(self.sizes[a] for a in axes)
-        grids = dict(zip(axes, np.indices(shape), strict=True))
-        inside = np.ones(shape, bool)
+        inside = np.ones(tuple(self.sizes[a] for a in axes), bool)
         found: list[Array] = []
         for index, size in zip(access.indices, self.backbone.regions[access.region].shape, strict=True):
-            total = np.full(shape, index.constant, np.int64)
-            for axis, coefficient in index.terms:
-                total = total + coefficient * (grids[axis] if axis in grids else fixed[axis])
+            total = self.index_of(index, axes, fixed)
             inside &= (total >= 0) & (total < size)
             found.append(total)
         return found, inside

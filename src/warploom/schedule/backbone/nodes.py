@@ -190,7 +190,14 @@ class Carry:
     reduced: tuple[int, ...]
 
 
-Operand: TypeAlias = Constant | Parameter | Result | Carry
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An index as a number of the instruction's type; conversions and stores take it from a move."""
+
+    index: AxisSum
+
+
+Operand: TypeAlias = Constant | Parameter | Result | Carry | Position
 
 
 @dataclass(frozen=True, slots=True)

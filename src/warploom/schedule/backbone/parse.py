@@ -20,6 +20,7 @@ from warploom.schedule.backbone.nodes import (
     Operand,
     Operator,
     Parameter,
+    Position,
     Region,
     Result,
     Role,
@@ -37,6 +38,7 @@ _STORE = re.compile(r"(.+) to (.+)")
 _PARAMETER = re.compile(r"([A-Za-z_]\w*):(\w+)")
 _RESULT = re.compile(r"(\w+)\[([\w, ]*)\](?:@(\w+))?")
 _CARRY = re.compile(r"carry\((\w+); ([\w, ]+)\)")
+_POSITION = re.compile(r"at\(([^)]*)\)")
 _TERM = re.compile(r"(?:(\d+)\*)?([A-Za-z_]\w*)|(\d+)")
 _OPERANDS = re.compile(r",\s*(?![^\[(]*[\])])")
 _FIX = "The grammar is in the module `warploom.schedule.backbone.text`."
@@ -122,6 +124,8 @@ class _Parser:
     def operand(self, text: str) -> Operand:
         if found := _CARRY.fullmatch(text):
             return Carry(self.instruction_number(found[1]), self.axis_numbers(found[2]))
+        if found := _POSITION.fullmatch(text):
+            return Position(self.axis_sum(found[1]))
         if found := _RESULT.fullmatch(text):
             scope = found[3] or Scope.BLOCK.value
             if scope not in list(Scope):

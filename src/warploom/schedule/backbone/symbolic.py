@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, DType, UnsupportedError, to_numpy
 from warploom.schedule.backbone.evaluate import Evaluation
-from warploom.schedule.backbone.nodes import Backbone, Constant, Instruction, Operand, Operator, Parameter, Region, Result, Role
+from warploom.schedule.backbone.nodes import (
+    AxisSum,
+    Backbone,
+    Constant,
+    Instruction,
+    Operand,
+    Operator,
+    Parameter,
+    Region,
+    Result,
+    Role,
+)
 from warploom.terms import Term, apply, atom, constant, convert
 
 Terms: TypeAlias = NDArray[np.object_]
@@ -69,6 +80,10 @@ def _places(region: Region) -> NDArray[np.int64]:
 class SymbolicEvaluation(Evaluation):
     def number(self, value: object, dtype: DType) -> Terms:
         return _one(value if isinstance(value, Term) else number_of(value, dtype))
+
+    def position(self, index: AxisSum, dtype: DType, axes: tuple[int, ...], fixed: dict[int, int]) -> Terms:
+        found: Any = np.frompyfunc(lambda place: number_of(place, dtype), 1, 1)(self.index_of(index, axes, fixed))
+        return _one(found) if isinstance(found, Term) else found
 
     def compute(self, instruction: Instruction, operands: list[Terms]) -> Terms:
         operator, dtype = instruction.operator, instruction.dtype

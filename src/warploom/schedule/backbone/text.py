@@ -10,6 +10,7 @@
     place       := region [index, ...] ["else" number]                              (read outside of the region)
     index       := ["-"] term (("+" | "-") term)*        term := integer | axis | integer "*" axis
     operand     := number | scalar ":" dtype | instruction [axis, ...] ["@" scope] | "carry" (instruction; axis, ...)
+                 | "at" (index)                                                     (an index as a number)
 
 "ordered": sums of floats keep their order. Spans are not part of the text.
 """
@@ -29,6 +30,7 @@ from warploom.schedule.backbone.nodes import (
     Operand,
     Operator,
     Parameter,
+    Position,
     Result,
     Scope,
 )
@@ -69,6 +71,8 @@ def operand_text(backbone: Backbone, operand: Operand) -> str:
             return f"{backbone.instructions[number].name}[{_names(backbone, mapped)}]{suffix}"
         case Carry(init, reduced):
             return f"carry({backbone.instructions[init].name}; {_names(backbone, reduced)})"
+        case Position(index):
+            return f"at({axis_sum_text(backbone, index)})"
         case _:
             assert_never(operand)
 

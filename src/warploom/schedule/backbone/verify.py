@@ -15,6 +15,7 @@ from warploom.schedule.backbone.nodes import (
     Instruction,
     Operator,
     Parameter,
+    Position,
     Result,
     Role,
 )
@@ -102,6 +103,14 @@ def _instruction(backbone: Backbone, number: int, instruction: Instruction) -> I
             case Parameter(name, other):
                 if other != dtype and operator is not Operator.CAST:
                     yield f"expected {name!r} of type {dtype}, got {other}"
+            case Position(index):
+                axes = [a for a, _ in index.terms]
+                if operator in (Operator.CAST, Operator.STORE):
+                    yield f"expected a move to make an index a number, got it in {operator}"
+                if dtype.is_float and dtype.bits < 32:
+                    yield f"expected an integer, f32 or f64 as an index as a number, got {dtype}"
+                if len(set(axes)) != len(axes) or not set(axes) <= set(instruction.axes):
+                    yield "expected each axis of the instruction once in an index as a number"
             case Constant():
                 pass
     if instruction.access:

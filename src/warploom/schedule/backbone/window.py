@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.schedule.backbone.evaluate import Array
-from warploom.schedule.backbone.nodes import Access, AxisSum, Backbone, Carry, Operator, Parameter, Region, Result, Role
+from warploom.schedule.backbone.nodes import Access, AxisSum, Backbone, Carry, Operator, Parameter, Position, Region, Result, Role
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
 from warploom.terms import Term, apply, atom
 
@@ -60,6 +60,7 @@ def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | N
 
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
+    _check_no_positions(backbone)
     _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size})
     found = _WindowEvaluation(backbone, points, repeated)
     if repeated is not None:
@@ -302,6 +303,7 @@ def moved(
     points: what the first block computes. counts: blocks along each axis, from `first` on, else from the first block on. Arrays
     that are not in `moves` are not accessed. grown: by how much a size known at run time grows along each axis of the box.
     """
+    _check_no_positions(backbone)
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
     moving = {a for n in used for a, by in enumerate(shifts[n]) if by}
@@ -361,6 +363,13 @@ def _axis_shifts(backbone: Backbone, moves: Mapping[str, int]) -> list[int]:
 
 def _nearest(value: int, stride: int) -> int:
     return value // stride if value >= 0 else -(-value // stride)
+
+
+def _check_no_positions(backbone: Backbone) -> None:
+    """NoWindowError where an index is a number: other parts have other ones."""
+    for instruction in backbone.instructions:
+        if any(isinstance(o, Position) for o in instruction.operands):
+            raise NoWindowError(f"expected no index as a number, got {instruction.name}")
 
 
 def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:

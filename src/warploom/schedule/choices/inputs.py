@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from warploom.schedule.backbone import Access, Operator, Role, Scope, run_time_sizes
+from warploom.schedule.backbone import Access, Instruction, Operator, Result, Role, Scope, run_time_sizes
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
@@ -281,10 +281,20 @@ class _Inputs:
         if not loop.is_parallel or loop.is_consumed_whole:
             return ()
         if instruction.access is None:
-            return lanes if self.target.has_vector_arithmetic and operation.operator is not Operator.CAST else ()
+            if operation.operator is Operator.CAST:
+                return self._cast_lanes(lanes, instruction)
+            return lanes if self.target.has_vector_arithmetic else ()
         if not loop.is_innermost:
             return ()
         return tuple(n for n in lanes if size % n == 0 and self._is_consecutive(instruction.access, loop.axis, n))
+
+    def _cast_lanes(self, lanes: tuple[int, ...], cast: Instruction) -> tuple[int, ...]:
+        """Those of both types."""
+        (source,) = cast.operands
+        if not self.target.has_vector_arithmetic or not isinstance(source, Result):
+            return ()
+        other = self.objects.backbone.instructions[source.instruction].dtype
+        return tuple(n for n in lanes if n in self.target.lanes(_bytes(other.bits)))
 
     def _is_consecutive(self, access: Access, axis: int, lanes: int) -> bool:
         """`lanes` iterations of the axis touch neighbours in memory; where vectors must be aligned, an aligned group."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result, run_time_sizes
+from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Position, Result, run_time_sizes
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
@@ -155,6 +155,8 @@ class _Writer:
         match operation.operands[position]:
             case Constant() | Parameter() as same:
                 return same
+            case Position(index):
+                return self.places.index(operation, index)
             case Carry():
                 cell = self.registers.written[operation.statement]
                 return self.registers.ref(cell, self.registers.loops_of(operation, cell.axes))

@@ -27,8 +27,9 @@ def _turned(nodes: tuple[Node, ...], sizes: Mapping[int, int]) -> tuple[Node, ..
                 found.append(replace(node, memory=_place(memory, sizes)))
             case Store(memory=memory, guards=guards):
                 found.append(replace(node, memory=_place(memory, sizes), guards=_guards(guards, sizes)))
-            case Compute(guards=guards):
-                found.append(replace(node, guards=_guards(guards, sizes)))
+            case Compute(arguments=arguments, guards=guards):
+                turned = tuple(_affine(a, sizes) if isinstance(a, Linear) else a for a in arguments)
+                found.append(replace(node, arguments=turned, guards=_guards(guards, sizes)))
             case Combine() | Barrier():
                 found.append(node)
             case _:

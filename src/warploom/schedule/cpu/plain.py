@@ -23,6 +23,7 @@ from warploom.schedule.backbone import (
     Operand,
     Operator,
     Parameter,
+    Position,
     Result,
     run_time_sizes,
 )
@@ -203,6 +204,8 @@ class _Plain:
             case Parameter(name=name):
                 self.parameters[name] = operand
                 return operand
+            case Position(index):
+                return _affine(index.constant, [(self.running[axis], coefficient) for axis, coefficient in index.terms])
             case Result(instruction=instruction):
                 return Ref(instruction, ())
             case Carry():

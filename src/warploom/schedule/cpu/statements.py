@@ -165,10 +165,20 @@ class Statements:
                     text = vector_of(kind, [p.text for p in variable.parts])
                 else:
                     text = variable.text
+            case Linear():
+                return self.position(argument, dtype)
         if self.scope.lane_loop is None or is_vector or may_be_scalar:
             return text
         own = self.nest.values[argument.value].dtype if isinstance(argument, Ref) else dtype
         return call(self.helpers.splat(own, self.scope.lanes), text)
+
+    def position(self, index: Affine, dtype: DType) -> Text:
+        """An index as a number, in a vector statement that of each lane."""
+        scope = self.scope
+        if scope.lane_loop is None:
+            return cast_to(c_type(dtype), scope.indices.place(index).text)
+        each = [cast_to(c_type(dtype), scope.at_lane(n).place(index).text) for n in range(scope.lanes)]
+        return vector_of(self.helpers.vector(dtype, scope.lanes), each)
 
     def is_vector(self, argument: Argument) -> bool:
         if not isinstance(argument, Ref) or self.scope.lane_loop is None:

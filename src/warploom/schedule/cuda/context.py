@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import DType
+from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal, static_cast
 from warploom.schedule.backbone import Constant, Operator, Parameter, widens
 from warploom.schedule.cuda.facts import NestFacts
@@ -75,6 +76,9 @@ class Context:
                 own = self.facts.nest.values[argument.value].dtype
                 found = self.register(argument)
                 return static_cast(cuda_type(dtype), found) if widens(own, dtype) else found
+            case Linear():
+                index = self.indices.hoisted(self.indices.form(argument), "index")
+                return index if dtype.name == "i32" else static_cast(cuda_type(dtype), index)
             case _:
                 assert_never(argument)
 

@@ -157,6 +157,8 @@ def _affines(node: Node) -> Iterator[Affine]:
         yield from (g.index for g in memory.guards)
     if isinstance(node, Store | Compute):
         yield from (g.index for g in node.guards)
+    if isinstance(node, Compute):
+        yield from (a for a in node.arguments if isinstance(a, Linear))
 
 
 def _selections(nest: Nest, loops: Mapping[int, Loop]) -> tuple[frozenset[int], dict[int, frozenset[int]]]:

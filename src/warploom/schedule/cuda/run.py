@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,8 +203,13 @@ def _device_arrays(kernel: CudaKernel, arrays: Mapping[str, Any]) -> list[Any]:
 
 def _on_device(buffer: Buffer, array: Any) -> Any:
     """What the device gets: of bf16 the words, which NumPy has no type for. UserError: ARRAY_SHAPE."""
-    is_held = isinstance(array, np.ndarray) and buffer.dtype.name == "bf16"
-    return _words(buffer, _checked(buffer, {buffer.name: cast("NDArray[Any]", array)})) if is_held else array
+    if buffer.dtype.name != "bf16" or not _is_of_numpy(array):
+        return array
+    return _words(buffer, _checked(buffer, {buffer.name: array}))
+
+
+def _is_of_numpy(array: object) -> bool:
+    return isinstance(array, np.ndarray)
 
 
 def _scalar(parameter: Parameter, value: float) -> np.generic:

@@ -8,9 +8,9 @@
                 | target, ... = value, ...          (several results of one stage, from shared loads)
                 | index: range(size)                (for an index that stands alone nowhere)
     target     := name[index, ...]                  (a name that is not declared is a value inside the stage)
-    value      := number | size | scalar | array[affine, ...] | pad(array, number)[affine, ...] | + - * / ** | dtype(value)
-                | value if condition else value | where(condition, value, value)
-                | abs max min (value, ...) | f(value) | sum prod max min (value, over=index)
+    value      := number | size | index | scalar | array[affine, ...] | pad(array, number)[affine, ...] | + - * / **
+                | dtype(value) | value if condition else value | where(condition, value, value)
+                | abs max min (value, ...) | f(value) | sum prod max min (value, over=index) | argmax argmin (value, over=index)
     condition  := value < value (and <= > >= == !=, chains of them) | not condition | condition and condition | ... or ...
     f          := exp, log, sqrt, tanh and the other functions of one real number in `warploom.operations`
     affine     := integers, indices, + -, integer * index; names of integers in capitals are integers
@@ -23,9 +23,12 @@ An index runs over the axis on which it stands alone. A statement loads each ele
 
 from warploom.schedule.frontend.functions import TensorFunction, TensorHolder, tensor, tensor_within
 from warploom.schedule.frontend.loader import load_tensors
-from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, out, pad, prod, temp, where
+from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, out, pad, prod, temp, where
 
-__all__ = ["TensorFunction", "TensorHolder", "load_tensors", "out", "pad", "prod", "temp", "tensor", "tensor_within", "where"]
+__all__ = [
+    "TensorFunction", "TensorHolder", "argmax", "argmin", "load_tensors", "out", "pad", "prod", "temp", "tensor", "tensor_within",
+    "where",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> StandIn:

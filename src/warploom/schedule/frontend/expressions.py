@@ -5,17 +5,21 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from warploom.core import DType, integer_range, polynomials
+from warploom.core import DType, i32, integer_range, polynomials
 from warploom.core.linear import Linear, variable
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
 from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
+    NO_SIZES,
     Apply,
+    Digit,
     Expression,
     IndexSum,
+    IndexValue,
     Local,
     Number,
     Read,
@@ -32,6 +36,7 @@ _BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGN
 _UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _COMPARING = {sign: operator for operator, sign in COMPARING.items()}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
+_PLACES = {"argmax": Operator.MAX, "argmin": Operator.MIN}
 _HIGHEST_POWER = 8
 
 
@@ -56,6 +61,8 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return apply(state, Operator.NEG, [read_expression(state, operand)], node)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _read_power(state, left, right, node)
+        case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) if _is_of_indices(state, node):
+            return IndexValue(read_index(state, node))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             operands = [read_expression(state, left), read_expression(state, right)]
             return apply(state, _BINARY[type(op)], operands, node)
@@ -67,6 +74,13 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
             fix = f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+
+
+def _is_of_indices(state: State, node: ast.expr) -> bool:
+    """Its names are indices and integers of the module, at least one an index."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    is_plain = not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(node))
+    return is_plain and bool(names & state.own_indices) and not names & (state.scalars.keys() | state.definitions.keys())
 
 
 def choice(state: State, test: ast.expr, body: ast.expr, other: ast.expr, node: ast.expr) -> Expression:
@@ -101,6 +115,8 @@ def _compared(state: State, sign: ast.cmpop, left: ast.expr, right: ast.expr, no
     if row is None:
         raise state.problem("CONDITION", f"expected a comparison, got {ast.unparse(node)}", node, "Use < <= > >= == or !=.")
     first, second = read_expression(state, left), read_expression(state, right)
+    if dtype_of(first) is None and dtype_of(second) is None:
+        first, second = (replace(v, dtype=i32) if isinstance(v, IndexValue) else v for v in (first, second))
     if dtype_of(first) is None and dtype_of(second) is None:
         message = f"expected a comparison of elements, got one of numbers: {ast.unparse(node)}"
         raise state.problem("CONDITION", message, node, "Compare an element, or leave the condition out.")
@@ -141,6 +157,8 @@ def apply(state: State, operator: Operator, operands: Sequence[Expression], node
         fix = f"Convert one of them: {types[0]}(...)."
         raise state.problem("DTYPE", f"expected operands of one type, got {got}", node, fix)
     dtype = types[0] if types else None
+    if dtype is None and any(isinstance(o, IndexValue) for o in operands):
+        return IndexValue(_index_sum(state, operator, operands, node))
     if dtype and not dtype.is_float and operator in FLOAT_ONLY:
         fix = "Convert the operands: f32(...)."
         raise state.problem("DTYPE", f"expected floats for {operator}, got {dtype}", node, fix)
@@ -153,6 +171,47 @@ def apply(state: State, operator: Operator, operands: Sequence[Expression], node
         except (ArithmeticError, ValueError) as error:
             raise state.problem("NOT_A_NUMBER", f"{ast.unparse(node)} has no value: {error}", node, "Correct it.") from None
     return made
+
+
+def _index_sum(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> IndexSum:
+    """Arithmetic on indices that stays an index; anything else needs a type."""
+    found = _joined(operator, operands)
+    if found is None:
+        message = f"expected a type for the index in {ast.unparse(node)}, got none"
+        raise state.problem("INDEX_AS_VALUE", message, node, "Convert the index: f32(i).")
+    return replace(found, span=state.span(node))
+
+
+def _joined(operator: Operator, operands: Sequence[Expression]) -> IndexSum | None:
+    parts = [p for p in map(_as_index, operands) if p is not None]
+    match operator, parts if len(parts) == len(operands) else []:
+        case Operator.ADD | Operator.SUB, [first, second]:
+            sign = 1 if operator is Operator.ADD else -1
+            return IndexSum(first.sum.plus(second.sum, sign), sizes=first.sizes.plus(second.sizes, sign))
+        case Operator.NEG, [only]:
+            return IndexSum(only.sum.scaled(-1), sizes=NO_SIZES.plus(only.sizes, -1))
+        case Operator.MUL, [first, second]:
+            for one, other in ((first, second), (second, first)):
+                if not one.sum.terms and one.sizes == NO_SIZES:
+                    factor = one.sum.constant
+                    return IndexSum(other.sum.scaled(factor), sizes=other.sizes.times(polynomials.number(factor)))
+        case _:
+            pass
+    return None
+
+
+def _as_index(value: Expression) -> IndexSum | None:
+    match value:
+        case IndexValue(index, None):
+            return index
+        case Number(int(number)):
+            return IndexSum(Linear((), number))
+        case SizeValue(size):
+            return IndexSum(Linear(), sizes=size)
+        case Apply(operator=operator, operands=operands, dtype=None):
+            return _joined(operator, operands)
+        case _:
+            return None
 
 
 def fits(value: int | float, dtype: DType) -> bool:
@@ -206,6 +265,8 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
     if name in state.sizes:
         state.size_values.setdefault(name, node)
         return SizeValue(polynomials.size(name))
+    if name in state.own_indices:
+        return IndexValue(IndexSum(variable(name), state.span(node)))
     value = state.resolve(node)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(value)
@@ -213,8 +274,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         message = f"expected a number, got {name!r}, which is {type(value).__name__}"
         raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
     if name in state.indices:
-        message = f"expected a value, got the index {name!r}"
-        raise state.problem("INDEX_AS_VALUE", message, node, "Pass an array that holds these numbers.")
+        return IndexValue(IndexSum(variable(name), state.span(node)))
     raise state.unknown(name, node, (*state.arrays, *state.scalars, *state.definitions, *state.sizes))
 
 
@@ -317,6 +377,8 @@ def _affine(state: State, node: ast.expr) -> Linear[str]:
             return _affine(state, left).plus(_affine(state, right))
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             return _affine(state, left).plus(_affine(state, right), -1)
+        case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod() as op, right=right):
+            return _divided(state, _affine(state, left), _factor(state, right), node, is_rest=isinstance(op, ast.Mod))
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             for factor, other in ((left, right), (right, left)):
                 value = _factor(state, factor)
@@ -325,8 +387,23 @@ def _affine(state: State, node: ast.expr) -> Linear[str]:
         case _:
             pass
     message = f"expected an affine index, got {ast.unparse(node)}"
-    fix = "Use indices, integers, + and -, and integer * index."
+    fix = "Use indices, integers, + and -, integer * index, and index // integer or index % integer."
     raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
+
+
+def _divided(state: State, place: Linear[str], divisor: int | None, node: ast.expr, *, is_rest: bool) -> Linear[str]:
+    """The quotient or the rest of an index, whose sign is the divisor's, as in Python."""
+    names = [(name, scale) for name, scale in place.terms]
+    is_index = len(names) <= 1 and not any(n in state.sizes or " " in n for n, _ in names)
+    if divisor is None or divisor < 1 or not is_index:
+        message = f"expected an index, with a factor and a summand, over a whole number above 0, got {ast.unparse(node)}"
+        raise state.problem("INDEX_NOT_AFFINE", message, node, "Write (i + 1) // 2, i % 4, or change the layout of the array.")
+    scale = names[0][1] if names else 0
+    if scale % divisor == 0:
+        rest = Linear[str]((), place.constant % divisor)
+        quotient = Linear(tuple((n, s // divisor) for n, s in names), place.constant // divisor)
+        return rest if is_rest else quotient
+    return variable(Digit(names[0][0], scale, place.constant, divisor, is_rest).atom)
 
 
 def _factor(state: State, node: ast.expr) -> int | None:
@@ -356,6 +433,8 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     if dtype is not None:
         return _read_cast(state, dtype, node)
     name = _function_name(state, node.func)
+    if name in _PLACES:
+        return _read_place(state, _PLACES[name], name, node)
     if name is None:
         called, known = ast.unparse(node.func), ", ".join(FUNCTIONS)
         last = called.rsplit(".", 1)[-1]
@@ -397,6 +476,27 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}.")
 
 
+def _read_place(state: State, operator: Operator, name: str, node: ast.Call) -> Expression:
+    """The first index of the greatest or least element, as NumPy's: of elements with a NaN the first NaN."""
+    over = next((k.value for k in node.keywords if k.arg == "over"), None)
+    if len(node.args) != 1 or len(node.keywords) != 1 or not isinstance(over, ast.Name):
+        wanted = f"{name}(value, over=k)"
+        raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}, with one index.")
+    target = state.arrays.get(state.target)
+    dtype = target.dtype if target is not None and not target.dtype.is_float else i32
+    value = read_expression(state, node.args[0])
+    best = reduction(state, operator, value, [(over.id, over)], node)
+    is_best = apply(state, Operator.EQUAL, [value, best], node)
+    own = dtype_of(value)
+    if own is not None and own.is_float:
+        is_number = apply(state, Operator.EQUAL, [value, value], node)
+        is_best = apply(state, Operator.SELECT, [is_number, is_best, Number(1)], node)
+    place = IndexValue(IndexSum(variable(over.id), state.span(over)), dtype)
+    last = Number(integer_range(dtype)[1])
+    places = apply(state, Operator.SELECT, [_as(is_best, dtype), place, last], node)
+    return reduction(state, Operator.MIN, places, [(over.id, over)], node)
+
+
 def _read_over(state: State, node: ast.expr) -> tuple[tuple[str, ast.expr], ...]:
     names = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
     found: list[tuple[str, ast.expr]] = []
@@ -419,7 +519,9 @@ def reduction(
             message = f"expected an index of the reduced value ({', '.join(free) or 'none'}), got {name!r}"
             raise state.problem("REDUCTION_AXIS", message, place, "Reduce over an index that the value depends on.")
     dtype = dtype_of(operand)
-    assert dtype is not None
+    if dtype is None:
+        message = f"expected a type for the indices in {ast.unparse(node)}, got none"
+        raise state.problem("INDEX_AS_VALUE", message, node, "Convert them: sum(f32(k), over=k).")
     return Reduction(operator, operand, tuple(dict.fromkeys(n for n, _ in over)), dtype, state.span(node))
 
 
@@ -427,6 +529,13 @@ def _read_cast(state: State, dtype: DType, node: ast.Call) -> Expression:
     if len(node.args) != 1 or node.keywords:
         raise state.problem("CALL", f"expected {dtype}(value)", node, f"Write {dtype}(value).")
     operand = read_expression(state, node.args[0])
+    if isinstance(operand, IndexValue):
+        if dtype.is_float and dtype.bits < 32:
+            message = f"expected i8 to i64, u8 to u64, f32 or f64 for an index, got {dtype}"
+            raise state.problem("DTYPE", message, node, f"Convert twice: {dtype}(f32({ast.unparse(node.args[0])})).")
+        return (
+            replace(operand, dtype=dtype) if operand.dtype is None else Apply(Operator.CAST, (operand,), dtype, state.span(node))
+        )
     if dtype_of(operand) in (None, dtype):
         return operand
     return Apply(Operator.CAST, (operand,), dtype, state.span(node))

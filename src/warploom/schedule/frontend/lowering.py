@@ -9,7 +9,8 @@ Source: Beaugnon et al., sections 4.1, 4.4 and 5.2.
 from __future__ import annotations
 
 import operator as operators
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError
@@ -26,6 +27,7 @@ from warploom.schedule.backbone import (
     Operand,
     Operator,
     Parameter,
+    Position,
     Region,
     Result,
     Role,
@@ -37,12 +39,15 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.frontend.expressions import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
+from warploom.schedule.frontend.splits import Split, span_of, split_of
 from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
     Definition,
+    Digit,
     Expression,
     IndexSum,
+    IndexValue,
     Local,
     Number,
     Read,
@@ -53,7 +58,7 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
 )
 
-Source: TypeAlias = Constant | Parameter | int
+Source: TypeAlias = Constant | Parameter | Position | int
 """The lowered form of an expression; an integer is the number of an instruction."""
 
 
@@ -102,10 +107,14 @@ class _Lowering:
         self.stage = stage
         self.problems: list[Diagnostic] = []
         ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
-        kept = [r for r in ranges if r[1] > 1]
-        self.axes = [Axis(name, size, span=span) for name, size, span in kept]
         self.extent = {name: size for name, size, _ in ranges}
-        self.axis = {name: n for n, (name, _, _) in enumerate(kept)}
+        self.splits = self.split_indices()
+        self.axes: list[Axis] = []
+        self.places: dict[str, AxisSum] = {}
+        """Each index, and each divided one by its atom, in axes."""
+        self.axes_of_index: dict[str, tuple[int, ...]] = {}
+        for name, size, span in ranges:
+            self.add_axes(name, size, span)
         stored = {s.array.name for s in stage.stores}
         used = stored | _read_arrays(stage)
         self.regions = [region_of(a, sizes, Role.OUTPUT if a.name in stored else Role.INPUT) for a in arrays if a.name in used]
@@ -115,6 +124,43 @@ class _Lowering:
         self.locals: dict[str, Source] = {}
         self.expressions: dict[Expression, Source] = {}
         """Expressions of the statement being lowered."""
+
+    def split_indices(self) -> dict[str, Split]:
+        digits: dict[str, dict[Digit, Span]] = {}
+        for index in _indices(self.stage):
+            for digit in index.digits:
+                digits.setdefault(digit.index, {}).setdefault(digit, index.span)
+        found: dict[str, Split] = {}
+        for name, places in digits.items():
+            split = split_of(name, self.extent[name], places, [n for n in self.extent if n != name])
+            if split is None:
+                divided = ", ".join(sorted(f"{'%' if d.is_rest else '//'} {d.divisor}" for d in places))
+                message = (
+                    f"expected divisors of {name!r} each of which divides the next, and one place that is divided, got {divided}"
+                )
+                fix = "Divide in two statements, with a `temp` array between."
+                self.problems.append(Diagnostic("INDEX_NOT_AFFINE", message, next(iter(places.values())), fix))
+                raise UserError(*self.problems)
+            found[name] = split
+        return found
+
+    def add_axes(self, name: str, size: int, span: Span) -> None:
+        """Axes of an index of more than one iteration."""
+        split = self.splits.get(name)
+        sizes = split.sizes if split is not None else ((name, size),)
+        numbers: dict[str, int] = {}
+        for own, count in sizes:
+            if count > 1:
+                numbers[own] = len(self.axes)
+                self.axes.append(Axis(own, count, span=span))
+
+        def over(place: Linear[str]) -> AxisSum:
+            return Linear(tuple((numbers[n], c) for n, c in place.terms if n in numbers), place.constant)
+
+        self.places[name] = over(split.index if split is not None else variable(name))
+        for digit, place in split.digits.items() if split is not None else ():
+            self.places[digit.atom] = over(place)
+        self.axes_of_index[name] = tuple(numbers.values())
 
     def use(self, kernel: str, number: int) -> AxisUse:
         is_stored = is_reduced = is_shared = is_of_matrices = is_stored_in_line = False
@@ -150,8 +196,8 @@ class _Lowering:
         self.locals[definition.name] = self.lower(definition.value, definition.name)
 
     def store(self, array: ArrayParameter, indices: tuple[str, ...], value: Expression, span: Span) -> None:
-        source = self.lower(value, "", array.dtype)
-        axes = tuple(sorted(self.axis[i] for i in indices if i in self.axis))
+        source = self.number_of(self.lower(value, "", array.dtype), array.dtype, span)
+        axes = tuple(sorted(a for i in indices for a in self.axes_of_index[i]))
         places = tuple(IndexSum(variable(i), span) for i in indices)
         access = self.access(array, places, None, span)
         self.emit(f"store_{array.name}", Operator.STORE, (self.operand(source),), axes, array.dtype, span, access)
@@ -160,6 +206,8 @@ class _Lowering:
 
     def lower(self, expression: Expression, hint: str = "", dtype: DType | None = None) -> Source:
         """`hint`: the name of the value, if it has one; `dtype`: that of numbers."""
+        if isinstance(expression, IndexValue) and expression.dtype is None and dtype is not None:
+            expression = replace(expression, dtype=dtype)
         if expression in self.expressions:
             return self.expressions[expression]
         source = self._lower(expression, hint, dtype)
@@ -171,6 +219,9 @@ class _Lowering:
         match expression:
             case Number() | SizeValue():
                 return self.fitting(number(expression, dict(self.sizes)), dtype, None)
+            case IndexValue(index, own):
+                assert own is not None
+                return self.position(index, own)
             case Scalar(parameter):
                 return parameter
             case Local(name=name):
@@ -183,6 +234,36 @@ class _Lowering:
                 return self.reduce(expression, hint)
             case Apply(operator=operator, operands=operands, dtype=own, span=span):
                 return self.apply(operator, operands, own, span, hint) if own else self.number(expression, dtype)
+
+    def position(self, index: IndexSum, dtype: DType) -> Source:
+        place = index.sum.plus(Linear((), index.sizes.whole_at(self.sizes)))
+        low, high = self.span_of(place)
+        for end in (low, high):
+            self.fitting(end, dtype, index.span)
+        kept = self.sum_of(place)
+        return Position(kept) if kept.terms else Constant(kept.constant)
+
+    def number_of(self, source: Source, dtype: DType, span: Span) -> Source:
+        """An index that is converted or stored is made a number first."""
+        return self.pointwise("index", Operator.MOVE, [source], dtype, span) if isinstance(source, Position) else source
+
+    def sum_of(self, place: Linear[str]) -> AxisSum:
+        """In axes, without indices of one iteration."""
+        found: AxisSum = Linear((), place.constant)
+        for atom, coefficient in place.terms:
+            found = found.plus(self.places[atom], coefficient)
+        return Linear(tuple(sorted(found.terms)), found.constant)
+
+    def span_of(self, place: Linear[str]) -> tuple[int, int]:
+        """Least and greatest value over the indices' own ranges."""
+        low = high = place.constant
+        for name in IndexSum(place).names:
+            digits = [(digit, c) for atom, c in place.terms if (digit := Digit.of(atom)) and digit.index == name]
+            split = self.splits.get(name)
+            period = split.period if split is not None else 1
+            least, most = span_of(place.coefficient(name), digits, self.extent[name], period)
+            low, high = low + least, high + most
+        return low, high
 
     def fitting(self, value: int | float, dtype: DType | None, span: Span | None) -> Constant:
         """The number as a constant of type `dtype`; None: it is used by nothing that has one."""
@@ -209,6 +290,8 @@ class _Lowering:
                     return self.pointwise(hint or "mad", Operator.FMA, sources, dtype, span)
         wanted = dtype_of(operands[0]) if operator is Operator.CAST else dtype
         sources = [self.lower(e, dtype=wanted) for e in operands]
+        if operator is Operator.CAST and wanted is not None:
+            sources = [self.number_of(source, wanted, span) for source in sources]
         return self.pointwise(hint or operator.value, operator, sources, dtype, span)
 
     def factors(self, product: Expression, dtype: DType) -> tuple[Expression, ...] | None:
@@ -231,7 +314,15 @@ class _Lowering:
         parts = factors or (reduction.operand,)
         sources = [self.lower(e, dtype=dtype) for e in parts]
         axes = tuple(sorted({a for s in sources for a in self.axes_of(s)}))
-        reduced = tuple(sorted(self.axis[i] for i in reduction.over if i in self.axis))
+        reduced = tuple(sorted(a for i in reduction.over for a in self.axes_of_index[i]))
+        for name in reduction.over:
+            split = self.splits.get(name)
+            if split is not None and split.is_ragged:
+                message = (
+                    f"expected whole groups of {split.period} where {name!r} is reduced over and divided, got {self.extent[name]}"
+                )
+                fix = f"Give a size that is a multiple of {split.period}, and divide {name} itself."
+                self.problems.append(Diagnostic("INDEX_NOT_AFFINE", message, span, fix))
         if not reduced:
             return self.lower(reduction.operand, hint, dtype)
         kept = tuple(a for a in axes if a not in reduced)
@@ -248,6 +339,8 @@ class _Lowering:
 
     def axes_of(self, source: Source) -> tuple[int, ...]:
         """Axes whose indices tell the source's values apart."""
+        if isinstance(source, Position):
+            return tuple(sorted(a for a, _ in source.index.terms))
         if not isinstance(source, int):
             return ()
         instruction = self.instructions[source]
@@ -275,7 +368,7 @@ class _Lowering:
         leaves = False
         for position, (index, size) in enumerate(zip(indices, region.shape, strict=True)):
             place = index.sum.plus(Linear((), index.sizes.whole_at(self.sizes)))
-            low, high = place.span(lambda name: self.extent[name] - 1)
+            low, high = self.span_of(place)
             if low < 0 or high >= size:
                 leaves = True
                 if fill is None:
@@ -283,10 +376,28 @@ class _Lowering:
                     fix = f"Change the size of the array, or write pad({array.name}, 0)[...] to read 0 outside."
                     notes = (("declared here", array.span),)
                     self.problems.append(Diagnostic("INDEX_OUT_OF_RANGE", message, index.span, fix, notes))
-            terms = tuple(sorted((self.axis[n], c) for n, c in place.terms if n in self.axis))
-            sums.append(Linear(terms, place.constant))
+            sums.append(self.sum_of(place))
+            first, last = sums[-1].span(lambda axis: self.axes[axis].size - 1)
+            leaves |= first < 0 or last >= size  # at points of the last group that the index does not have
         del span
-        return Access(self.region[array.name], tuple(sums), fill if leaves else None)
+        return Access(self.region[array.name], tuple(sums), (fill or 0.0) if leaves else None)
+
+
+def _indices(stage: Stage) -> Iterator[IndexSum]:
+    """All of the values of a stage."""
+    work: list[Expression] = [owner.value for owner in (*stage.definitions, *stage.stores)]
+    while work:
+        match work.pop():
+            case Read(indices=indices):
+                yield from indices
+            case IndexValue(index=index):
+                yield index
+            case Apply(operands=operands):
+                work += operands
+            case Reduction(operand=operand):
+                work.append(operand)
+            case _:
+                pass
 
 
 def _read_arrays(stage: Stage) -> set[str]:
@@ -301,7 +412,7 @@ def _read_arrays(stage: Stage) -> set[str]:
                     visit(operand)
             case Reduction(operand=operand):
                 visit(operand)
-            case Number() | SizeValue() | Scalar() | Local():
+            case Number() | SizeValue() | IndexValue() | Scalar() | Local():
                 pass
 
     for owner in (*stage.definitions, *stage.stores):

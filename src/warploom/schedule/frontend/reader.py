@@ -18,6 +18,7 @@ from warploom.schedule.frontend.tree import (
     ArrayParameter,
     Definition,
     Expression,
+    IndexValue,
     Read,
     Reduction,
     Stage,
@@ -286,8 +287,12 @@ def _ranges(
             stored.add(name)
     for owner in (*definitions, *stores):
         for read in _reads(owner.value):
+            if isinstance(read, IndexValue):
+                for name in read.index.names:
+                    places.setdefault(name, read.index.span)
+                continue
             for index, size in zip(read.indices, read.array.shape, strict=True):
-                for name, _ in index.sum.terms:
+                for name in index.names:
                     places.setdefault(name, index.span)
                 if index.plain and read.fill is None and index.plain not in declared:
                     note(index.plain, size, index.span)
@@ -305,9 +310,9 @@ def _ranges(
     return tuple(ranges)
 
 
-def _reads(expression: Expression) -> Iterator[Read]:
+def _reads(expression: Expression) -> Iterator[Read | IndexValue]:
     match expression:
-        case Read():
+        case Read() | IndexValue():
             yield expression
         case Apply(operands=operands):
             for operand in operands:

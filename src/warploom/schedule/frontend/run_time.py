@@ -16,6 +16,7 @@ from warploom.schedule.frontend.tree import (
     ArrayParameter,
     Expression,
     IndexSum,
+    IndexValue,
     Read,
     Reduction,
     SizeValue,
@@ -56,7 +57,7 @@ def with_run_time_sizes(tree: TensorTree, program: Program, multiples: Mapping[s
 
 
 def _axis(axis: Axis, stage: Stage, sizes: Mapping[str, RunTimeSize]) -> Axis:
-    found = next(count for name, count, _ in stage.ranges if name == axis.name)
+    found = next((count for name, count, _ in stage.ranges if name == axis.name), None)
     return replace(axis, run_time=next((s for name, s in sizes.items() if found == size(name)), None))
 
 
@@ -101,6 +102,11 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                 case SizeValue(found) if name in found.names:
                     place = stage.stores[0].span
                     yield place, f"expected {name}, which is known at run time, in no value, got it as a number"
+                case IndexValue(index=index) if own & {*index.names} or name in index.sizes.names:
+                    yield (
+                        index.span,
+                        f"expected {name}, which is known at run time, in no value, got an index over it as a number",
+                    )
                 case Read(array=array, indices=indices, fill=fill, span=span):
                     if any(not _is_in_step(i, count, fill, own, name) for i, count in zip(indices, array.shape, strict=True)):
                         yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
@@ -114,7 +120,7 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
 
 def _is_in_step(index: IndexSum, count: Polynomial, fill: float | None, own: set[str], name: str) -> bool:
     """Whether an index stays inside of its array for every value of the size, as it does for one."""
-    runs = any(index_name in own for index_name, _ in index.sum.terms)
+    runs = any(index_name in own for index_name in index.names)
     if not runs and name not in count.names:
         return True
     return fill is None and index.plain in own and count == size(name)

@@ -74,13 +74,23 @@ def where(condition: Any, value: Any, other: Any) -> Any:
     _not_run("where")
 
 
+def argmax(value: Any, over: Any) -> Any:
+    """`argmax(X[i, k], over=k)`: the first place of the greatest element; of elements with a NaN, of the first NaN."""
+    del value, over
+    _not_run("argmax")
+
+
+def argmin(value: Any, over: Any) -> Any:
+    """`argmin(X[i, k], over=k)`: the first place of the least element; of elements with a NaN, of the first NaN."""
+    del value, over
+    _not_run("argmin")
+
+
 SCAN_LIFT = "`warploom scan lift FILE.py:FUNCTION`"
-_PLACE = "gives a place, and tensor functions compute values from values"
+_PLACE = "gives places of several elements, and tensor functions compute one value for each index"
 _RUNNING = "carries a result from element to element"
 _AS_LOOP = f"Write it as a loop and call {SCAN_LIFT}."
-_NO_PLACE = f"Take max or min of the values; for the place, write a loop and call {SCAN_LIFT}."
 NOT_HERE: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("argmax", "argmin"), (_PLACE, _NO_PLACE)),
     **dict.fromkeys(("argsort", "sort", "searchsorted", "nonzero"), (_PLACE, "Compute it outside of the tensor function.")),
     **dict.fromkeys(("cumsum", "cumprod", "accumulate", "cummax", "cummin"), (_RUNNING, _AS_LOOP)),
 }
@@ -98,5 +108,7 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "prod": (prod, math.prod, np.prod),
     "pad": (pad,),
     "where": (where, np.where),
+    "argmax": (argmax, np.argmax),
+    "argmin": (argmin, np.argmin),
 }
 """Functions that may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""

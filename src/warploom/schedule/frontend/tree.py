@@ -4,7 +4,7 @@
     stage      := definition* store+                 (the stores of one statement)
     definition := name[index, ...] = expression      (a value that lives inside the stage)
     store      := array[index, ...] = expression
-    expression := number | size | scalar | array[affine, ...] | name | operator(expression, ...) | dtype(expression)
+    expression := number | size | index | scalar | array[affine, ...] | name | operator(expression, ...) | dtype(expression)
                 | reduction(operator, expression, over=index, ...)
 
 Equality leaves out spans: two readings of one element are equal.
@@ -33,8 +33,36 @@ class ArrayParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Digit:
+    """(scale * index + constant) // divisor, or with `is_rest` % divisor; of an index sum an atom by its text."""
+
+    index: str
+    scale: int
+    constant: int
+    divisor: int
+    is_rest: bool
+
+    def at(self, value: int) -> int:
+        place = self.scale * value + self.constant
+        return place % self.divisor if self.is_rest else place // self.divisor
+
+    @property
+    def atom(self) -> str:
+        """No name of Python."""
+        return f"digit {self.index} {self.scale} {self.constant} {self.divisor} {'%' if self.is_rest else '/'}"
+
+    @staticmethod
+    def of(atom: str) -> Digit | None:
+        """None for the name of an index."""
+        if not atom.startswith("digit "):
+            return None
+        _, index, scale, constant, divisor, kind = atom.split()
+        return Digit(index, int(scale), int(constant), int(divisor), kind == "%")
+
+
+@dataclass(frozen=True, slots=True)
 class IndexSum:
-    """constant + sum of coefficient * index, and where it stands."""
+    """constant + sum of coefficient * index, or of a divided index (`Digit`), and where it stands."""
 
     sum: Linear[str]
     span: Span = field(default=NOWHERE, compare=False)
@@ -42,10 +70,21 @@ class IndexSum:
     """Sum of sizes that is added: `n` of `n - 1 - i`."""
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Indices, in order of appearance."""
+        found = (digit.index if (digit := Digit.of(atom)) else atom for atom, _ in self.sum.terms)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def digits(self) -> tuple[Digit, ...]:
+        """Divided indices among the atoms."""
+        return tuple(digit for atom, _ in self.sum.terms if (digit := Digit.of(atom)))
+
+    @property
     def plain(self) -> str | None:
         """The name, where the index is a name and nothing else."""
         atoms = [name for name, _ in self.sum.terms]
-        is_name = len(atoms) == 1 and self.sum == variable(atoms[0]) and self.sizes == NO_SIZES
+        is_name = len(atoms) == 1 and not self.digits and self.sum == variable(atoms[0]) and self.sizes == NO_SIZES
         return atoms[0] if is_name else None
 
 
@@ -59,6 +98,15 @@ class SizeValue:
     """A size used as a number."""
 
     size: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class IndexValue:
+    """An index used as a number."""
+
+    index: IndexSum
+    dtype: DType | None = None
+    """None: of its neighbours' type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +152,7 @@ class Reduction:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Expression: TypeAlias = Number | SizeValue | Scalar | Read | Local | Apply | Reduction
+Expression: TypeAlias = Number | SizeValue | IndexValue | Scalar | Read | Local | Apply | Reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +200,7 @@ def dtype_of(expression: Expression) -> DType | None:
             return parameter.dtype
         case Read(array=array):
             return array.dtype
-        case Local(dtype=dtype) | Apply(dtype=dtype) | Reduction(dtype=dtype):
+        case Local(dtype=dtype) | Apply(dtype=dtype) | Reduction(dtype=dtype) | IndexValue(dtype=dtype):
             return dtype
 
 
@@ -162,7 +210,9 @@ def indices_of(expression: Expression) -> tuple[str, ...]:
         case Number() | SizeValue() | Scalar():
             return ()
         case Read(indices=indices):
-            return tuple(dict.fromkeys(name for index in indices for name, _ in index.sum.terms))
+            return tuple(dict.fromkeys(name for index in indices for name in index.names))
+        case IndexValue(index=index):
+            return index.names
         case Local(indices=indices):
             return indices
         case Apply(operands=operands):

@@ -125,7 +125,8 @@ class Ref:
     has no axis for the statement's vector loop, it is broadcast."""
 
 
-Argument: TypeAlias = Constant | Parameter | Ref
+Argument: TypeAlias = Constant | Parameter | Ref | Affine
+"""An affine sum is an index as a number of the target's type; conversions and stores have none."""
 
 
 @dataclass(frozen=True, slots=True)

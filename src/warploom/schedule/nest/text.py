@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Parameter, Role
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -137,6 +138,8 @@ class Printer:
                 return name
             case Ref():
                 return self.ref(argument)
+            case Linear():
+                return f"at({self.affine(argument)})"
 
     def ref(self, ref: Ref) -> str:
         at = ", ".join(self.affine(a) for a in ref.at)

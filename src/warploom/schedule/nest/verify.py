@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Role
+from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -169,13 +169,21 @@ class _Checker:
                 yield from self._memory(memory)
                 if isinstance(statement, Store):
                     yield from self._one_thread(statement, around)
+                    if isinstance(statement.argument, Linear):
+                        yield "an index is stored before it is a number"
             case Combine(source=source, registers=registers, threads=summed):
                 axes = self.nest.values[source.value].axes if 0 <= source.value < len(self.nest.values) else ()
                 if any(not 0 <= n < len(axes) or source.at[n] != Linear() for n in registers):
                     yield f"{self._value(source)} is summed over axes that it does not have"
                 if any(n not in self.loops or self.loops[n].kind is not Kind.THREAD for n in summed):
                     yield f"{self._value(source)} is summed over loops that are no threads"
-            case Compute() | Barrier():
+            case Compute(operator=operator, arguments=arguments):
+                for argument in arguments:
+                    if isinstance(argument, Linear):
+                        yield from self._affine(argument, inside)
+                        if operator is Operator.CAST:
+                            yield "an index is converted before it is a number"
+            case Barrier():
                 pass
 
     def _affine(self, affine: Affine, inside: set[int]) -> Iterator[str]:

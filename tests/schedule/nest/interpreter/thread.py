@@ -74,6 +74,8 @@ class Thread:
                 return value
             case Parameter(name=name):
                 return self.parameters[name]
+            case Linear():
+                return self.at(argument)
             case Ref(value=value, at=at):
                 key = value, tuple(self.at(a) for a in at)
                 if key not in self.values:

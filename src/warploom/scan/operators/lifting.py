@@ -30,6 +30,7 @@ from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, Unt
 from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.samples import Element, constant_values, random_lists
 from warploom.scan.operators.selections import what_is_kept
+from warploom.scan.operators.sentinels import asked_less
 from warploom.scan.operators.steps import simpler, throughout
 from warploom.scan.operators.transition import Loop, exact_loop
 from warploom.scan.operators.windows import windows
@@ -102,6 +103,12 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
         yield _families(totals, "step", styles)
     own = _families(loop, "step", styles)
     yield own
+    told = asked_less(loop)
+    if told is not None:
+        yield _families(told, "step", styles)
+        simple = simpler(told)
+        if simple is not None:
+            yield _families(simple, "step", styles)
     yield _families(loop, "step", styles[:1], rescaled)[0], []
     yield _families(loop, "step", styles[:1], beside_extremes)[0], []
     yield _families(loop, "step", styles[:1], what_is_kept)[0], []

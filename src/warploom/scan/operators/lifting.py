@@ -104,11 +104,10 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     own = _families(loop, "step", styles)
     yield own
     told = asked_less(loop)
-    if told is not None:
-        yield _families(told, "step", styles)
-        simple = simpler(told)
-        if simple is not None:
-            yield _families(simple, "step", styles)
+    asked = [one for one in (told, None if told is None else simpler(told)) if one is not None]
+    has_flags = told is not None and len(told.states) > len(loop.states)
+    for one in asked if has_flags else ():
+        yield _families(one, "step", styles)
     yield _families(loop, "step", styles[:1], rescaled)[0], []
     yield _families(loop, "step", styles[:1], beside_extremes)[0], []
     yield _families(loop, "step", styles[:1], what_is_kept)[0], []
@@ -116,6 +115,8 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     other = simpler(narrowed(loop))
     closed: list[tuple[Loop, Start]] = [] if other is None else [(other, "step"), (other, "endless")]
     closed.append((loop, "endless"))
+    if not has_flags:  # simpler steps often do for counts
+        closed.extend((one, "step") for one in asked)
     sampled: list[tuple[Loop, Start]] = [(loop, "related samples"), (loop, "samples")]
     # where one step has too many cases, the forms that other closures begin with have no fewer; samples have few
     has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -140,3 +141,45 @@ def test_what_is_no_loop() -> None:
 def test_a_decorated_loop_says_what_it_is(made: Callable[[str], Any]) -> None:
     assert repr(made("sums")) == "<scanned sums(xs)>" and made("sums").__name__ == "sums"
     assert made("sums").lifted.verdict == "proved"
+
+
+def runs(keys: Any, *columns: Any) -> list[tuple[Any, list[Any]]]:
+    """Every run of equal keys: its key, and its elements."""
+    found: list[tuple[Any, list[Any]]] = []
+    for key, *values in zip(keys.tolist(), *(c.tolist() for c in columns), strict=True):
+        if not found or found[-1][0] != key:
+            found.append((key, []))
+        found[-1][1].append(values[0])
+    return found
+
+
+@cache
+def best() -> Any:
+    return wl.scanned(loops.best)
+
+
+@needs_compiler
+def test_runs_of_equal_keys_are_scanned_and_reduced() -> None:
+    choose = np.random.default_rng(7)
+    for keys in (choose.integers(0, 2, 200), np.zeros(200), np.arange(200), choose.random(200) > 0.5):
+        found = runs(keys, WHOLE)
+        wanted = [loops.best(xs[: n + 1]) for _, xs in found for n in range(len(xs))]
+        assert best().by_key(keys, WHOLE).tolist() == wanted
+        names, results = best().reduce_by_key(keys, WHOLE)
+        assert (names.tolist(), results.tolist()) == ([k for k, _ in found], [loops.best(xs) for _, xs in found])
+    names, results = best().reduce_by_key([], [])
+    assert len(names) == len(results) == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ([1, 2], "CALL_SHAPE"),
+        ([[1], [2], [3]], "CALL_SHAPE"),
+        (["a", "b", "c"], "CALL_DTYPE"),
+        ([1.0, float("nan"), 2.0], "CALL_DTYPE"),
+    ],
+)
+def test_keys_that_do_not_fit_are_refused(keys: Any, code: str) -> None:
+    with pytest.raises(wl.UserError, match=code):
+        best().by_key(keys, [1, 2, 3])

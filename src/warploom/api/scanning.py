@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn, TypeAlias, cast, overload
 
 import numpy as np
@@ -15,6 +16,7 @@ from warploom.api.result import no_answer
 from warploom.core import Diagnostic, Span, UserError
 from warploom.scan import Expr
 from warploom.scan.parallel import ArrayScan, NotMeantError, Way
+from warploom.scan.variants import ScanForm, variant_operator
 from warploom.solve import available_cpus
 
 Array: TypeAlias = NDArray[Any]
@@ -45,13 +47,55 @@ class ScannedFunction:
         columns, constants = self._bound(given, named)
         if not len(columns[0]) and self._loop.needs_element:
             self._refuse("ELEMENT", f"expected at least one element, which {self._loop.name} reads before its loop, got none")
+        return self._told(self._run(self._scan, columns, constants))
+
+    def by_key(self, keys: Any, *given: Any, **named: Any) -> Any:
+        """For every element, what the loop gives of the run of equal keys up to it: one array for each result.
+
+        keys: one for each element, numbers or truth values; equal ones that are not neighbours are of different runs. UserError
+        as for calls.
+        """
+        return self._told(self._by_key(keys, given, named)[1])
+
+    def reduce_by_key(self, keys: Any, *given: Any, **named: Any) -> tuple[Array, Any]:
+        """The key of every run of equal keys, in order, and what the loop gives of its elements: one array for each result.
+
+        keys: as for `by_key`.
+        """
+        array, results = self._by_key(keys, given, named)
+        ends = np.flatnonzero(np.append(array[1:] != array[:-1], np.ones(min(len(array), 1), np.bool_)))
+        return array[ends], self._told(tuple(r[ends] for r in results))
+
+    def _told(self, results: tuple[Any, ...]) -> Any:
+        return results if self._loop.is_tuple else results[0]
+
+    def _by_key(self, keys: Any, given: Sequence[Any], named: dict[str, Any]) -> tuple[Array, tuple[Any, ...]]:
+        """The keys, and the results for every element."""
+        columns, constants = self._bound(given, named)
+        array: Array = np.asarray(keys)
+        if array.shape != columns[0].shape:
+            message = f"expected one key for each of the {len(columns[0])} elements, got the shape {array.shape}"
+            self._refuse("CALL_SHAPE", message)
+        if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and bool(np.isnan(array).any())):
+            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}")
+        heads = np.ones(len(array), np.bool_)
+        heads[1:] = array[1:] != array[:-1]
+        return array, self._run(self._segmented, [*columns, heads], constants)
+
+    @functools.cached_property
+    def _segmented(self) -> ArrayScan:
+        """The scan of segments; each result is for an element, whether or not the loop is a scan."""
+        operator = self._scan.operator
+        every = replace(operator, loop=replace(operator.loop, is_scan=True))
+        return ArrayScan(variant_operator(every, ScanForm(is_segmented=True)))
+
+    def _run(self, scan: ArrayScan, columns: Sequence[Array], constants: Sequence[Any]) -> tuple[Any, ...]:
         try:
-            results = self._scan.run(columns, constants, self.threads)
+            return scan.run(columns, constants, self.threads)
         except NotMeantError as error:
             place = "" if error.place is None else f" at {error.place}: {self._written(columns, error.place)}"
             message = f"expected elements that the assertions and annotations of {self._loop.name} allow, got another{place}"
             self._refuse("ELEMENT", message)
-        return results if self._loop.is_tuple else results[0]
 
     def way(self, *given: Any, **named: Any) -> Way:
         """How a call with these arguments computes: `compiled`; or with `numpy`, where no C compiler is at hand, there is no

@@ -30,6 +30,7 @@ from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, Unt
 from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.samples import Element, constant_values, random_lists
 from warploom.scan.operators.selections import what_is_kept
+from warploom.scan.operators.sentinels import asked_less
 from warploom.scan.operators.steps import simpler, throughout
 from warploom.scan.operators.transition import Loop, exact_loop
 from warploom.scan.operators.windows import windows
@@ -102,6 +103,11 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
         yield _families(totals, "step", styles)
     own = _families(loop, "step", styles)
     yield own
+    told = asked_less(loop)
+    asked = [one for one in (told, None if told is None else simpler(told)) if one is not None]
+    has_flags = told is not None and len(told.states) > len(loop.states)
+    for one in asked if has_flags else ():
+        yield _families(one, "step", styles)
     yield _families(loop, "step", styles[:1], rescaled)[0], []
     yield _families(loop, "step", styles[:1], beside_extremes)[0], []
     yield _families(loop, "step", styles[:1], what_is_kept)[0], []
@@ -109,6 +115,8 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     other = simpler(narrowed(loop))
     closed: list[tuple[Loop, Start]] = [] if other is None else [(other, "step"), (other, "endless")]
     closed.append((loop, "endless"))
+    if not has_flags:  # simpler steps often do for counts
+        closed.extend((one, "step") for one in asked)
     sampled: list[tuple[Loop, Start]] = [(loop, "related samples"), (loop, "samples")]
     # where one step has too many cases, the forms that other closures begin with have no fewer; samples have few
     has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])

@@ -42,9 +42,9 @@ SIZES = {"by rows": (120, 128, 64), "by columns": (32, 64, 192), "summed outside
 WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1}
 
 
-def stage(name: str, m: int | None = None) -> Backbone:
-    sizes = dict(zip("mnk", SIZES[name], strict=True))
-    return widened(FUNCTIONS[name].program(sizes | ({} if m is None else {"m": m}), TILES[name]).stages[0])
+def stage(name: str, m: int | None = None, k: int | None = None) -> Backbone:
+    given = {axis: size for axis, size in (("m", m), ("k", k)) if size is not None}
+    return widened(FUNCTIONS[name].program(dict(zip("mnk", SIZES[name], strict=True)) | given, TILES[name]).stages[0])
 
 
 def first(space: KernelSpace, candidate: Candidate) -> Candidate:
@@ -56,12 +56,12 @@ def first(space: KernelSpace, candidate: Candidate) -> Candidate:
 
 
 @cache
-def decided(name: str, m: int | None = None) -> tuple[KernelSpace, Candidate]:
-    space = kernel_space(stage(name, m), target("sm_80"))
+def decided(name: str, m: int | None = None, k: int | None = None) -> tuple[KernelSpace, Candidate]:
+    space = kernel_space(stage(name, m, k), target("sm_80"))
     return space, first(space, space.usually(space.root(), lambda _: False, WAYS[name]))
 
 
 @cache
-def nest_of(name: str, m: int | None = None) -> Nest:
-    space, candidate = decided(name, m)
+def nest_of(name: str, m: int | None = None, k: int | None = None) -> Nest:
+    space, candidate = decided(name, m, k)
     return space.lower(candidate)

@@ -9,11 +9,11 @@ from tests.schedule.choices import hand
 from tests.schedule.choices.test_kernel_space import check
 
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import Backbone, cuda_tiles
+from warploom.schedule.backbone import Backbone, cuda_tiles, read_once
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, objects_of
 from warploom.schedule.choices.habits import habits
-from warploom.schedule.nest import Kind, Load, Nest, Space, loops, statements, verify
+from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, statements, verify
 from warploom.schedule.search import KernelModel
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
@@ -55,7 +55,21 @@ def test_habits_left_out_are_open() -> None:
     assert len(space.usually(root, lambda choice: choice == "stages").open("stages")) == 2
 
 
-@pytest.mark.parametrize("name", ["matvec", "softmax", "axpy", "jacobi2d"])
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax"])
+def test_threads_share_out_rows_that_stay_in_their_registers(name: str) -> None:
+    """Each thread loads its part of X once; nothing but partial sums is shared."""
+    (stage,) = tensor_kernel(name).program({"rows": 4096, "columns": 1024}, cuda_tiles).stages
+    space = kernel_space(read_once(stage), SM_90)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert verify(nest) == ()
+    assert hardware_sizes(nest, Kind.THREAD) == (256,)
+    assert hardware_sizes(nest, Kind.BLOCK) == (1024,)
+    assert not [b for b in nest.buffers if b.space is Space.SHARED]
+    loads = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == 0]
+    assert len(loads) == 1 and loads[0][-1].kind is Kind.VECTOR
+
+
+@pytest.mark.parametrize("name", ["matvec", "axpy", "jacobi2d"])
 def test_kernels_whose_operands_are_not_all_used_again_have_none(name: str) -> None:
     for stage in tensor_kernel(name).program(None, cuda_tiles).stages:
         assert habits(objects_of(stage, Features.full())) == ()

@@ -37,6 +37,8 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
             for o in sums
         ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
+    if not any(found):
+        found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
 
 
@@ -199,6 +201,59 @@ class Tiles:
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""
         return next((s for s in loops if self.loop[s].is_innermost and self._stride(access, self.loop[s].axis) == 1), None)
+
+
+class Rows:
+    """Habits of kernels that sum along the rows of what they store (softmax, norms): the threads of a row share it out in the
+    same way wherever it is loaded, summed or stored, so that it stays in their registers."""
+
+    def __init__(self, objects: Objects, threads: int, rows: int) -> None:
+        self.objects = objects
+        self.threads = threads
+        """Of a row."""
+        self.rows = rows
+        """Of a thread, which loads once what belongs to a column."""
+        self.loop = {x.statement: x for x in objects.loops}
+        self.extents = objects.backbone.extents
+        self.summed = {x.axis for x in objects.loops if x.is_reduction}
+
+    def habits(self) -> Iterator[Habit]:
+        operations = [o for o in self.objects.operations if o.temporary is None]
+        stored = {self.loop[s].axis for o in operations if o.operator is Operator.STORE for s in o.loops}
+        if not self.summed & stored:
+            return
+        yield from self._sizes()
+        of_extent: dict[int, list[int]] = {}
+        for operation in operations:
+            access = self.objects.backbone.instructions[operation.instruction].access
+            for statement in operation.loops:
+                kind = self._kind(statement, is_access=access is not None)
+                yield "dim_kind", (statement,), kind
+                if kind == "THREAD":
+                    of_extent.setdefault(self.loop[statement].extent, []).append(statement)
+        for statements in of_extent.values():
+            for first, second in pairwise(statements):
+                yield "thread_mapping", (first, second), "MAPPED"
+
+    def _kind(self, statement: int, *, is_access: bool) -> str:
+        loop = self.loop[statement]
+        if loop.axis not in self.summed:
+            return "UNROLL" if loop.level else "BLOCK"
+        if loop.level == 0:
+            return "UNROLL"
+        return ("VECTOR" if is_access else "UNROLL") if loop.is_innermost else "THREAD"
+
+    def _sizes(self) -> Iterator[Habit]:
+        for number, extent in enumerate(self.extents):
+            is_last = all(e.axis != extent.axis or e.level <= extent.level for e in self.extents)
+            if extent.axis in self.summed and extent.level:
+                yield "size", (number,), str(4 if is_last else self.threads)
+            elif extent.level:
+                yield "size", (number,), str(self.rows if is_last else 1)
+
+
+_SHARES_OF_ROWS = ((256, 4), (64, 1))
+"""Threads of a row, rows of a thread."""
 
 
 class MatrixTiles(Tiles):

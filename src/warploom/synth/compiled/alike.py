@@ -11,9 +11,9 @@ column that does not move so has a value of its own for each thread, and so has 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.memory import Region, Stored
 from warploom.synth.compiled.renaming import SUM, rebuilt
@@ -194,7 +194,11 @@ class Translations:
         return [self.value(values[self.group[t]], t) for t in lanes]
 
     def value(self, value: Value, thread: int) -> Value:
-        return self.translated(value, thread) if isinstance(value, Term) and any(self._steps[thread]) else value
+        if not any(self._steps[thread]):
+            return value
+        if isinstance(value, Comparison):
+            return replace(value, a=self.translated(value.a, thread), b=self.translated(value.b, thread))
+        return self.translated(value, thread) if isinstance(value, Term) else value
 
     def translated(self, term: Term, thread: int) -> Term:
         """What the representative's term is for the thread."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from warploom.ptx.syntax import Instruction, Integer, Name
 from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.matrices import whole_warps
 from warploom.synth.compiled.memory import Region
 from warploom.synth.compiled.operands import Operands, Reader
 from warploom.synth.compiled.placed import Placed
@@ -184,6 +185,7 @@ class Copies:
 
         def run(block: Block, lanes: Lanes) -> None:
             place_of = dict(zip(lanes, addresses(block, lanes), strict=True))
+            row_of: dict[int, tuple[Region, int]] = {}
             for number, write in enumerate(writers):
                 found: list[Value] = []
                 for t in lanes:
@@ -194,21 +196,17 @@ class Copies:
                     parts: list[tuple[Value, int]] = []
                     for row, within, size in pieces:
                         owner = first + _MATRIX_ROWS * number + row
-                        base = place_of.get(owner)
-                        if not isinstance(base, int):
-                            message = f"expected all lanes of the warp at {instruction.name}, lane {owner % WARP} is missing"
-                            raise block.fault("shuffle", message, index, thread=t, what="load")
-                        region, start = self.transfers.place(block, owner, base, "shared", _ROW_BYTES, "load", index)
-                        self.transfers.remember(block, owner, region, start, _ROW_BYTES, "load", index)
+                        if owner not in row_of:
+                            base = place_of.get(owner)
+                            if not isinstance(base, int):
+                                message = f"expected all lanes of the warp at {instruction.name}, lane {owner % WARP} is missing"
+                                raise block.fault("shuffle", message, index, thread=t, what="load")
+                            row_of[owner] = self.transfers.place(block, owner, base, "shared", _ROW_BYTES, "load", index)
+                            self.transfers.remember(block, owner, *row_of[owner], _ROW_BYTES, "load", index)
+                        region, start = row_of[owner]
                         self.transfers.remember(block, t, region, start + within, size, "load", index)
                         parts.append((region.load(start + within, size, self.launch.data), 8 * size))
                     found.append(self.launch.data.join(parts))
                 write(block, lanes, found)
 
-        def members(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
-            groups: dict[int, Lanes] = {}
-            for t in lanes:
-                groups.setdefault(t // WARP, []).append(t)
-            return [(group, list(range(w * WARP, min(w * WARP + WARP, block.count)))) for w, group in groups.items()]
-
-        return Step(action=run, meeting=members)
+        return Step(action=run, meeting=whole_warps)

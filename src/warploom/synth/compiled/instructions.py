@@ -14,6 +14,7 @@ from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, 
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
 from warploom.synth.compiled.handover import Handing, Handover
+from warploom.synth.compiled.matrices import Matrices
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Placed, PlacementError
 from warploom.synth.compiled.schedule import Step, truth
@@ -44,6 +45,7 @@ class _Maker:
         self.transfers = Transfers(launch, self.operands, self.arithmetic)
         self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
+        self.matrices = Matrices(launch, self.operands, self.arithmetic)
         self.calls = Calls(launch, self.operands, functions, self.transfers.extension)
         self.handing: Handing | None = None
         if handover is not None:
@@ -82,6 +84,8 @@ class _Maker:
                 return Step(action=self.copies.copy(instruction, index))
             case "ldmatrix":
                 return self.copies.matrix(instruction, index)
+            case "mma":
+                return self.matrices.multiply(instruction, index)
             case "shfl":
                 return self.exchanges.shuffle(instruction, index)
             case "vote":
@@ -263,8 +267,21 @@ class _Maker:
         a = self.operands.reader(instruction.operands[1], type_name, index)
         b = self.operands.reader(instruction.operands[2], type_name, index)
         c = self.operands.reader(instruction.operands[3], "pred", index) if combine is not None else None
+        registers = self.launch.routine.registers
+        compared = instruction.operands[1:3]
+        names = [o.text if isinstance(o, Name) and o.text in registers else "" for o in compared]
+        is_of_floats = (
+            type_name[:1] == "f"
+            and combine is None
+            and second is None
+            and all(isinstance(o, Float) or (n and registers[n] == type_name) for n, o in zip(names, compared, strict=True))
+        )
 
         def run(block: Block, lanes: Lanes) -> None:
+            if is_of_floats and isinstance(first, Name) and (alike := self._commons(block, lanes, names, [a, b])):
+                self.launch.steps_left += len(lanes) - len(alike[0])
+                block.write_common(first.text, list(map(compare, *alike)))
+                return
             found = [compare(x, y) for x, y in zip(a(block, lanes), b(block, lanes), strict=True)]
             others: list[Value] = []
             if write_second is not None:
@@ -321,31 +338,38 @@ class _Maker:
         registers = self.launch.routine.registers
         names = [o.text if isinstance(o, Name) and o.text in registers else "" for o in operands]
         is_plain = all(n or isinstance(o, Integer | Float) for n, o in zip(names, operands, strict=True))
-        is_of_floats = (
-            is_plain and type_name[:1] == "f" and isinstance(result, Name) and result.text in registers and opcode != "selp"
-        )
+        is_of_floats = is_plain and type_name[:1] == "f" and isinstance(result, Name) and result.text in registers
         has_widths = all(not n or TYPE_BITS[registers[n]] == TYPE_BITS[t] for n, t in zip(names, types, strict=False))
 
         def run(block: Block, lanes: Lanes) -> None:
-            if is_of_floats and has_widths and self.launch.translations is not None and len(lanes) == block.count:
-                representatives = self.launch.translations.representatives
-                commons = [
-                    block.common(n) if n else reader(block, representatives) for n, reader in zip(names, readers, strict=True)
-                ]
-                found = [c for c in commons if c is not None]
-                if len(found) == len(commons) and isinstance(result, Name):
-                    self.launch.steps_left += len(lanes) - len(representatives)
-                    block.write_common(result.text, list(map(function, *found)))
-                    return
+            if (
+                is_of_floats
+                and has_widths
+                and isinstance(result, Name)
+                and (found := self._commons(block, lanes, names, readers))
+            ):
+                self.launch.steps_left += len(lanes) - len(found[0])
+                block.write_common(result.text, list(map(function, *found)))
+                return
             columns = [reader(block, lanes) for reader in readers]
             if any(not ADDRESSES.isdisjoint(map(type, column)) for column in columns):
                 write(block, lanes, list(map(addressed, *columns)))
-            elif is_of_floats:
+            elif is_of_floats and opcode != "selp":
                 write(block, lanes, self._once_each(function, columns))
             else:
                 write(block, lanes, list(map(function, *columns)))
 
         return Step(action=run)
+
+    def _commons(self, block: Block, lanes: Lanes, names: list[str], readers: list[Reader]) -> list[list[Value]]:
+        """The representatives' operands, where all threads have the translations of them; else nothing. Names of registers, or
+        none for a number."""
+        if self.launch.translations is None or len(lanes) != block.count:
+            return []
+        representatives = self.launch.translations.representatives
+        commons = [block.common(n) if n else reader(block, representatives) for n, reader in zip(names, readers, strict=True)]
+        found = [c for c in commons if c is not None]
+        return found if len(found) == len(commons) else []
 
     def _once_each(self, function: Callable[..., Value], columns: list[list[Value]]) -> list[Value]:
         """The function of each row; of rows that are one, once."""

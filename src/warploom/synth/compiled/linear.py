@@ -51,7 +51,7 @@ def is_moving_product(term: Term) -> bool:
     stack = [term]
     while stack:
         t = stack.pop()
-        if t.op in ("*", "neg"):
+        if t.op in ("*", "neg") or (t.op.startswith("cast.") and t.args[0].op == "atom"):
             stack.extend(t.args)
         elif t.op == "atom" and len(t.data[1]) == 2:
             return True

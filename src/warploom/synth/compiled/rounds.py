@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
 from warploom.synth.compiled.copies import Copy, Queue
-from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
 from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
@@ -369,6 +369,10 @@ class _Guess:
             return now if now.reason == before.reason else None
         if isinstance(now, Term) and isinstance(before, Term):
             return self._term(now, before, 0)
+        if isinstance(now, Joined) and isinstance(before, Joined) and _widths(now) == _widths(before):
+            parts = [(self.value(v, w, n), n) for (v, n), (w, _) in zip(now.parts, before.parts, strict=True)]
+            known = tuple((v, n) for v, n in parts if v is not None)
+            return Joined(known) if len(known) == len(parts) else None
         return None
 
     def _term(self, now: Term, before: Term, depth: int) -> Term | None:
@@ -390,6 +394,10 @@ class _Guess:
             made = now.rebuilt(known) if len(known) == len(args) else None
             self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
+
+
+def _widths(value: Joined) -> list[int]:
+    return [bits for _, bits in value.parts]
 
 
 def _groups(queues: dict[int, Queue], thread: int) -> list[list[Copy]]:
@@ -476,6 +484,8 @@ class _Check:
             slope = next((s for name, s in of if name == ROUND), 0)
             mask = (1 << bits) - 1
             return of == (end.of if isinstance(end, Placed) else ()) and (int(start) + slope - int(end)) & mask == 0
+        if isinstance(start, Joined) and isinstance(end, Joined) and _widths(start) == _widths(end):
+            return all(self._is_next(v, w, n) for (v, n), (w, _) in zip(start.parts, end.parts, strict=True))
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False
         if is_register and start.op == "atom" and start.data[0] == SUM:
@@ -572,4 +582,6 @@ class _After:
             if general not in self._at_end:
                 self._at_end[general] = _advanced(general, self.steps, self.launch, is_general=False)
             return self._at_end[general]
+        if isinstance(general, Joined):
+            return Joined(tuple((self._value(v, n), n) for v, n in general.parts))
         return general

@@ -273,7 +273,7 @@ BUGS = {
     "another array by its distance": (doubled_by_hand, "+ x[i]", "+ *(z - (1ll << 38) + i)", "refuted"),
     "arrays that lie evenly": (summed_by_hand, "+ w[i]", "+ *((float*)((char*)x + 2 * ((char*)y - (char*)x)) + i)", "unchecked"),
     "an output that is discarded": (doubled_by_hand, "i];\n", f"i]; {DISCARDED}\n", "unchecked"),
-    "a bit of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + (blockIdx.x >> 4 & 1)]", "unchecked"),
+    "a bit of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + (blockIdx.x >> 4 & 1)]", "refuted"),
     "a product of the block's number": (doubled_by_hand, "+ x[i]", "+ x[i + blockIdx.x * blockIdx.x * 1024]", "unchecked"),
     "no barrier after the tiles are used": (matmul, "__syncthreads();", "if (k < 2) __syncthreads();", "refuted"),
     "a wrong copy from the third round on": (matmul, "(k + 1) % 2 * 64", "(k < 2 ? (k + 1) % 2 : 0) * 64", "refuted"),

@@ -10,12 +10,14 @@ import pytest
 from warploom.schedule.backbone import (
     NoWindowError,
     Repetition,
+    Use,
     count_stored,
     evaluate_window,
     joined_repetition,
     moved,
     parse_backbone,
     points_of,
+    uses_of,
 )
 from warploom.schedule.backbone.window import _axis_shifts, _check_repeated
 
@@ -239,3 +241,33 @@ def test_an_index_as_a_number_is_another_one_elsewhere() -> None:
         evaluate_window(numbered, [range(1, 2), range(2)])
     with pytest.raises(NoWindowError, match="no index as a number, got one"):
         moved(numbered, [range(1), range(2)], {"Y": (2, 0, 0)}, (3, 1, 1))
+
+
+def test_loops_over_a_size_that_grows_are_not_joined() -> None:
+    one, other = Repetition(0, (0,), 2, 3, is_open=True), Repetition(0, (8,), 2, 3)
+    for found in ([one, other], [other, one]):
+        with pytest.raises(NoWindowError, match="as many steps each"):
+            joined_repetition(found)
+    assert joined_repetition([one]) == one
+
+
+def test_elements_have_the_name_of_the_way_in_which_the_mathematics_moves() -> None:
+    """Along the blocks Y moves by 2; along the length, X behind the steps by 2 a step."""
+    copy = parse_backbone(COPY)
+    (access,) = (i.access for i in copy.instructions if i.name == "load_X")
+    moves = {"X": (0, 0), "X@1": (2, 0), "Y": (2, 0)}
+    found = uses_of(copy, moves, (2, 1))
+    assert list(found.values()) == [Use("X@1", "X@1")] and access in found
+    moved(copy, [range(2)], moves, (2, 1), uses=found)
+    for wrong in ({"X": (0, 0), "Y": (2, 0)}, {"X": (1, 0), "X@1": (3, 0), "Y": (2, 0)}):
+        with pytest.raises(NoWindowError, match="elements from block to block, the kernel's by"):
+            uses_of(copy, wrong, (2, 1))
+    with pytest.raises(NoWindowError, match="expected accesses to X, got none"):
+        moved(copy, [range(2)], {"Y": (2, 0)}, (2, 1), uses=uses_of(copy, {"Y": (2, 0)}, (2, 1)))
+    with pytest.raises(NoWindowError, match="load_X moves by 2 elements"):
+        moved(copy, [range(2)], {**moves, "X@1": (3, 0)}, (2, 1), uses=found)
+    summed, steps = parse_backbone(SUM), Repetition(0, (0,), 2, 1, is_open=True)
+    moves = {"X": (0, 0), "X@1": (0, 2), "Y": (0, 0)}
+    assert list(uses_of(summed, moves, (1, 5), steps, 1).values()) == [Use("X", "X@1", 2)]
+    with pytest.raises(NoWindowError, match="elements from block to block"):
+        uses_of(summed, {"X": (0, 0), "Y": (0, 0)}, (1, 5), steps, 1)

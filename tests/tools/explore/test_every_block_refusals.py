@@ -47,7 +47,7 @@ def test_rounds_that_move_alike(monkeypatch: pytest.MonkeyPatch, rounds: list[se
     monkeypatch.setattr(every_block, "_moving_elements", lambda repeat: repeat.elements)
     monkeypatch.setattr(every_block, "repetition", repetition)
     blocks: Any = SimpleNamespace(stage=None)
-    run: Any = SimpleNamespace(repeats=[SimpleNamespace(elements=elements, steps=3) for elements in rounds])
+    run: Any = SimpleNamespace(repeats=[SimpleNamespace(elements=elements, steps=3, is_open=False) for elements in rounds])
     if told:
         with pytest.raises(NotAlikeError, match=told):
             Blocks._repeated(blocks, run)

@@ -53,6 +53,7 @@ from warploom.schedule.backbone.widened import is_of_matrices, widened, widening
 from warploom.schedule.backbone.window import (
     NoWindowError,
     Repetition,
+    Use,
     Window,
     count_stored,
     evaluate_window,
@@ -61,15 +62,17 @@ from warploom.schedule.backbone.window import (
     points_of,
     reduced,
     repetition,
+    uses_of,
 )
 
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis", "AxisSum",
     "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError",
     "Operand", "Operator", "Parameter", "Position", "Program", "Region", "Repetition", "Result", "Role", "RunTimeSize", "Scope",
-    "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
+    "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
     "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
     "evaluate_terms", "evaluate_window", "identity_of", "is_of_matrices", "joined_repetition", "matrix_tiles", "moved",
     "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "read_once",
-    "reduced", "repetition", "run_time_sizes", "stage_at", "tilings", "verify", "widened", "widening_factors", "widens",
+    "reduced", "repetition", "run_time_sizes", "stage_at", "tilings", "uses_of", "verify", "widened",
+    "widening_factors", "widens",
 ]  # fmt: skip

@@ -38,6 +38,19 @@ class Repetition:
     width: int
     """Points of a step."""
     steps: int
+    is_open: bool = False
+    """True if a size known at run time adds further steps: the points behind them lie as many steps further on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How elements of an array are named where an instruction loads them."""
+
+    name: str
+    at_end: str
+    """Behind the steps of a repetition that are taken."""
+    step: int = 0
+    """Elements by which those move with each step more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +68,16 @@ def whole(backbone: Backbone) -> list[Sequence[int]]:
     return [range(axis.size) for axis in backbone.axes]
 
 
-def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | None = None) -> Window:
-    """Runs the part at these points and gives what it stores.
+def evaluate_window(
+    backbone: Backbone, points: Points, repeated: Repetition | None = None, uses: Mapping[Access, Use] | None = None
+) -> Window:
+    """Runs the part at these points and gives what it stores. uses: names of elements, where they are not those of the arrays.
 
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
     _check_no_positions(backbone)
     _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size})
-    found = _WindowEvaluation(backbone, points, repeated)
+    found = _WindowEvaluation(backbone, points, repeated, uses or {})
     if repeated is not None:
         _check_repeated(backbone, repeated)
     found.run_all()
@@ -70,13 +85,16 @@ def evaluate_window(backbone: Backbone, points: Points, repeated: Repetition | N
 
 
 class _WindowEvaluation(SymbolicEvaluation):
-    def __init__(self, backbone: Backbone, points: Points, repeated: Repetition | None) -> None:
+    def __init__(self, backbone: Backbone, points: Points, repeated: Repetition | None, uses: Mapping[Access, Use]) -> None:
         parameters = {o.name: atom(o.name, ()) for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
         super().__init__(backbone, {}, parameters)
         self.repeated = repeated
+        self.uses = uses
         self.coordinates = [np.array(p, np.int64) for p in points]
         self.steps = [np.zeros(len(p), np.int64) for p in points]
         """Points by which each point moves from step to step."""
+        self.behind = [np.zeros(len(p), np.int64) for p in points]
+        """1 for points behind the steps that are taken."""
 
         if repeated is not None:
             r, size = repeated, backbone.axes[repeated.axis].size
@@ -85,6 +103,7 @@ class _WindowEvaluation(SymbolicEvaluation):
                 is_run[first + r.width : first + r.width * r.steps] = False
                 steps[first : first + r.width] = r.width
             self.coordinates[r.axis], self.steps[r.axis] = np.flatnonzero(is_run), steps[is_run]
+            self.behind[r.axis] = (self.coordinates[r.axis] >= r.firsts[-1] + r.width * r.steps).astype(np.int64)
         self.sizes = [len(c) for c in self.coordinates]
         self.stored: dict[int, dict[int, Term]] = {}
         self.sums: dict[Term, Term] = {}
@@ -149,10 +168,13 @@ class _WindowEvaluation(SymbolicEvaluation):
             raise IndexError(f"a load from {region.name!r} leaves its shape")
         flat = np.broadcast_to(_flat(region, places), inside.shape)
         steps = np.broadcast_to(_flat(region, [self._index(i, axes, fixed, self.steps) for i in access.indices]), inside.shape)
+        use = self.uses.get(access, Use(region.name, region.name))
+        behind = np.broadcast_to(_flat(region, [self._index(i, axes, fixed, self.behind) for i in access.indices]), inside.shape)
         found = np.empty(flat.shape, object)
         found[...] = self.number(access.fill or 0.0, region.dtype)[()]
         found[inside] = [
-            self._symbol(region.name, k, step) for k, step in zip(flat[inside].tolist(), steps[inside].tolist(), strict=True)
+            self._symbol(use.at_end if is_behind else use.name, k, step)
+            for k, step, is_behind in zip(flat[inside].tolist(), steps[inside].tolist(), behind[inside].tolist(), strict=True)
         ]
         return found
 
@@ -203,11 +225,11 @@ def joined_repetition(found: Sequence[Repetition]) -> Repetition:
     one = found[0]
     firsts = tuple(sorted(f for r in found for f in r.firsts))
     reach = one.width * one.steps
-    if any((r.axis, r.width, r.steps) != (one.axis, one.width, one.steps) for r in found) or any(
+    if any((r.axis, r.width, r.steps) != (one.axis, one.width, one.steps) or r.is_open or one.is_open for r in found[1:]) or any(
         b - a < reach for a, b in itertools.pairwise(firsts)
     ):
         raise NoWindowError("expected loops that leave out as many steps each, of other points of one sum")
-    return Repetition(one.axis, firsts, one.width, one.steps)
+    return Repetition(one.axis, firsts, one.width, one.steps, one.is_open)
 
 
 def _weight(region: Region, access: Access, axis: int) -> int:
@@ -295,13 +317,17 @@ def moved(
     moves: Mapping[str, Sequence[int]],
     counts: Sequence[int],
     first: Sequence[int] | None = None,
-    grown: Sequence[int] | None = None,
+    grown: Mapping[str, Sequence[int]] | None = None,
+    uses: Mapping[Access, Use] | None = None,
+    length: int | None = None,
 ) -> None:
     """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
     from block to block along each axis of the box; NoWindowError where that is not seen.
 
     points: what the first block computes. counts: blocks along each axis, from `first` on, else from the first block on. Arrays
-    that are not in `moves` are not accessed. grown: by how much a size known at run time grows along each axis of the box.
+    that are not in `moves` are not accessed. grown: by how much each size known at run time grows along each axis of the box.
+    uses: names in `moves` of what is loaded, where they are not those of the arrays. length: the axis of the box along which a
+    repetition gets further steps.
     """
     _check_no_positions(backbone)
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
@@ -313,10 +339,11 @@ def moved(
         [sum(shift * place for shift, place in zip(by_axis, corner, strict=True)) for by_axis in zip(*shifts, strict=True)]
         for corner in ends
     ]
-    growths = [sum(by * place for by, place in zip(grown or [0] * len(counts), corner, strict=True)) for corner in ends]
-    for corner, growth in zip(corners, growths, strict=True):
+    for end, corner in zip(ends, corners, strict=True):
         for axis, (by, own) in enumerate(zip(corner, points, strict=True)):
-            size = backbone.axes[axis].size + (growth if backbone.axes[axis].run_time is not None else 0)
+            size, run_time = backbone.axes[axis].size, backbone.axes[axis].run_time
+            if run_time is not None and grown is not None:
+                size += sum(more * place for more, place in zip(grown.get(run_time.name, ()), end, strict=False))
             if not 0 <= own[0] + by <= own[-1] + by < size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
     for instruction in backbone.instructions:
@@ -324,16 +351,55 @@ def moved(
         if access is None:
             continue
         region = backbone.regions[access.region]
+        use = (uses or {}).get(access, Use(region.name, region.name))
         for n in used:
-            by = sum(
-                stride * _shift(index.terms, shifts[n]) for stride, index in zip(region.strides, access.indices, strict=True)
-            )
-            if region.name not in moves and by:
-                raise NoWindowError(f"expected accesses to {region.name}, got none in the kernel")
-            if region.name in moves and by != moves[region.name][n]:
-                theirs = moves[region.name][n]
-                raise NoWindowError(f"{instruction.name} moves by {by} elements from block to block, the kernel's by {theirs}")
+            by = _moved_by(region, access, shifts[n])
+            for name, more in {use.name: 0, use.at_end: use.step if n == length else 0}.items():
+                if name not in moves and by + more:
+                    raise NoWindowError(f"expected accesses to {region.name}, got none in the kernel")
+                if name in moves and by + more != moves[name][n]:
+                    told = f"from block to block, the kernel's by {moves[name][n]}"
+                    raise NoWindowError(f"{instruction.name} moves by {by + more} elements {told}")
         _check_inside_alike(backbone, access, points, corners)
+
+
+def uses_of(
+    backbone: Backbone,
+    moves: Mapping[str, Sequence[int]],
+    counts: Sequence[int],
+    repeated: Repetition | None = None,
+    length: int | None = None,
+) -> dict[Access, Use]:
+    """The names of what each instruction loads, by how it moves. NoWindowError where the kernel loads nothing that moves so.
+
+    moves: as for `moved`, by use of an array: its name, or that with `@` and a number. length: the axis of the box along which a
+    repetition gets further steps.
+    """
+    shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
+    used = [n for n, count in enumerate(counts) if count > 1]
+    found: dict[Access, Use] = {}
+    for instruction in backbone.instructions:
+        access = instruction.access
+        if access is None or instruction.operator is not Operator.LOAD:
+            continue
+        region = backbone.regions[access.region]
+        own = {name: by for name, by in moves.items() if name.partition("@")[0] == region.name}
+        by = {n: _moved_by(region, access, shifts[n]) for n in used}
+        step = 0
+        if repeated is not None and repeated.is_open:
+            step = _weight(region, access, repeated.axis) * repeated.width
+        at_end = {n: b + (step if n == length else 0) for n, b in by.items()}
+        names = [next((u for u, m in own.items() if all(m[n] == wanted[n] for n in used)), "") for wanted in (by, at_end)]
+        if own and not all(names):
+            ways = " or ".join(str([m[n] for n in used]) for m in own.values())
+            told = f"{instruction.name} moves by {list((at_end if names[0] else by).values())} elements from block to block"
+            raise NoWindowError(f"{told}, the kernel's by {ways}")
+        found[access] = Use(names[0] or region.name, names[1] or region.name, step)
+    return found
+
+
+def _moved_by(region: Region, access: Access, shifts: Sequence[int]) -> int:
+    return sum(stride * _shift(index.terms, shifts) for stride, index in zip(region.strides, access.indices, strict=True))
 
 
 def _shift(terms: Sequence[tuple[int, int]], shifts: Sequence[int]) -> int:

@@ -52,6 +52,8 @@ class CudaKernel:
     """Arguments behind the parameters, of type int, each with the value for which grid and arrays are described."""
     open_grid: tuple[Trips | None, ...] = (None, None, None)
     """How many blocks there are along each dimension, where that is known at run time."""
+    open_loops: tuple[Trips, ...] = ()
+    """Rounds of the sequential loops of which that is known at run time."""
 
     @property
     def grid_texts(self) -> tuple[str, ...]:
@@ -144,6 +146,7 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         parameters=nest.parameters,
         run_time=nest.run_time,
         open_grid=tuple(facts.open_blocks.get(axis) for axis in range(3)),
+        open_loops=tuple(dict.fromkeys(x.trips for x in loops_of(nest.body) if x.trips is not None and x.kind is not Kind.BLOCK)),
         static_shared_bytes=0 if is_dynamic else total,
         dynamic_shared_bytes=total if is_dynamic else 0,
         options=options,

@@ -17,14 +17,17 @@ from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, Scal
 from warploom.synth.compiled.faults import Access, Fault, FaultError
 from warploom.synth.compiled.handover import Cell, HandedArgument, Handover, StoodError, Word
 from warploom.synth.compiled.linear import NotLinearError, expanded
+from warploom.synth.compiled.moving import PeriodError
 from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, judged, prove_by_cases, prove_launch
 from warploom.synth.compiled.rounds import Repeat
 from warploom.synth.compiled.spec_numbers import run_on_numbers
+from warploom.synth.compiled.threads import USE
 
 __all__ = [
-    "RECONVERGED", "Access", "Argument", "ArrayArgument", "Axes", "Box", "Cell", "CompiledProof", "Difference", "Fault",
-    "FaultError", "HandedArgument", "Handover", "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "Repeat",
+    "RECONVERGED", "USE", "Access", "Argument", "ArrayArgument", "Axes", "Box", "Cell", "CompiledProof", "Difference", "Fault",
+    "FaultError", "HandedArgument", "Handover", "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "PeriodError",
+    "Repeat",
     "ScalarArgument", "StoodError", "Stores", "Symbol", "SymbolicRun", "Undefined", "Wanted", "Word", "check_parameters",
     "count_of_different", "elements_moved", "expanded", "in_first_block", "joined_domain", "judged", "number_of",
     "prove_by_cases", "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec",

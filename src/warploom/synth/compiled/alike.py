@@ -187,6 +187,13 @@ class Translations:
         self._far[name] = [sum(m * s for m, s in zip(moves, step, strict=True)) for step in self._steps]
         return True
 
+    def take_over(self, use: str, at_end: str) -> bool:
+        """Elements of one use of an array are from now on those of another one. False: that one is known to move otherwise."""
+        if use not in self._far:
+            return True
+        self.moves.setdefault(at_end, self.moves[use])
+        return self._far.setdefault(at_end, self._far[use]) == self._far[use]
+
     # ------------------------------------------------------------ values of threads
 
     def values_of(self, values: list[Value], lanes: Iterable[int]) -> list[Value]:

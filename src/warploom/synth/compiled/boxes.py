@@ -13,7 +13,7 @@ from warploom.ptx import Program
 from warploom.synth.compiled.alike import ApartError, Axes, Classes
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
-from warploom.synth.compiled.moving import OF_BLOCK, SizeSplitError, SplitError
+from warploom.synth.compiled.moving import LENGTH, OF_BLOCK, SizeSplitError, SplitError
 
 _MOST_BOXES = 64
 _MOST_PLACES = 1 << 28
@@ -39,6 +39,7 @@ def run_boxes(
     is_of_threads: bool = False,
     alike: Axes | None = None,
     size: tuple[int, ...] = (),
+    length: tuple[int, ...] = (),
     most_boxes: int = _MOST_BOXES,
     is_limit_of_all: bool = False,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
@@ -46,6 +47,8 @@ def run_boxes(
 
     size: the least value of a size that is an argument, by how much it grows with each position of a block, and with `%size`;
     then the greatest value of `%size`. The boxes are then those of all launches with such a size, and perhaps of others.
+    length: the least value of a size over which something is summed, by how much it grows with `%length`, and the greatest value
+    of that. PeriodError where it should grow by more.
     step_limit: of each box, or of all together. As `run_symbolically`; NotAlikeError.
     """
     steps_left = step_limit
@@ -55,6 +58,8 @@ def run_boxes(
         least, *by_block, by_size, last = size
         by = (*by_block, *(0 for _ in counts[3:]), by_size)
         whole = Box((0,) * len(by), (*counts, last + 1), (least, *by))
+    if length:
+        whole = Box((*whole.first, 0), (*whole.counts, length[2] + 1), whole.size, length[:2])
     left: list[tuple[Box, Classes]] = [(whole, ())]
     made = 1
     while left:
@@ -89,9 +94,10 @@ def run_boxes(
 
 def in_first_block(argument: Argument, box: Box) -> Argument:
     """The argument for the first block of the box; a size that no launch has leaves an array empty."""
-    if not isinstance(argument, ArrayArgument) or not argument.per_size:
+    if not isinstance(argument, ArrayArgument) or not (argument.per_size or argument.per_length):
         return argument
-    return replace(argument, shape=(max(0, argument.per_size * box.size[0]),))
+    each, (first, *_) = (argument.per_size, box.size) if argument.per_size else (argument.per_length, box.length)
+    return replace(argument, shape=(max(0, each * first),))
 
 
 def _parts(box: Box, split: SplitError) -> list[Box]:
@@ -105,23 +111,25 @@ def _parts(box: Box, split: SplitError) -> list[Box]:
     counts[axis] -= split.at
     below = list(box.counts)
     below[axis] = split.at
+    if split.name == LENGTH:
+        length = (box.length[0] + box.length[1] * split.at, box.length[1])
+        return [Box(box.first, tuple(below), box.size, box.length), Box(tuple(first), tuple(counts), box.size, length)]
     size = (box.size[0] + box.size[1 + axis] * split.at, *box.size[1:]) if box.size else ()
-    return [Box(box.first, tuple(below), box.size), Box(tuple(first), tuple(counts), size)]
+    return [Box(box.first, tuple(below), box.size, box.length), Box(tuple(first), tuple(counts), size, box.length)]
 
 
 def _parts_of_size(box: Box, split: SizeSplitError) -> list[Box]:
     """The same blocks, for sizes from that on at which the run changes, and for those below, counted down from it. Where that
     size depends on the block, the parts go on to where the last block's ends: together they hold the box, and more."""
     at, *by, step = box.size
-    last = len(box.counts) - 1
+    last = len(box.places)
     reach = [split.slopes.get(name, 0) * (count - 1) for name, count in zip(box.places, box.counts[:last], strict=True)]
     least, most = (split.at + sum(limit(0, end) for end in reach) for limit in (min, max))
     turned = [b + step * split.slopes.get(name, 0) for b, name in zip(by, box.places, strict=True)]
-    first = (*box.first[:last], 0)
-    return [
-        Box(first, (*box.counts[:last], max(1, box.counts[last] - least)), (at + step * split.at, *turned, step)),
-        Box(first, (*box.counts[:last], max(1, most)), (at + step * (split.at - 1), *turned, -step)),
-    ]
+    first, behind = (*box.first[:last], 0, *box.first[last + 1 :]), box.counts[last + 1 :]
+    counts = (max(1, box.counts[last] - least), max(1, most))
+    sizes = ((at + step * split.at, *turned, step), (at + step * (split.at - 1), *turned, -step))
+    return [Box(first, (*box.counts[:last], n, *behind), s, box.length) for n, s in zip(counts, sizes, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +142,14 @@ class Stores:
     """Elements by which those of the next block along each axis lie further on."""
 
 
-def elements_moved(run: SymbolicRun, argument: ArrayArgument, positions: tuple[str, ...] = OF_BLOCK) -> tuple[int, ...]:
+def elements_moved(
+    run: SymbolicRun, argument: ArrayArgument, positions: tuple[str, ...] = OF_BLOCK, use: str = ""
+) -> tuple[int, ...]:
     """By how many elements a block's accesses to the array lie further on than those of the block before it, for each axis.
 
-    Raises NotAlikeError.
+    use: those of this use (`use_of`); else of the only one, or of the first. Raises NotAlikeError.
     """
-    moves: Mapping[str, int] = run.moves.get(argument.name, {})
+    moves: Mapping[str, int] = run.moves.get(use or argument.name, {})
     size = argument.dtype.size_bytes
     if any(by % size for by in moves.values()):
         raise NotAlikeError(f"expected accesses to {argument.name} that move by whole elements, got {dict(moves)} bytes")

@@ -102,6 +102,9 @@ class Copies:
                     self.transfers.check_aligned(block, t, source, place, size, index)
                     self.transfers.remember(block, t, source, start, amount, "load", index)
                     values = self._words(source, start, amount)
+                    if place.__class__ is Placed:
+                        used = tuple(self.transfers.used(source, place, v, index) for v in values)
+                        source, values = (source if used == values else None), used  # what has several uses is not written
                     if step := self.transfers.step_of(place):
                         values = tuple(self.transfers.moved(v, step, index) for v in values)
                         source = None  # what moves is not written

@@ -22,7 +22,7 @@ from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupport
 from warploom.synth.compiled.handover import HandedArgument, Handover
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
-from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, SIZE, Moving
+from warploom.synth.compiled.moving import LENGTH, OF_BLOCK, OF_THREAD, SIZE, Moving
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
@@ -46,6 +46,8 @@ class ArrayArgument:
     """symbols: element `name[i]` is a symbol of that name. undefined: reading it before it is written is a fault."""
     per_size: int = 0
     """Elements for each unit of the size that is an argument; 0: the length does not depend on it."""
+    per_length: int = 0
+    """The same, of a size over which something is summed."""
 
     @property
     def count(self) -> int:
@@ -61,6 +63,8 @@ class ScalarArgument:
     value: int | float | None
     is_size: bool = False
     """A size of arrays, which a box tells."""
+    is_length: bool = False
+    """A size over which something is summed, which a box tells."""
 
 
 Argument = ArrayArgument | ScalarArgument
@@ -86,20 +90,28 @@ class Box:
     size: tuple[int, ...] = ()
     """Of a size that is an argument: its value in the first block, and by how much it grows with each position, the last of which
     is `%size`. Empty: there is none."""
+    length: tuple[int, ...] = ()
+    """Of a size over which something is summed: its value in the first block, and by how much it grows with `%length`, which is
+    then the last position. Empty: there is none."""
 
     @property
     def positions(self) -> tuple[str, ...]:
-        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts)] if not self.size else (*self.places, SIZE)
+        return (*self.places, *((SIZE,) if self.size else ()), *((LENGTH,) if self.length else ()))
 
     @property
     def places(self) -> tuple[str, ...]:
         """The positions of blocks and threads."""
-        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts) - bool(self.size)]
+        return (*OF_BLOCK, *OF_THREAD)[: len(self.counts) - bool(self.size) - bool(self.length)]
 
     @property
     def growth(self) -> dict[str, int]:
         """By how much the size grows, by position."""
-        return dict(zip(self.positions, self.size[1:], strict=True)) if self.size else {}
+        return dict(zip((*self.places, SIZE), self.size[1:], strict=True)) if self.size else {}
+
+    @property
+    def growth_of_length(self) -> dict[str, int]:
+        """By how much the size grows over which something is summed, by position."""
+        return {LENGTH: self.length[1]} if self.length else {}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -246,14 +258,13 @@ def run_symbolically(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
             )
             region.granule_bytes = min(4, argument.dtype.bits // 8)
-            if argument.per_size and box is not None:
-                each = argument.per_size * argument.dtype.size_bytes
-                region.grows = {name: each * by for name, by in box.growth.items() if places.moving.last.get(name)}
+            if box is not None:
+                region.grows = _growth(argument, box, places.moving.last)
             region.element_bytes = argument.dtype.size_bytes
             region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
             known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
             value = places.address(argument.name, known)
-        elif argument.is_size:
+        elif argument.is_size or argument.is_length:
             _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
             value = _size(argument, box, places)
         else:
@@ -346,11 +357,20 @@ def _scalar(argument: ScalarArgument, data: Data) -> Value:
     return int(argument.value) & ((1 << argument.dtype.bits) - 1)
 
 
+def _growth(argument: ArrayArgument, box: Box, last: Mapping[str, int]) -> dict[str, int]:
+    """Bytes by which the array is longer at the next position of the box."""
+    found: dict[str, int] = {}
+    for each, growth in ((argument.per_size, box.growth), (argument.per_length, box.growth_of_length)):
+        found |= {name: each * argument.dtype.size_bytes * by for name, by in growth.items() if each and last.get(name)}
+    return found
+
+
 def _size(argument: ScalarArgument, box: Box | None, places: Places) -> Value:
-    assert box is not None and box.size, "a size is told by a box"
+    assert box is not None, "a size is told by a box"
+    (first, *_), growth = (box.length, box.growth_of_length) if argument.is_length else (box.size, box.growth)
     mask = (1 << argument.dtype.bits) - 1
-    of = sorted((name, by & mask) for name, by in box.growth.items() if by and places.moving.last.get(name))
-    return placed(box.size[0] & mask, tuple(of)) if of else box.size[0] & mask
+    of = sorted((name, by & mask) for name, by in growth.items() if by and places.moving.last.get(name))
+    return placed(first & mask, tuple(of)) if of else first & mask
 
 
 def _check_launch(routine: Routine, program: Program, grid: Triple, block: Triple, dynamic_shared_bytes: int) -> None:

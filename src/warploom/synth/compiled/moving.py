@@ -21,6 +21,8 @@ OF_THREAD = ("%tid.x", "%tid.y", "%tid.z")
 """Positions of a block in its grid and of a thread in its block."""
 SIZE = "%size"
 """Position that counts on from the least size of an array that is known at run time only."""
+LENGTH = "%length"
+"""Position that counts on from the least size over which something is summed; each one more is a step more of its loop."""
 Slopes = dict[str, int]
 """Position and how much a number grows when the position grows by one."""
 
@@ -48,6 +50,22 @@ class SizeSplitError(SplitError):
         """The sum is `at` + slope * position, of all positions but `%size`."""
 
 
+class CoupledError(Exception):
+    """A step of a loop runs as those before it where at least so many steps are left: `%round` <= `%length` - `until`."""
+
+    def __init__(self, until: int) -> None:
+        super().__init__(f"steps up to the length less {until}")
+        self.until = until
+
+
+class PeriodError(Exception):
+    """A step of a loop takes as much of the size as `times` positions of `%length`."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(f"expected sizes that differ by {times} times as much")
+        self.times = times
+
+
 def number_of(word: int, kind: DType) -> int:
     """The number that an integer type holds by these bits."""
     word &= (1 << kind.bits) - 1
@@ -60,6 +78,8 @@ class Moving:
 
     last: Mapping[str, int] = field(default_factory=dict[str, int])
     """By name of a position: the greatest, counted from the first block of the box."""
+    until: int | None = None
+    """`%round` goes up to `%length` less this number; None: the two are not known to be related."""
 
     def is_part_of(self, of: tuple[tuple[str, int], ...]) -> bool:
         return bool(self.last) and any(name in self.last for name, _ in of)
@@ -107,8 +127,20 @@ class Moving:
 
     def range(self, number: int, slopes: Slopes) -> tuple[int, int]:
         """The least and the greatest value in the box."""
+        if self.until is not None and ROUND in self.last:
+            coupled = [slopes.get(ROUND, 0) * step + slopes.get(LENGTH, 0) * length for step, length in self._corners(self.until)]
+            least, most = self._ends(number, {name: s for name, s in slopes.items() if name not in (ROUND, LENGTH)})
+            return least + min(coupled), most + max(coupled)
+        return self._ends(number, slopes)
+
+    def _ends(self, number: int, slopes: Slopes) -> tuple[int, int]:
         ends = [slope * self.last[name] for name, slope in slopes.items()]
         return number + sum(min(0, e) for e in ends), number + sum(max(0, e) for e in ends)
+
+    def _corners(self, until: int) -> tuple[tuple[int, int], ...]:
+        """Of all pairs of `%round` and `%length` with 0 <= `%round` <= `%length` - until."""
+        last = self.last[LENGTH]
+        return (0, max(0, until)), (max(0, -until), max(0, until)), (0, last), (last - until, last)
 
     def is_never_negative(self, number: int, slopes: Slopes) -> bool:
         """True where it never is, False where it always is. SplitError for a box with both."""
@@ -118,6 +150,8 @@ class Moving:
         if greatest < 0:
             return False
         moving = self._moving(slopes)
+        if ROUND in moving and LENGTH in moving:
+            self._couple(number, moving)
         if len(moving) > 1:
             self._split_size(number, moving)
             self._halve(moving)
@@ -131,6 +165,8 @@ class Moving:
             return False
         if not moving:
             return True
+        if ROUND in moving and LENGTH in moving:
+            self._couple(number, moving)
         if len(moving) > 1:
             self._halve(moving)
         ((name, slope),) = moving.items()
@@ -138,11 +174,22 @@ class Moving:
             return False
         raise SplitError(name, max(1, -number // slope))
 
+    def _couple(self, number: int, slopes: Slopes) -> NoReturn:
+        """CoupledError: from how many steps left on the number has one sign, and is not zero."""
+        own, step = slopes[LENGTH], slopes[ROUND]
+        if step != -own:
+            if step % own == 0 and step // own < -1:
+                raise PeriodError(-(step // own))
+            raise SplitError(ROUND, 0)
+        least, most = self._ends(number, {name: s for name, s in slopes.items() if name not in (ROUND, LENGTH)})
+        # own * (length - round) + number is above zero for all of the others, or below
+        raise CoupledError(-least // own + 1 if own > 0 else most // -own + 1)
+
     def _split_size(self, number: int, slopes: Slopes) -> None:
         """SizeSplitError where a size decides, beside other positions: it is counted from there on."""
         own = slopes.get(SIZE, 0)
         others = {name: slope for name, slope in slopes.items() if name != SIZE}
-        if not own or any(slope % own for slope in others.values()):
+        if not own or LENGTH in others or any(slope % own for slope in others.values()):
             return
         # never negative from `%size` = -(number + others) / own on where it grows, and up to there where it falls
         at = -(number // own) if own > 0 else number // -own + 1

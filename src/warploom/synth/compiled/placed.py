@@ -228,9 +228,13 @@ class Places:
 
     def _shifted_right(self, value: int, by: int, kind: DType) -> int:
         number, slopes = self.moving.exactly(int(value), _of(value), kind)
-        if any(slope % (1 << by) for slope in slopes.values()):
+        half = (1 << by) >> 1
+        low = {name: (slope + half & (1 << by) - 1) - half for name, slope in slopes.items()}
+        least, most = self.moving.range(number & (1 << by) - 1, low)
+        if least < 0 or most >> by:  # what the lowest bits add to the quotient is not the same in the whole box
             raise PlacementError("high bits of the position of a block")
-        return self.linear((1,), (placed(number >> by, tuple(sorted((n, s >> by) for n, s in slopes.items()))),), 0, kind.bits)
+        left = tuple(sorted((name, slope - low[name] >> by) for name, slope in slopes.items()))
+        return self.linear((1,), (placed(number >> by, left),), 0, kind.bits)
 
     # ------------------------------------------------------------ comparisons
 

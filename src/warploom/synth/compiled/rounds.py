@@ -16,14 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
+from warploom.synth.compiled.advancing import advanced
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
 from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
-from warploom.synth.compiled.moving import ROUND, SplitError
+from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
 from warploom.synth.compiled.placed import Placed, placed
-from warploom.synth.compiled.renaming import SUM, rebuilt
+from warploom.synth.compiled.renaming import SUM
 from warploom.synth.compiled.threads import Block, Launch
 from warploom.terms import Term, apply, atom, iterate_post
 
@@ -51,6 +52,8 @@ class Repeat:
     steps: int
     sums: dict[Term, Term]
     """Symbol of a sum and what step n adds: element `x[k, s]` is the one of `x` at k + s * n."""
+    is_open: bool = False
+    """True if there is one step more with each `%length`."""
 
 
 @dataclass(slots=True)
@@ -72,6 +75,8 @@ class _Watch:
     """True if another loop goes around this one."""
     states: list[_State] = field(default_factory=list[_State])
     failures: int = 0
+    refused: int = 0
+    """Period of the last general step that was dropped: longer ones come first then."""
     rounds: int = 0
     """Rounds since it was entered."""
     is_done: bool = False
@@ -139,7 +144,8 @@ class Rounds:
         if watch.failures >= _MOST_FAILURES or len(watch.states) >= _MOST_WATCHED or self._is_refused(block):
             return
         watch.states.append(_state(block))
-        for period in _PERIODS:
+        refused = watch.refused if self._last.get(LENGTH) else 0
+        for period in sorted(_PERIODS, key=lambda p: (p <= refused, p)):
             if self._guess(block, header, watch, period):
                 return
 
@@ -161,7 +167,13 @@ class Rounds:
         if general is None or (isinstance(error, SplitError) and error.name != ROUND):
             return None
         general.restarts += 1
-        at = error.at if isinstance(error, SplitError) else 0
+        moving = self.launch.places.moving
+        at = error.at if isinstance(error, SplitError) and moving.until is None else 0
+        if isinstance(error, CoupledError):
+            moving.until = error.until if moving.until is None else max(moving.until, error.until)
+            at = self._last[LENGTH] - moving.until + 1
+            if _LEAST_STEPS - 1 + moving.until > 0 and at >= _LEAST_STEPS:
+                raise SplitError(LENGTH, _LEAST_STEPS - 1 + moving.until)
         if at >= _LEAST_STEPS and general.restarts <= _MOST_RESTARTS:
             self._last[ROUND] = at - 1
             general.left = general.period
@@ -172,10 +184,15 @@ class Rounds:
 
     def _drop(self, block: Block, general: _General) -> None:
         self._watches[general.header].failures += 1
+        self._watches[general.header].refused = general.period
         self._watches[general.header].states.clear()
+        self._forget()
+        _restore(block, general.before)
+
+    def _forget(self) -> None:
         self._general = None
         self._last.pop(ROUND, None)
-        _restore(block, general.before)
+        self.launch.places.moving.until = None
 
     # ------------------------------------------------------------ the guess
 
@@ -201,7 +218,8 @@ class Rounds:
 
     def _close(self, block: Block, general: _General) -> None:
         check = _Check(self.launch)
-        steps = self._last[ROUND] + 1
+        until = self.launch.places.moving.until
+        steps = self._last[ROUND] + 1 if until is None else 1 - until
         end = _state(block)
         is_confirmed = (
             steps >= _LEAST_STEPS
@@ -213,11 +231,10 @@ class Rounds:
         if not is_confirmed:
             self._drop(block, general)
             return
-        self._general = None
-        del self._last[ROUND]
-        after = _After(self.launch, steps, check.added)
+        self._forget()
+        after = _After(self.launch, steps, check.added, is_open=until is not None)
         _restore(block, after.state(general.start, general.before, general.live, end))
-        self.repeats.append(Repeat(steps, after.sums))
+        self.repeats.append(Repeat(steps, after.sums, is_open=until is not None))
         self._watches[general.header].states.clear()
         self._watches[general.header].is_done = True
 
@@ -419,19 +436,6 @@ def _grow_alike(a: _State, b: _State) -> bool:
     return True
 
 
-def _advanced(term: Term, steps: int, launch: Launch, *, is_general: bool) -> Term:
-    """Elements that move as they are so many steps further on; is_general: still as elements that move."""
-
-    def leaf(old: Term) -> Term:
-        name, index, _ = old.data
-        if len(index) != 2:
-            return old
-        place = index[0] + index[1] * steps
-        return launch.data.made(atom(name, (place, index[1]) if is_general else (place,)), launch.data.kinds[old])
-
-    return rebuilt(term, leaf, launch.data)
-
-
 class _Check:
     """Whether a general step leads to the general state one step further on."""
 
@@ -491,7 +495,7 @@ class _Check:
         if is_register and start.op == "atom" and start.data[0] == SUM:
             return self._grows(start, end)
         if start not in self._advanced:
-            self._advanced[start] = _advanced(start, 1, self.launch, is_general=True)
+            self._advanced[start] = advanced(start, 1, self.launch, is_general=True)
         return end is self._advanced[start]
 
     def _grows(self, symbol: Term, end: Term) -> bool:
@@ -521,9 +525,11 @@ def _is_free_of_sums(term: Term) -> bool:
 class _After:
     """The state after all steps."""
 
-    def __init__(self, launch: Launch, steps: int, added: dict[Term, list[Term]]) -> None:
+    def __init__(self, launch: Launch, steps: int, added: dict[Term, list[Term]], *, is_open: bool) -> None:
+        """is_open: one step more with each `%length`."""
         self.launch = launch
         self.steps = steps
+        self.is_open = is_open
         self.added = added
         self.sums: dict[Term, Term] = {}
         self._at_end: dict[Term, Term] = {}
@@ -575,12 +581,16 @@ class _After:
     def _value(self, general: Value, bits: int) -> Value:
         if isinstance(general, Placed):
             slope = next((s for name, s in general.of if name == ROUND), 0)
-            of = tuple((name, s) for name, s in general.of if name != ROUND)
-            number = (int(general) + slope * self.steps) & ((1 << bits) - 1)
-            return placed(number, of) if of else number
+            of = {name: s for name, s in general.of if name != ROUND}
+            mask = (1 << bits) - 1
+            if self.is_open and slope:
+                of[LENGTH] = (of.get(LENGTH, 0) + slope) & mask
+            number = (int(general) + slope * self.steps) & mask
+            left = tuple(sorted((name, s) for name, s in of.items() if s))
+            return placed(number, left) if left else number
         if isinstance(general, Term):
             if general not in self._at_end:
-                self._at_end[general] = _advanced(general, self.steps, self.launch, is_general=False)
+                self._at_end[general] = advanced(general, self.steps, self.launch, is_general=False, is_open=self.is_open)
             return self._at_end[general]
         if isinstance(general, Joined):
             return Joined(tuple((self._value(v, n), n) for v, n in general.parts))

@@ -10,7 +10,7 @@ from warploom.synth.compiled.arithmetic import NotFollowedError
 from warploom.synth.compiled.data import Comparison, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import FaultError
 from warploom.synth.compiled.memory import UntoldError
-from warploom.synth.compiled.moving import SplitError
+from warploom.synth.compiled.moving import CoupledError, SplitError
 from warploom.synth.compiled.threads import WARP, Arrival, Block, Lanes, Launch
 
 WARP_BARRIER = "bar.warp.sync"
@@ -123,7 +123,7 @@ class _BlockRun:
             lanes = self.ready.pop(place)
             try:
                 self._run_from(place, lanes)
-            except (SplitError, FaultError, UnsupportedError, NoBitsError, NotFollowedError) as error:
+            except (SplitError, CoupledError, FaultError, UnsupportedError, NoBitsError, NotFollowedError) as error:
                 rounds = self.block.launch.rounds
                 header = None if rounds is None else rounds.failed(self.block, error)
                 if header is None:

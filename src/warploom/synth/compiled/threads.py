@@ -19,12 +19,15 @@ from warploom.synth.compiled.alike import Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
-from warploom.synth.compiled.moving import OF_BLOCK, OF_THREAD, SIZE
+from warploom.synth.compiled.moving import LENGTH, OF_BLOCK, OF_THREAD, SIZE
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.terms import Term
 
 Lanes = list[int]
+USE = "@"
+"""Stands between the name of an array and the number of a use."""
+_MOST_USES = 8
 
 
 class RoundsSeen(Protocol):
@@ -81,7 +84,10 @@ class Launch:
     """What is checked when the last block has ended."""
     symbols: int = 0
     moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
-    """By array: bytes by which the accesses of a block lie further on than those of the block before."""
+    """By use of an array: bytes by which these accesses of a block lie further on than those of the block before. The first use
+    has the name of the array, others a number behind it."""
+    apart: set[str] = field(default_factory=set[str])
+    """Arrays with several uses."""
     loaded: set[str] = field(default_factory=set[str])
     stored: set[str] = field(default_factory=set[str])
     """Arrays, where one block stands for several."""
@@ -92,6 +98,24 @@ class Launch:
         """A number for a symbol of the run's own."""
         self.symbols += 1
         return self.symbols
+
+    def use_of(self, name: str, slopes: Mapping[str, int]) -> str | None:
+        """The name that elements of an array have which move so. None: they move in too many ways."""
+        for number in range(_MOST_USES):
+            use = f"{name}{USE}{number}" if number else name
+            if self.moves.setdefault(use, dict(slopes)) == slopes:
+                if number:
+                    self.apart.add(name)
+                return use
+        return None
+
+    def use_at_end(self, use: str, step: int) -> str | None:
+        """The use that elements of this one are of behind a loop, each step of which moved them by so many bytes. It has as many
+        steps as `%length` says. None: they move in too many ways, or threads do not move alike in that use."""
+        at_end = self.use_of(use.partition(USE)[0], {**self.moves[use], LENGTH: step})
+        if at_end is not None and self.translations is not None and not self.translations.take_over(use, at_end):
+            return None
+        return at_end
 
     def span(self, instruction: int) -> Span:
         return self.routine.span(instruction)

@@ -14,7 +14,7 @@ from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Indexed, Undefined
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Owner, Region
-from warploom.synth.compiled.moving import ROUND, Slopes, SplitError
+from warploom.synth.compiled.moving import LENGTH, ROUND, Slopes, SplitError
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Of, Placed, PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
@@ -89,6 +89,7 @@ class Transfers:
                             self.remember(block, lanes[n], region, offset, whole, "load", index)
                 step = self.step_of(address)
                 found = [region.load(offset + k * size, size, self.launch.data) for k in range(len(writers))]
+                found = [self.used(region, address, value, index) for value in found]
                 values_of[key] = [self.moved(value, step, index) for value in found] if step else found
             rows = [values_of[key] for key in keys]
             for k, (writer, extension) in enumerate(zip(writers, extend, strict=True)):
@@ -356,7 +357,7 @@ class Transfers:
                 raise SplitError(ROUND, 0)
             if step and (not is_global or step % size):
                 raise SplitError(ROUND, 0)
-            self._check_steps(step, *self._rooms(region, offset, size, slopes))
+            self._check_steps(region, step, offset, size, slopes)
         before, behind = self._rooms(region, offset, size, slopes)
         if before < 0 or behind < 0:
             at = before if before < 0 else moving.range(offset, slopes)[1]
@@ -368,8 +369,9 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if not is_global:
             return
-        known = launch.moves.setdefault(region.name, slopes)
-        if known != slopes:
+        use = launch.use_of(region.name, slopes)
+        if use is None or (use != region.name and (what != "load" or region.is_written)):
+            known = launch.moves[region.name]
             message = f"expected all accesses to {region.name} to move alike from block to block, got {known} and {slopes} bytes"
             raise launch.unsupported(message, index)
         (launch.loaded if what == "load" else launch.stored).add(region.name)
@@ -380,8 +382,31 @@ class Transfers:
         behind = {name: region.grows.get(name, 0) - slopes.get(name, 0) for name in {**slopes, **region.grows}}
         return moving.range(offset, slopes)[0], moving.range(region.size_bytes - size - offset, behind)[0]
 
-    def _check_steps(self, step: int, before: int, behind: int) -> None:
-        """SplitError where an access leaves its array in a later step of a loop."""
+    def used(self, region: Region, address: int, value: Value, index: int) -> Value:
+        """An element of an input, by the name of its use where accesses to the array move in several ways."""
+        launch, moving = self.launch, self.launch.places.moving
+        if region.name not in launch.apart or not isinstance(address, Placed):
+            return value
+        of = tuple((n, c) for n, c in address.of if n in moving.last and n != ROUND)
+        use = launch.use_of(region.name, {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]})
+        if use == region.name:
+            return value
+        if use is None or not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
+            raise launch.unsupported("expected whole elements of inputs where accesses move in several ways", index)
+        return launch.data.made(atom(use, value.data[1]), launch.data.kinds[value])
+
+    def _check_steps(self, region: Region, step: int, offset: int, size: int, slopes: Slopes) -> None:
+        """SplitError, or CoupledError, where an access leaves its array in a later step of a loop."""
+        before, behind = self._rooms(region, offset, size, slopes)
+        if step and LENGTH in region.grows:
+            moving = self.launch.places.moving
+            left = {name: region.grows.get(name, 0) - slopes.get(name, 0) for name in {**slopes, **region.grows}}
+            if not (
+                moving.is_never_negative(region.size_bytes - size - offset, {**left, ROUND: -step})
+                and moving.is_never_negative(offset, {**slopes, ROUND: step})
+            ):
+                raise SplitError(ROUND, 0)
+            return
         room = behind if step > 0 else before
         if step and room >= 0 and room // abs(step) < self.launch.places.moving.last[ROUND]:
             raise SplitError(ROUND, room // abs(step) + 1)
@@ -396,6 +421,8 @@ class Transfers:
             step = self.step_of(address)
             if not step or not isinstance(address, Placed) or (region := launch.memory.at(address)) is None:
                 continue
+            if LENGTH in region.grows:
+                continue  # `_check_steps` looks at each
             others = {n: s for n, s in address.of if n in moving.last and n != ROUND}
             offset = int(address) - region.base
             before, behind = self._rooms(region, offset, size, moving.slopes(tuple(others.items()), 64))

@@ -8,6 +8,7 @@ is left to show that the first block stores what it must, and that all blocks to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +16,24 @@ from numpy.typing import NDArray
 from warploom.core import UserError
 from warploom.ptx import Program as PtxProgram
 from warploom.schedule.backbone import (
+    Access,
     Backbone,
     NoWindowError,
     Repetition,
     Role,
+    Use,
     count_stored,
     evaluate_window,
     joined_repetition,
     moved,
     points_of,
     repetition,
+    uses_of,
 )
 from warploom.schedule.cuda import CudaKernel
 from warploom.synth.compiled import (
     RECONVERGED,
+    USE,
     Argument,
     ArrayArgument,
     Axes,
@@ -106,6 +111,8 @@ class Blocks:
         self.stores: dict[str, list[Stores]] = {name: [] for name in self.outputs}
         self.loaded: set[str] = set()
         self.stored: set[str] = set()
+        self.size, self.length = "", ""
+        """Names of the sizes that boxes tell: of one that blocks share out, and of one over which something is summed."""
 
     def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
         domains: list[str] = []
@@ -154,7 +161,7 @@ class Blocks:
 
     def _first_block(self, box: Box, run: SymbolicRun) -> CompiledProof:
         """What the first block of the box stores, and that what it must store moves as its accesses do."""
-        moves = {name: elements_moved(run, self.arrays[name], box.positions) for name in run.moves}
+        moves = {use: elements_moved(run, self.arrays[use.partition(USE)[0]], box.positions, use) for use in run.moves}
         elements = {name: np.array(sorted(run.written(self.arrays[name])), np.int64) for name in self.outputs}
         implied = run.implied.elements if run.implied is not None else {}
         for name, places in elements.items():
@@ -163,11 +170,13 @@ class Blocks:
                 self.stores[name].append(Stores(box, np.concatenate([places, others]), moves[name]))
         if not any(len(places) for places in elements.values()):
             return judged(run, self.arguments, {})
-        if run.implied is not None and implied:
-            self._check_threads(box, run.implied, moves)
         repeated = self._repeated(run)
-        window = evaluate_window(self.stage, points_of(self.stage, elements), repeated)
-        moved(self.stage, window.points, moves, box.counts, grown=box.size[1:] or None)
+        length = self._check_length(box, repeated)
+        uses = uses_of(self.stage, moves, box.counts, repeated, length)
+        if run.implied is not None and implied:
+            self._check_threads(box, run.implied, moves, uses, length)
+        window = evaluate_window(self.stage, points_of(self.stage, elements), repeated, uses)
+        moved(self.stage, window.points, moves, box.counts, grown=self._grown(box), uses=uses, length=length)
         sums = {**window.sums, **{symbol: added for r in run.repeats for symbol, added in r.sums.items()}}
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
         if repeated is not None:
@@ -179,13 +188,40 @@ class Blocks:
             name: Wanted(_NOTHING, _NOTHING, algebra_for(self.arrays[name].dtype), of_some=stored[name]) for name in self.outputs
         }
         if repeated is None:
-            return judged(run, self.arguments, wanted)
+            proof = judged(run, self.arguments, wanted)
+            if proof.verdict == "refuted" and any(USE in use for use in moves):  # one element may have two names
+                return CompiledProof("unchecked", "", f"with arrays whose accesses move in several ways: {proof.reason}")
+            return proof
         proof = judged(run, self.arguments, wanted, lambda term: expanded(term, sums))
         if proof.verdict == "proved":
             return proof
         return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
 
-    def _check_threads(self, box: Box, implied: Implied, moves: Mapping[str, Sequence[int]]) -> None:
+    def _grown(self, box: Box) -> dict[str, tuple[int, ...]]:
+        """By how much the sizes grow along the axes of the box."""
+        found: dict[str, tuple[int, ...]] = {}
+        if box.size:
+            found[self.size] = (*box.size[1:], *(0 for _ in box.length[1:]))
+        if box.length:
+            found[self.length] = (*(0 for _ in box.counts[1:]), box.length[1])
+        return found
+
+    def _check_length(self, box: Box, repeated: Repetition | None) -> int | None:
+        """The axis of the box along which sums get longer. NotAlikeError unless the steps that were left out are those of the
+        sum over the size that grows."""
+        is_open = repeated is not None and repeated.is_open
+        if not box.length or box.counts[-1] == 1:
+            if is_open:
+                raise NotAlikeError("expected a known number of rounds, got one that depends on a size")
+            return None
+        axis = next(n for n, a in enumerate(self.stage.axes) if a.run_time is not None and a.run_time.name == self.length)
+        if not is_open or repeated is None or repeated.axis != axis or repeated.width != box.length[1]:
+            raise NotAlikeError(f"expected a loop over all of {self.length}, the rounds of which are left out")
+        return len(box.counts) - 1
+
+    def _check_threads(
+        self, box: Box, implied: Implied, moves: Mapping[str, Sequence[int]], uses: Mapping[Access, Use], length: int | None
+    ) -> None:
         """NotAlikeError or NoWindowError unless what threads must store moves as their accesses do, in each block."""
         counts = tuple(last - first + 1 for first, last in zip(implied.first, implied.last, strict=True))
         places: dict[str, NDArray[np.int64]] = {}
@@ -193,8 +229,16 @@ class Blocks:
             places[name] = np.unique(np.array(list(elements.values()), np.int64))
         both = {name: (*by, *implied.moves[name]) for name, by in moves.items() if name in implied.moves}
         first = (*(0 for _ in box.counts), *implied.first)
-        grown = (*box.size[1:], *(0 for _ in counts)) if box.size else None
-        moved(self.stage, points_of(self.stage, places), both, (*box.counts, *counts), first, grown)
+        moved(
+            self.stage,
+            points_of(self.stage, places),
+            both,
+            (*box.counts, *counts),
+            first,
+            self._grown(box),
+            uses,
+            length,
+        )
 
     def _repeated(self, run: SymbolicRun) -> Repetition | None:
         """The points of the mathematics that the rounds visit which the run left out."""
@@ -206,13 +250,13 @@ class Blocks:
                 if step_of != step:
                     raise NotAlikeError(f"expected all places of {name} to move alike with the rounds, got {step_of} and {step}")
                 known.append(place)
-            found.add(repetition(self.stage, places, repeat.steps))
+            found.add(replace(repetition(self.stage, places, repeat.steps), is_open=repeat.is_open))
         return joined_repetition(sorted(found, key=lambda r: r.firsts)) if found else None
 
 
 def _moving_elements(repeat: Repeat) -> set[tuple[str, int, int]]:
     terms = (t for total in repeat.sums.values() for t in iterate_post(total))
-    return {(t.data[0], *t.data[1]) for t in terms if t.op == "atom" and len(t.data[1]) == 2}
+    return {(t.data[0].partition(USE)[0], *t.data[1]) for t in terms if t.op == "atom" and len(t.data[1]) == 2}
 
 
 _NOTHING = np.zeros(0, object)

@@ -144,7 +144,7 @@ class _Sizes:
         blocks = -(-self.greatest // per)
         x, y, z = (blocks if n == self.axis else count for n, count in enumerate(kernel.grid))
         made = Blocks(self.stage, kernel, self.arguments)
-        made.loaded, made.stored = self.loaded, self.stored
+        made.loaded, made.stored, made.size = self.loaded, self.stored, self.size.name
         part = _Part(made.stores)
         for box, run in run_boxes(
             ptx,

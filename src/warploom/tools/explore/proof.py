@@ -25,6 +25,7 @@ from warploom.tools.command.messages import one_line
 from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
+from warploom.tools.explore.every_length import prove_lengths
 from warploom.tools.explore.every_size import prove_sizes
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
@@ -234,12 +235,18 @@ def prove_kernels(
     """
     domains: list[str] = []
     for stage, kernel, alike in zip(stages, kernels, axes, strict=True):
-        prove = prove_sizes if every and kernel.run_time else prove_blocks
+        prove = _prover_of_class(kernel) if every and kernel.run_time else prove_blocks
         found = prove(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps, alike)
         if found.verdict != "proved":
             return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
         domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]
     return Proof("proved", sizes, joined_domain(domains))
+
+
+def _prover_of_class(kernel: CudaKernel) -> Callable[..., CompiledProof]:
+    """Blocks share out the size, or a loop sums over it."""
+    is_shared = any(trips is not None for trips in kernel.open_grid)
+    return prove_lengths if not is_shared and len(kernel.run_time) == 1 and kernel.open_loops else prove_sizes
 
 
 def _at_small_sizes(

@@ -101,5 +101,5 @@ def _converted(kernel: Kernel, name: str, arrays: Mapping[str, Any], sizes: Mapp
     if tuple(array.shape) != shape:
         raise UserError(Diagnostic("SHAPE_MISMATCH", f"expected {name} of shape {shape}, got {tuple(array.shape)}", param.span))
     if param.dtype.name == "bf16" and isinstance(array, np.ndarray):
-        return bf16_words(array)
+        return bf16_words(np.asarray(array, np.float32))
     return array

@@ -243,7 +243,7 @@ def test_spills_are_what_ptxas_says(tmp_path: Path) -> None:
     launch = ("--json", "--launch", "1", "1", "--arg", "zeros:i32:64")
     assert "WL103" not in rules(linted(*launch, file=path))
     path.write_text(path.read_text().replace("a)\n{", "a)\n.maxntid 1024\n.maxnreg 24\n{"))
-    assert rules(linted(*launch, file=path)) [:1] == ["WL103"]
+    assert rules(linted(*launch, file=path))[:1] == ["WL103"]
 
 
 @COMPILED

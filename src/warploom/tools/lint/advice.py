@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.ptx import Counts, Place, Routine, flow_graph
-from warploom.ptx.flow import FlowGraph
+from warploom.ptx import Counts, FlowGraph, Place, Routine, flow_graph
 from warploom.ptx.instructions import FLOAT, HALF, is_memory_barrier, reads_memory, space, writes_memory
 from warploom.ptx.shuffle import shuffle
 from warploom.ptx.syntax import Instruction

@@ -107,6 +107,8 @@ def test_infinities_are_shown_as_such(made: Callable[[str], Any]) -> None:
         ("smoothed", ([1.0, float("nan")],), r"ELEMENT.*nan at 1"),
         ("smoothed", ([float("inf")],), r"ELEMENT.*inf at 0"),
         ("smoothed", (np.array([2**53 + 1]),), "ELEMENT"),
+        ("smoothed", ([2**53 + 1, 0.5],), "ELEMENT"),
+        ("segments", ((np.ma.masked_array([1]), np.array([True])),), "CALL_ARRAY"),
         ("smoothed", (["a"],), "CALL_DTYPE"),
         ("smoothed", (np.ones(1, np.longdouble),), "CALL_DTYPE"),
         ("most", ([float("nan")],), "ELEMENT"),
@@ -178,6 +180,10 @@ def test_runs_of_equal_keys_are_scanned_and_reduced() -> None:
         ([[1], [2], [3]], "CALL_SHAPE"),
         (["a", "b", "c"], "CALL_DTYPE"),
         ([1.0, float("nan"), 2.0], "CALL_DTYPE"),
+        ([[1], [2, 3], [4]], "CALL_SHAPE"),
+        (np.ma.masked_array([1, 1, 1]), "CALL_ARRAY"),
+        ([2**63 + 1, 2**63, -1], "ELEMENT"),  # floats of 64 bits would make the first two equal
+        ([2**53 + 1, np.int64(2**53), 0.5], "ELEMENT"),
     ],
 )
 def test_keys_that_do_not_fit_are_refused(keys: Any, code: str) -> None:

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from warploom.ptx import Counts, FlowGraph, Place, Routine, flow_graph
 from warploom.ptx.instructions import FLOAT, HALF, is_memory_barrier, reads_memory, space, writes_memory
-from warploom.ptx.shuffle import shuffle
 from warploom.ptx.syntax import Instruction, Integer
 from warploom.tools.lint.findings import Found
 from warploom.tools.lint.rules import BY_NAME
@@ -139,6 +138,8 @@ def _kinds(instruction: Instruction) -> list[tuple[str, str]] | None:
 
 def repeated_loads(source: Source, kernel: str) -> list[Found]:
     """Loads of what another lane of the warp has loaded, which a shuffle brings in every launch."""
+    from warploom.ptx.shuffle import shuffle  # brings a solver, which `lint` without this rule does not need
+
     reports = shuffle(source.program.module).reports
     return [
         Found(

@@ -83,6 +83,21 @@ def test_whole_numbers_are_exact(made: Callable[[str], Any]) -> None:
     assert made("sums")(np.full(3, 2**31 - 1, np.int32)).tolist() == [2**31 - 1, 2**32 - 2, 3 * (2**31 - 1)]
 
 
+@pytest.mark.parametrize(
+    ("name", "xs"),
+    [
+        ("widest_gap_and_sum", [0, 2**60, 1, 0, 5]),
+        ("two_constants", [3, 1, 2, 0, 5]),
+        ("asserted_square", [2**32, 3]),
+    ],
+)
+def test_numpy_neither_rounds_nor_wraps_whole_numbers(name: str, xs: list[int], made: Callable[[str], Any]) -> None:
+    """Where constants are chosen among, beside infinities too."""
+    got = made(name)(np.array(xs))
+    assert type(got) is int
+    assert got == getattr(loops, name)(xs)
+
+
 def test_lists_without_elements(made: Callable[[str], Any]) -> None:
     assert made("sums")([]).tolist() == [] and made("best")([]) == 0 and made("segments")([]).tolist() == []
     with pytest.raises(wl.UserError, match=r"scanned_loops.py:\d+:1: error\[ELEMENT\]: expected at least one element"):
@@ -181,5 +196,5 @@ def test_runs_of_equal_keys_are_scanned_and_reduced() -> None:
     ],
 )
 def test_keys_that_do_not_fit_are_refused(keys: Any, code: str) -> None:
-    with pytest.raises(wl.UserError, match=code):
+    with pytest.raises(wl.UserError, match=rf"(?s){code}.*best\.by_key\(keys, xs\)"):
         best().by_key(keys, [1, 2, 3])

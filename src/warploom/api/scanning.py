@@ -73,11 +73,13 @@ class ScannedFunction:
         """The keys, and the results for every element."""
         columns, constants = self._bound(given, named)
         array: Array = np.asarray(keys)
+        names = ", ".join(["keys", *self._loop.parameters])
+        fix = f"Pass the keys as an array of one axis before the elements: {self._loop.name}.by_key({names})."
         if array.shape != columns[0].shape:
             message = f"expected one key for each of the {len(columns[0])} elements, got the shape {array.shape}"
-            self._refuse("CALL_SHAPE", message)
+            self._refuse("CALL_SHAPE", message, fix)
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and bool(np.isnan(array).any())):
-            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}")
+            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}", fix)
         heads = np.ones(len(array), np.bool_)
         heads[1:] = array[1:] != array[:-1]
         return array, self._run(self._segmented, [*columns, heads], constants)

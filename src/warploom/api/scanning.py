@@ -74,11 +74,13 @@ class ScannedFunction:
         """The keys, and the results for every element."""
         columns, constants = self._bound(given, named)
         array = self._array("keys", keys)
+        names = ", ".join(["keys", *self._loop.parameters])
+        fix = f"Pass the keys as an array of one axis before the elements: {self._loop.name}.by_key({names})."
         if array.shape != columns[0].shape:
             message = f"expected one key for each of the {len(columns[0])} elements, got the shape {array.shape}"
-            self._refuse("CALL_SHAPE", message)
+            self._refuse("CALL_SHAPE", message, fix)
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and bool(np.isnan(array).any())):
-            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}")
+            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}", fix)
         heads = np.ones(len(array), np.bool_)
         heads[1:] = array[1:] != array[:-1]
         return array, self._run(self._segmented, [*columns, heads], constants)
@@ -152,7 +154,7 @@ class ScannedFunction:
         try:
             array: Array = np.asarray(given)
         except ValueError as error:
-            self._refuse("CALL_SHAPE", f"expected an array as {name}, got {error}")
+            self._refuse("CALL_SHAPE", f"expected an array as {name}, got {error}", "Pass an array of one axis.")
         if array.dtype.kind == "f" and isinstance(given, list | tuple) and _has_large(cast("Sequence[Any]", given)):
             message = f"expected {name} of which floats hold every value, got a whole number beyond 2**53 beside other numbers"
             self._refuse("ELEMENT", message, "Pass an array of one type that holds them.")

@@ -39,6 +39,15 @@ def test_sums_products_and_branches() -> None:
     assert printed(expr, NUMPY) == "_either(p, np.maximum(x, y + 1), x * y - 3, kind)"
 
 
+def test_constants_have_the_type_of_what_is_computed_in_triton() -> None:
+    """By itself Triton takes 3000000000 for an unsigned word, 2 for 32 bits, and 0.1 for single precision."""
+    wide = Printer(TRITON, Types("int64", "float64"), NAMES, {})
+    choice = ex.select(P, ex.constant(3000000000), ex.constant(-1))
+    assert wide.text(choice) == "tl.where(p, tl.full((), 3000000000, tl.int64), tl.full((), -1, tl.int64))"
+    assert wide.text(ex.constant(Fraction(1, 10))) == "tl.full((), 0.1, tl.float64)"
+    assert printed(ex.more_than(X, ex.constant(3000000000)), TRITON) == "(x >= tl.full((), 3000000001, tl.int64))"
+
+
 def test_logic_is_parenthesised_as_each_language_needs() -> None:
     expr = ex.both(ex.negation(P), ex.at_least(X, ex.constant(2)))
     assert sorted(printed(expr, C).split(" && ")) == ["!p", "x >= 2"]

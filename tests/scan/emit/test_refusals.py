@@ -33,3 +33,15 @@ def test_constants_beyond_the_type(tmp_path: Path, target: str, kind: str, numbe
     code, reason = ended(tmp_path, LARGE.format(n=number), "--target", target, "--type", kind)
     assert code == 2 and "loop.py:1" in reason and f"the constant {number}" in reason
     assert ended(tmp_path, LARGE.format(n=number - 1), "--target", target, "--type", kind)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "target", "what"),
+    [("--by-key", "numpy", "NumPy, got a scan by key"), ("--backward", "jax", "JAX, got a backward scan"),
+     ("--segmented", "polars", "Polars, got a segmented (heads) scan")],
+)  # fmt: skip
+def test_other_scans_are_for_cuda(tmp_path: Path, option: str, target: str, what: str) -> None:
+    code, reason = ended(tmp_path, LARGE.format(n=0), "--target", target, option)
+    assert code == 2 and "loop.py:1" in reason and what in reason
+    said = CliRunner().invoke(emit_command, [f"{tmp_path / 'loop.py'}:f", "--target", target, option]).stderr
+    assert "--target cuda" in said and ("by_key(keys, xs)" in said) == (option != "--backward")

@@ -106,6 +106,14 @@ def _python_number(value: int | Fraction, scalar: Scalar) -> Text:
     return Text(text, SUM if value < 0 else ATOM)
 
 
+def _triton_number(value: int | Fraction, scalar: Scalar) -> Text:
+    """Triton takes the least type that holds a number of the text, and single precision, before it asks what is done with it."""
+    if scalar in ("int64", "float64") or (scalar == "int32" and not -(1 << 31) <= value < 1 << 31):
+        kind = "float64" if scalar == "float64" else "int64"
+        return Text(f"tl.full((), {_python_number(value, scalar).text}, tl.{kind})", ATOM)
+    return _python_number(value, scalar)
+
+
 def _c_join(sign: str, inner: int | None = None) -> Join:
     return Join(f" {sign} ", LEVELS[sign], LEVELS[sign] + 1 if inner is None else inner)
 
@@ -202,7 +210,7 @@ TRITON = Dialect(
         "and": Join(" & ", BITWISE, SUM), "or": Join(" | ", BITWISE, SUM), **_PYTHON_BITS,
     },
     _PYTHON,
-    _python_number,
+    _triton_number,
     "True",
     "False",
     "sentinels",

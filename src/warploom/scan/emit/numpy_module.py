@@ -7,6 +7,8 @@ floats.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import NUMPY, Types
 from warploom.scan.emit.names import words_printed_by
@@ -122,7 +124,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         *([f"    INT_BELOW, INT_ABOVE = _ends(dtypes[{k}])"] if (k := _first_whole(ready)) is not None and _ended(ready) else []),
         f"    return tuple(np.array([v], t) for v, t in zip(({', '.join(ready.identity())},), dtypes))",
     ]
-    meant = _meant(ready)
+    meant = breaches(ready)
     lines = [
         f'"""{loop.name}: its loop as an associative operator, vectorised; made by warploom scan emit."""',
         "",
@@ -131,7 +133,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         f"KIND = np.dtype({'np.int64' if bound is not None else 'object'})  # of whole numbers, if nothing else is said",
         "",
         *([_ENDS.strip("\n"), "", ""] if "_ends(" in "\n".join(functions) else []),
-        *([_EITHER.strip("\n"), "", ""] if "_either(" in "\n".join([*functions, *meant]) else []),
+        *([_EITHER.strip("\n"), "", ""] if "_either(" in "\n".join([*functions, *(test for test, _ in meant)]) else []),
         *([_WHOLE.strip("\n"), "", ""] if whole else []),
         *([_TRUTH.strip("\n"), "", ""] if any(s.scalar == "bool" for s in ready.elements) else []),
         *([_KIND.format(*bound).strip("\n"), "", ""] if bound is not None else []),
@@ -145,7 +147,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         f"    n = len({elements[0]})",
         *_chosen(ready, operator, whole),
         *[f"    {s.name} = {s.name}.astype(kind)" for s in whole],
-        *meant,
+        *raised(meant),
         '    with np.errstate(all="ignore"):',
         f"        values = lift({', '.join([*elements, *constants, 'kind'])})",
         f"    dtypes = ({', '.join('kind' if _is_whole(s) else _plain(s) for s in ready.fields)},)",
@@ -207,8 +209,8 @@ def _checked(slot: Slot) -> str:
     return f"_truth({slot.name})" if slot.scalar == "bool" else f"np.asarray({slot.name}, {_plain(slot)})"
 
 
-def _meant(ready: Body) -> list[str]:
-    """Elements that the loop does not take."""
+def breaches(ready: Body) -> list[tuple[str, str]]:
+    """Of what the loop takes: NumPy's text of a test of the elements, and what one that fails it breaks."""
     loop = ready.operator.loop
     printer = Printer(NUMPY, ready.types, {s.expr: s.name for s in (*ready.elements, *ready.constants) if s.expr is not None}, {})
     tests = [(printer.text(a), "an assertion of the loop") for a in loop.assumed]
@@ -217,6 +219,10 @@ def _meant(ready: Body) -> list[str]:
         for s in ready.elements
         if s.expr is not None and s.expr.sort.values is not None and s.expr.sort.base != "bool"
     ]
+    return tests
+
+
+def raised(tests: Sequence[tuple[str, str]]) -> list[str]:
     return [
         line
         for test, what in tests

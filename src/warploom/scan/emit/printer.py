@@ -128,7 +128,7 @@ class Printer:
             case "floordiv" | "mod":
                 divisor = cast("int", expr.value)
                 ready = self._spelling(expr.op, wanted, [expr])
-                inner: Scalar = "int64" if wanted == "int32" and dialect.name != "numpy" else wanted
+                inner: Scalar = "int64" if wanted == "int32" and self._may_widen(expr) else wanted
                 argument = self.text(expr.args[0], ready.inner, inner if expr.args[0].op != "poly" else wanted)
                 if expr.args[0].op == "poly" and inner != wanted:
                     argument = self._sum(polynomial(expr.args[0]), inner).at(ready.inner)
@@ -148,6 +148,14 @@ class Printer:
             case "exp" | "log" | "sqrt":
                 ready = self._spelling(expr.op, wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])
+
+    def _may_widen(self, quotient: Expr) -> bool:
+        """Whether what is divided may be beyond 32 bits, where 64 are had for the asking."""
+        if self.dialect.name == "jax":
+            return (
+                any(e.op == "poly" for e in subexpressions(quotient)) or not -(1 << 31) <= cast("int", quotient.value) < 1 << 31
+            )
+        return self.dialect.name != "numpy"
 
     def constant(self, value: Value, wanted: Scalar) -> str:
         match value:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from warploom.core import Diagnostic, UnsupportedError
 from warploom.core.limits import why
 from warploom.gpu import toolchain_available
 from warploom.scan.emit.cub import cub_source
@@ -75,7 +76,7 @@ def source_of(
 ) -> str:
     """UnsupportedError for what the target cannot express."""
     if target != "cuda" and asked != PLAIN:
-        raise unserved("a backward or segmented scan, or one on cells of shared memory", _NAMES[target])
+        raise UnsupportedError(_for_cuda_only(target, asked))
     if not operator.fields:
         raise unserved("an operator that carries nothing", _NAMES[target])
     kind = "int64" if target in _ON_NUMPY else (types or Types()).whole
@@ -96,6 +97,17 @@ def source_of(
             return jax_source(operator, types)
         case _:
             return aggregate_source(operator, target)
+
+
+def _for_cuda_only(target: Target, asked: Asked) -> Diagnostic:
+    form = asked.form
+    what = "a scan by key" if form.is_by_key else f"a {form} scan" if not form.is_plain else "a scan on cells of shared memory"
+    fix = "Use --target cuda."
+    if form.is_by_key:
+        fix = "Use --target cuda, or from Python wl.scanned(loop).by_key(keys, xs) and .reduce_by_key(keys, xs)."
+    elif form.is_segmented and not form.is_backward:
+        fix = "Use --target cuda, or from Python wl.scanned(loop).by_key(keys, xs) with one key for each segment."
+    return Diagnostic("EMIT_UNSUPPORTED", f"expected a plain forward scan for {_NAMES[target]}, got {what}", fix=fix)
 
 
 def _beyond(operator: Operator, bits: int) -> int | None:

@@ -45,6 +45,29 @@ def both(xs: list[int], ys: list[int]):
     return low, high
 
 
+def digits(xs: list[int]):
+    value = 0
+    for x in xs:
+        assert x * x <= 81
+        value = (value * 10 + x) % 1000000007
+    return value
+
+
+def positives(xs: list[int]):
+    value = 0
+    for x in xs:
+        assert x >= 0
+        value = max(value, x)
+    return value
+
+
+def least(xs: list[float]):
+    value = 0.5
+    for x in xs:
+        value = min(value, x)
+    return value
+
+
 def running(xs: list[int]):
     out = []
     total = 0
@@ -57,8 +80,11 @@ def running(xs: list[int]):
 )
 
 
+OWN_NAMES = {"merge", "scaled", "both", "running", "digits", "positives", "least"}
+
+
 def lifting(name: str) -> scan.Lifting:
-    module = OWN if name in ("merge", "scaled", "both", "running") else loops_module()
+    module = OWN if name in OWN_NAMES else loops_module()
     return scan.lift(scan.read_loop(module, name))
 
 
@@ -120,6 +146,9 @@ def jax(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("jax")
     module.lax = SimpleNamespace(associative_scan=associative_scan)  # type: ignore[attr-defined]
     module.numpy = np  # type: ignore[attr-defined]
+    module.core = SimpleNamespace(Tracer=())  # type: ignore[attr-defined]
+    module.Array = ()  # type: ignore[attr-defined]
+    module.config = SimpleNamespace(jax_enable_x64=False)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "jax", module)
     monkeypatch.setitem(sys.modules, "jax.numpy", np)
     monkeypatch.setattr(jax_module.importlib.util, "find_spec", lambda _: True)
@@ -129,6 +158,40 @@ def jax(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_jax(name: str, jax: None) -> None:
     found = try_jax(operator(name), Types("int32", "float32"))
     assert found.cases and not found.mismatch
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "error", "why"),
+    [
+        ("positives", [2**40], OverflowError, "numbers that int32 holds"),  # JAX itself wraps them
+        ("positives", [1.5], TypeError, "an array of int32, got float64"),
+        ("positives", [-1], ValueError, "breaks an assertion of the loop"),
+        ("positives", [], ValueError, "at least one element"),
+        ("digits", [3], TypeError, "64-bit numbers in JAX, which are off"),  # products modulo 1000000007 would wrap
+        ("is_sorted", ["a"], TypeError, "an array of int32"),
+    ],
+)
+def test_what_jax_would_take_for_something_else_is_refused(
+    name: str, given: list[Any], error: type[Exception], why: str, jax: None
+) -> None:
+    with imported(source_of(operator(name), "jax")) as module, pytest.raises(error, match=why):
+        getattr(module, name)(given)
+
+
+def test_jax_asks_assertions_of_exact_numbers(jax: None) -> None:
+    with imported(source_of(operator("digits"), "jax")) as module:
+        sys.modules["jax"].config.jax_enable_x64 = True
+        assert module.digits([1, 2, 3]) == 123
+        with pytest.raises(ValueError, match="breaks an assertion"):
+            module.digits([2**16])  # whose square is 0 in 32 bits
+
+
+def test_rows_without_an_element_are_refused() -> None:
+    with imported(source_of(operator("least"), "polars")) as module:
+        assert module.finish(module.update(module.zero(), [1.0, 0.25])) == 0.25
+        for missing in ([1.0, None], np.array([1.0, np.nan])):
+            with pytest.raises(ValueError, match="an element in every row"):
+                module.update(module.zero(), missing)
 
 
 def test_a_wrong_operator_in_jax_is_found(jax: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,9 @@ def zero():
 
 def update(state, *columns):
     """The state after the next elements of its piece, given as one array or list for every value of an element."""
+    for column in map(np.asarray, columns):
+        if np.any(column != column) or (column.dtype == object and np.any(np.equal(column, None))):
+            raise ValueError("expected an element in every row, got a missing value or NaN")
     return merge(state, _plain(_total(lifted(*columns))))
 
 
@@ -109,11 +112,13 @@ def of_batches(batches, *columns):
 def register(connection, types, result, name="@name@"):
     """Makes it a function of SQL on lists: `SELECT @name@(list(a ORDER BY day)) FROM t GROUP BY k`.
 
-    types, result: names of SQL types, of the values of an element and of the result, such as ["BIGINT"] and "BIGINT".
+    types, result: names of SQL types, of the values of an element and of the result, such as ["BIGINT"] and "BIGINT"; several
+    results are a list: "BIGINT[]". A name that DuckDB has already, such as "mean", needs another.
     """
 
     def of_lists(*lists):
-        return finish(update(zero(), *lists))
+        found = finish(update(zero(), *lists))
+        return list(found) if isinstance(found, tuple) else found
 
     connection.create_function(name, of_lists, [f"{t}[]" for t in types], result)
 ''',

@@ -6,9 +6,9 @@ import importlib.util
 from dataclasses import replace
 from typing import Any, cast
 
-from warploom.scan.emit.body import Slot, Statements, body
+from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import NUMPY, Dialect, Types
-from warploom.scan.emit.numpy_module import function_name
+from warploom.scan.emit.numpy_module import breaches, function_name, raised
 from warploom.scan.emit.peers import NotInstalledError, imported
 from warploom.scan.emit.printer import unserved
 from warploom.scan.emit.running import Comparison
@@ -21,6 +21,33 @@ _SCALARS = {"int32": "np.int32", "int64": "np.int64", "float32": "np.float32", "
 _SPELLINGS = {k: v for k, v in NUMPY.spellings.items() if k != "select_whole"}
 JAX: Dialect = replace(NUMPY, name="jax", types=_SCALARS, spellings=_SPELLINGS, true="np.bool_(True)", false="np.bool_(False)")
 _SIZES = (1, 2, 7, 33)
+_TAKEN = '''
+def _taken(given, dtype):
+    """An array of this type; TypeError for numbers of another kind, OverflowError for those that the type does not hold."""
+    found = given if isinstance(given, jax.Array) else numpy.asarray(given)
+    is_whole, is_wanted_whole = (np.issubdtype(t, np.integer) for t in (found.dtype, dtype))
+    if found.size == 0:
+        raise ValueError("expected at least one element, got none")
+    if np.issubdtype(dtype, np.floating):
+        fits = is_whole or np.issubdtype(found.dtype, np.floating)
+    else:
+        fits = found.dtype == np.bool_ or (is_whole and is_wanted_whole)
+    if not fits:
+        raise TypeError(f"expected an array of {np.dtype(dtype)}, got {found.dtype}")
+    if is_whole and is_wanted_whole and not numpy.can_cast(found.dtype, dtype):
+        if isinstance(found, jax.core.Tracer):
+            raise TypeError(f"expected an array of {np.dtype(dtype)}, got {found.dtype}; convert it before")
+        ends = np.iinfo(dtype)
+        if int(found.max()) > ends.max or int(found.min()) < ends.min:
+            raise OverflowError(f"expected numbers that {np.dtype(dtype)} holds, got others")
+    return np.asarray(found, dtype)
+'''
+_WIDE = '''
+def _wide():
+    """TypeError where JAX would take numbers of 32 bits instead."""
+    if not jax.config.jax_enable_x64:
+        raise TypeError('expected 64-bit numbers in JAX, which are off; call jax.config.update("jax_enable_x64", True) first')
+'''
 
 
 def jax_source(operator: Operator, types: Types | None = None) -> str:
@@ -33,6 +60,8 @@ def jax_source(operator: Operator, types: Types | None = None) -> str:
     elements_, constants = [s.name for s in ready.elements], [s.name for s in ready.constants]
     given = ", ".join([*elements_, *constants])
     more = "".join(f", {name}" for name in constants)
+    tests = raised(breaches(ready))
+    meant = _meant(ready, tests)
     least = f"np.iinfo({_SCALARS[kinds.whole]})"
     functions = [
         f"def lift({given}):",
@@ -51,20 +80,28 @@ def jax_source(operator: Operator, types: Types | None = None) -> str:
     ]
     ends = [f"INT_BELOW, INT_ABOVE = {least}.min, {least}.max  # what stands for infinities", ""]
     dtypes = ", ".join(_SCALARS[s.scalar] for s in ready.fields)
+    slots = (*ready.elements, *ready.constants, *ready.fields, *ready.outputs)
+    is_wide = any(name in "".join([*functions, *(s.scalar for s in slots)]) for name in ("int64", "float64"))
     lines = [
         f'"""{loop.name}: its loop as an associative operator for jax.lax.associative_scan; made by warploom scan emit."""',
         "",
         "import jax",
         "import jax.numpy as np",
+        "import numpy",
         "",
         *(ends if "INT_" in "\n".join(functions) else []),
         "",
         *functions,
         "",
+        _TAKEN,
+        *([_WIDE] if is_wide else []),
+        *meant,
         "",
         f"def {function_name(operator)}({given}):",
         f'    """{_promise(loop.is_scan)}; parameters are arrays, one per value of an element, not empty."""',
-        *[f"    {s.name} = np.asarray({s.name}, {_SCALARS[s.scalar]})" for s in ready.elements],
+        *(["    _wide()"] if is_wide else []),
+        *[f"    {s.name} = _taken({s.name}, {_SCALARS[s.scalar]})" for s in ready.elements],
+        *([f"    _meant({given})"] if meant else []),
         f"    values = lift({given})",
         f"    values = tuple(np.broadcast_to(np.asarray(v, t), {elements_[0]}.shape) for v, t in zip(values, ({dtypes},)))",
         "    values = jax.lax.associative_scan(combine, values)",
@@ -99,6 +136,30 @@ def try_jax(operator: Operator, types: Types | None = None, seed: int = 0) -> Co
                     if not is_close(found.item(), value, slot.scalar):
                         return Comparison(cases, f"{slot.name} of {place} elements is {found}, expected {value}")
     return Comparison(cases)
+
+
+def _meant(ready: Body, tests: list[str]) -> list[str]:
+    """A function that asks what the loop asserts, of exact numbers; JAX has none while it traces."""
+    if not tests:
+        return []
+    given = [s.name for s in (*ready.elements, *ready.constants)]
+    either = "    def _either(test, then, otherwise, _):\n        return np.where(test, then, otherwise)"
+    return [
+        f"\ndef _meant({', '.join(given)}):",
+        f"    if any(isinstance(v, jax.core.Tracer) for v in ({', '.join(given)},)):",
+        "        return",
+        "    import numpy as np",
+        "",
+        *([f"{either}\n", "    kind = None"] if "_either(" in "".join(tests) else []),
+        *[
+            f"    {s.name} = np.asarray({s.name}, object)"
+            for s in (*ready.elements, *ready.constants)
+            if s.scalar.startswith("int")
+        ],
+        *[f"    {s.name} = np.asarray({s.name})" for s in ready.elements if not s.scalar.startswith("int")],
+        *tests,
+        "",
+    ]
 
 
 def _promise(is_scan: bool) -> str:

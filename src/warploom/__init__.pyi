@@ -34,7 +34,7 @@ from .api import (
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .ir.swizzle.kinds import bits, choose, compose, cond, const, part, power, xform
-from .schedule.frontend import argmax, argmin, cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor, where
+from .schedule.frontend import argmax, argmin, cos, erf, exp, inout, log, out, pad, prod, sin, sqrt, tanh, temp, tensor, where
 from .schedule.sketches import tunable
 from .sketch import (
     Constant,
@@ -163,6 +163,7 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "inout",
     "int2",
     "int4",
     "jit",

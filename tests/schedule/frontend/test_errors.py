@@ -336,7 +336,7 @@ EXPECTED = [
         stored_to_input,
         "STORE_TO_INPUT",
         "expected an output on the left, got the input 'A'",
-        r"Declare it as out\[...\] .*",
+        r"Declare it as out\[...\], as inout\[...\] where its old contents count, .*",
         "A[i]",
     ),
     (

@@ -12,7 +12,8 @@ from warploom.core import UserError
 from warploom.schedule.frontend import tensor
 from warploom.schedule.frontend.subset import ROWS, Row, table
 
-HEAD = 'from __future__ import annotations\ndef f(X: f32["n"], A: f32["n", "n + 2"], N: i32["n"], {out}[{dtype}["n"]]):\n'
+HEAD = "from __future__ import annotations\nimport numpy as np\n"
+HEAD += 'def f(X: f32["n"], A: f32["n", "n + 2"], N: i32["n"], {out}[{dtype}["n"]]):\n'
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.construct)

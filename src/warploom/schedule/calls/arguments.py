@@ -61,9 +61,13 @@ class Signature:
         self.sizes = tuple(sizes)
         self.arrays = {a.name: a for a in arrays if a.role is not Role.TEMPORARY}
         self.scalars = {p.name: p for p in scalars}
-        self.all = tuple(name for name in parameters if name in self.arrays or name in self.scalars)
+        self.olds = {a.old: a.name for a in arrays if a.old is not None}
+        """Arrays that get a copy of what another one has before the kernel runs, and that other one."""
+        is_known = self.arrays.keys() - self.olds.keys() | self.scalars.keys()
+        self.all = tuple(name for name in parameters if name in is_known)
         self.outputs = tuple(name for name in self.all if name in self.arrays and self.arrays[name].role is Role.OUTPUT)
-        self.inputs = tuple(name for name in self.all if name not in self.outputs)
+        self.inputs = tuple(name for name in self.all if name not in self.outputs or self.arrays[name].old is not None)
+        """What a call must give: arrays that are read and written among it."""
         self.dtypes = {name: to_numpy(a.dtype) for name, a in self.arrays.items()}
         self._span = arrays[0].span
 
@@ -75,7 +79,7 @@ class Signature:
     @property
     def text(self) -> str:
         """`product(A, B, [C])`: outputs may be left out."""
-        return f"{self.name}({', '.join(f'[{n}]' if n in self.outputs else n for n in self.all)})"
+        return f"{self.name}({', '.join(n if n in self.inputs else f'[{n}]' for n in self.all)})"
 
     def bind(self, given: Sequence[object], named: Mapping[str, object]) -> Binding:
         """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
@@ -96,7 +100,9 @@ class Signature:
         wanted = list[Array]()
         copies, results = list[tuple[Array, Array]](), dict[str, Any]()
         for name in self.arrays:
-            if name in self.outputs:
+            if name in self.olds:
+                wanted.append(np.array(arrays[self.olds[name]], order="C", copy=True, subok=False))
+            elif name in self.outputs:
                 own = arrays.get(name)
                 if own is None:
                     own = np.empty(shapes[name], self.dtypes[name])
@@ -124,7 +130,7 @@ class Signature:
         for name in named:
             if name not in self.all:
                 self._refuse("CALL_ARGUMENTS", f"expected a parameter of {self.text}, got {name!r}")
-        inputs = len(given) + sum(name not in self.outputs for name in named)
+        inputs = len(given) + sum(name in self.inputs for name in named)
         order = self.inputs if inputs == len(self.inputs) and not (set(self.inputs[: len(given)]) & named.keys()) else self.all
         if len(given) > len(order):
             self._refuse("CALL_ARGUMENTS", f"expected {self.text}, got {len(given) + len(named)} arguments")
@@ -137,7 +143,7 @@ class Signature:
         if missing:
             count = len(given) + len(named)
             self._refuse("CALL_ARGUMENTS", f"expected {self.text}, got {count} arguments: no value of {', '.join(missing)}")
-        return {name: value for name, value in values.items() if value is not None or name not in self.outputs}
+        return {name: value for name, value in values.items() if value is not None or name in self.inputs}
 
     def _array(self, parameter: ArrayParameter, value: object) -> Array:
         array = as_array(value)
@@ -196,14 +202,17 @@ class Signature:
         name = parameter.name
         if not array.flags.writeable:
             message = f"expected an array that can be written for the output {name!r}, got a read-only one"
-            self._refuse("CALL_MEMORY", message, parameter.span, "Pass a copy, or leave the output out.")
+            self._refuse("CALL_MEMORY", message, parameter.span, self._copy_fix(parameter))
         if _repeats(array):
             message = f"expected a place of its own for each element of the output {name!r}, got strides {array.strides}"
-            self._refuse("CALL_MEMORY", message, parameter.span, "Pass a copy, or leave the output out.")
+            self._refuse("CALL_MEMORY", message, parameter.span, self._copy_fix(parameter))
         for other, its in outputs.items():
             if np.may_share_memory(array, its) and _shares(array, its):
                 message = f"expected outputs that share no memory, got {name!r} and {other!r} in the same"
                 self._refuse("CALL_MEMORY", message, parameter.span, "Pass arrays of their own.")
+
+    def _copy_fix(self, parameter: ArrayParameter) -> str:
+        return "Pass a copy." if parameter.name in self.inputs else "Pass a copy, or leave the output out."
 
     def _alike(self, array: Array, values: Mapping[str, object]) -> Any:
         """The new output in the kind of the first input: a tensor of its package where that is not NumPy's."""

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NoReturn
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, polynomials
 from warploom.core.polynomials import Polynomial
+from warploom.schedule.frontend.sizes import Sizes, names_of
 from warploom.schedule.frontend.tree import ArrayParameter
 
 
@@ -19,7 +20,7 @@ def solved_sizes(
     Axes of one size alone say it; then sums in which one size is left, such as `n + 2`.
     """
     axes = [(a, position, extent) for a in arrays if a.name in shapes for position, extent in enumerate(shapes[a.name])]
-    known: dict[str, int] = {}
+    known = Sizes()
     said_by: dict[str, tuple[ArrayParameter, int]] = {}
     is_new = True
     while is_new:
@@ -33,8 +34,8 @@ def solved_sizes(
                 known[size], said_by[size], is_new = value, (array, position), True
     for array, position, extent in axes:
         wanted = array.shape[position]
-        if all(s in known for s in wanted.names) and wanted.whole_at(known) != extent:
-            why = ", ".join(f"{s} = {known[s]} by axis {said_by[s][1]} of {said_by[s][0].name!r}" for s in wanted.names)
+        if all(s in known for s in names_of(wanted)) and wanted.whole_at(known) != extent:
+            why = ", ".join(f"{s} = {known[s]} by axis {said_by[s][1]} of {said_by[s][0].name!r}" for s in names_of(wanted))
             _refuse(array, position, extent, f"{wanted} is {wanted.whole_at(known)} ({why})" if why else f"it has {wanted}")
     if missing := [size for size in sizes if size not in known]:
         message = f"expected arrays that say the size{'s' if len(missing) > 1 else ''} {', '.join(missing)} of {name!r}, got none"
@@ -42,10 +43,10 @@ def solved_sizes(
     return known
 
 
-def _last_open(wanted: Polynomial, extent: int, known: Mapping[str, int]) -> tuple[str, int | None] | None:
+def _last_open(wanted: Polynomial, extent: int, known: Sizes) -> tuple[str, int | None] | None:
     """The one size that is open in a sum of sizes, and its value (None: no whole number that is 0 or more)."""
-    left = [s for s in wanted.names if s not in known]
-    if len(left) != 1:
+    left = [s for s in names_of(wanted) if s not in known]
+    if len(left) != 1 or any(atom != left[0] and left[0] in names_of(polynomials.size(atom)) for atom in wanted.names):
         return None
     size, factor, rest = left[0], Fraction(0), Fraction(extent)
     for monomial, coefficient in wanted.terms:

@@ -1,10 +1,11 @@
 """Tensor functions: mathematics written as Python, read into the backbones of kernels.
 
     function   := "@tensor" def name(parameter, ...): statement*
-    parameter  := name: dtype [size, ...] | name: "out" [dtype [size, ...]] | name: "temp" [...] | name: dtype      (a scalar)
-    size       := integer | "n + 2" (names of sizes, integers, + - *)
+    parameter  := name: dtype [size, ...] | name: dtype                (an array; a scalar)
+                | name: out [dtype [size, ...]] | name: inout [...] | name: temp [...]
+    size       := integer | "n + 2", "k // 32" (names of sizes, integers, + - *, // and % by an integer)
     statement  := target = value                    (an output or a temp array: ends a stage, which is one kernel)
-                | target += value                   (sum over the indices that are on the right only)
+                | target += value                   (sum over the indices that are on the right only; added to an inout array)
                 | target, ... = value, ...          (several results of one stage, from shared loads)
                 | index: range(size)                (for an index that stands alone nowhere)
     target     := name[index, ...]                  (a name that is not declared is a value inside the stage)
@@ -23,11 +24,11 @@ An index runs over the axis on which it stands alone. A statement loads each ele
 
 from warploom.schedule.frontend.functions import TensorFunction, TensorHolder, tensor, tensor_within
 from warploom.schedule.frontend.loader import load_tensors
-from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, out, pad, prod, temp, where
+from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "TensorFunction", "TensorHolder", "argmax", "argmin", "load_tensors", "out", "pad", "prod", "temp", "tensor", "tensor_within",
-    "where",
+    "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors", "out", "pad", "prod", "temp", "tensor",
+    "tensor_within", "where",
 ]  # fmt: skip
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from warploom.core import DType, i32, integer_range, polynomials
 from warploom.core.linear import Linear, variable
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
 from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
+from warploom.schedule.frontend.signature import read_size
+from warploom.schedule.frontend.sizes import names_of, quotient
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     NO_SIZES,
     Apply,
+    ArrayParameter,
     Digit,
     Expression,
     IndexSum,
@@ -63,6 +67,11 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return _read_power(state, left, right, node)
         case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) if _is_of_indices(state, node):
             return IndexValue(read_index(state, node))
+        case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) if _is_of_sizes(state, node):
+            size = read_size(state, node)
+            for name in names_of(size):
+                state.size_values.setdefault(name, node)
+            return Number(int(size.constant)) if size.is_constant else SizeValue(size)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             operands = [read_expression(state, left), read_expression(state, right)]
             return apply(state, _BINARY[type(op)], operands, node)
@@ -81,6 +90,13 @@ def _is_of_indices(state: State, node: ast.expr) -> bool:
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     is_plain = not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(node))
     return is_plain and bool(names & state.own_indices) and not names & (state.scalars.keys() | state.definitions.keys())
+
+
+def _is_of_sizes(state: State, node: ast.expr) -> bool:
+    """Its names are sizes and integers of the module."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - state.sizes.keys()
+    is_plain = not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(node))
+    return is_plain and not any(n in state.own_indices or not isinstance(state.resolve(ast.Name(n)), int) for n in names)
 
 
 def choice(state: State, test: ast.expr, body: ast.expr, other: ast.expr, node: ast.expr) -> Expression:
@@ -229,7 +245,7 @@ def check_number(state: State, value: Expression, dtype: DType | None, node: ast
         raise state.problem("DTYPE", message, node, "Use a whole number in its range, or convert the elements: f32(...).")
 
 
-def number(expression: Expression, sizes: dict[str, int]) -> int | float:
+def number(expression: Expression, sizes: Mapping[str, int]) -> int | float:
     """The value of numbers and sizes. Raises ArithmeticError or ValueError where there is none, TypeError for other operands."""
     match expression:
         case Number(value):
@@ -322,6 +338,8 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
         shape = ", ".join(map(str, array.shape))
         message = f"expected {len(array.shape)} indices of {name}[{shape}], got {len(indices)}"
         raise state.problem("RANK", message, node, "Give one index per axis.", ("declared here", array.span))
+    if name in state.olds and name not in state.stored:
+        array = _old(state, name, indices, node)
     if array.role is not Role.INPUT and name not in state.stored:
         message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
         fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
@@ -331,6 +349,19 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
     if fill is not None:
         check_number(state, Number(fill), array.dtype, node)
     return Read(array, indices, fill, state.span(node))
+
+
+def _old(state: State, name: str, indices: Sequence[IndexSum], node: ast.Subscript) -> ArrayParameter:
+    """The contents from before; a statement that stores reads them where it stores."""
+    own = state.storing.get(name)
+    if own is not None and tuple(i.plain for i in indices) != own:
+        message = f"expected {name}[{', '.join(own)}] in the statement that stores it, got {ast.unparse(node)}"
+        fix = "Copy its old contents to a `temp` array first, in a statement before."
+        if state.target == name:
+            fix += f" A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
+        raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", state.arrays[name].span))
+    state.old_reads.add(name)
+    return state.olds[name]
 
 
 def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
@@ -345,7 +376,7 @@ def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
 def read_index(state: State, node: ast.expr) -> IndexSum:
     """An affine index. A name is an index, unless it is an integer of the module in capitals (`PAD`) or a factor (`step * k`)."""
     sum_, sizes = _affine(state, node), polynomials.number(0)
-    for name in state.sizes:
+    for name in (*state.sizes, *state.quotients):
         factor = dict(sum_.terms).get(_size_term(name), 0)
         sizes = sizes.plus(polynomials.size(name), factor)
         sum_ = sum_.plus(Linear(((_size_term(name), 1),)), -factor) if factor else sum_
@@ -354,7 +385,21 @@ def read_index(state: State, node: ast.expr) -> IndexSum:
 
 def _size_term(name: str) -> str:
     """A size among the names of an index that is being read: no name of Python."""
-    return f"size {name}"
+    return f"{_SIZE}{name}"
+
+
+_SIZE = "size "
+
+
+def _divided_size(state: State, place: Linear[str], divisor: int, *, is_rest: bool) -> Linear[str]:
+    """A sum of sizes over a number, as a quotient or as the rest that this leaves."""
+    whole = polynomials.polynomial(((n.removeprefix(_SIZE),), Fraction(c)) for n, c in place.terms)
+    whole = whole.plus(polynomials.number(place.constant))
+    found = quotient(whole, divisor)
+    found = whole.plus(found, -divisor) if is_rest else found
+    state.quotients.update((atom, None) for atom in found.names if atom not in state.sizes)
+    terms = tuple((_size_term(monomial[0]), int(c)) for monomial, c in found.terms if monomial)
+    return Linear(tuple(sorted(terms)), int(found.constant))
 
 
 def _affine(state: State, node: ast.expr) -> Linear[str]:
@@ -394,6 +439,8 @@ def _affine(state: State, node: ast.expr) -> Linear[str]:
 def _divided(state: State, place: Linear[str], divisor: int | None, node: ast.expr, *, is_rest: bool) -> Linear[str]:
     """The quotient or the rest of an index, whose sign is the divisor's, as in Python."""
     names = [(name, scale) for name, scale in place.terms]
+    if divisor is not None and divisor > 0 and names and all(n.startswith(_SIZE) for n, _ in names):
+        return _divided_size(state, place, divisor, is_rest=is_rest)
     is_index = len(names) <= 1 and not any(n in state.sizes or " " in n for n, _ in names)
     if divisor is None or divisor < 1 or not is_index:
         message = f"expected an index, with a factor and a summand, over a whole number above 0, got {ast.unparse(node)}"

@@ -15,6 +15,7 @@ from warploom.schedule.backbone import Parameter, Program, Role, Scope, Tiles, T
 from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
 from warploom.schedule.frontend.run_time import with_run_time_sizes
+from warploom.schedule.frontend.sizes import Sizes
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
 
 
@@ -58,7 +59,7 @@ class TensorFunction:
         """
         tree = self.tree
         self._check_sizes(sizes)
-        sizes = {name: int(value) for name, value in sizes.items()}
+        sizes = Sizes((name, int(value)) for name, value in sizes.items())
         self._check_arrays(sizes)
         if not callable(tiles):
             self._check_tiles(tiles)

@@ -218,7 +218,7 @@ class _Lowering:
     def _lower(self, expression: Expression, hint: str, dtype: DType | None) -> Source:
         match expression:
             case Number() | SizeValue():
-                return self.fitting(number(expression, dict(self.sizes)), dtype, None)
+                return self.fitting(number(expression, self.sizes), dtype, None)
             case IndexValue(index, own):
                 assert own is not None
                 return self.position(index, own)
@@ -275,7 +275,7 @@ class _Lowering:
 
     def number(self, expression: Apply, dtype: DType | None) -> Source:
         try:
-            return self.fitting(number(expression, dict(self.sizes)), dtype, expression.span)
+            return self.fitting(number(expression, self.sizes), dtype, expression.span)
         except (ArithmeticError, ValueError) as error:
             message = f"expected a number, got none: {error}"
             self.problems.append(Diagnostic("NOT_A_NUMBER", message, expression.span, "Give other sizes."))

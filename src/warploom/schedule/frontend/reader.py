@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from warploom.core import Diagnostic, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
 from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.frontend.expressions import check_number, read_expression, reduction
+from warploom.schedule.frontend.expressions import apply, check_number, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
+from warploom.schedule.frontend.sizes import is_quotient
 from warploom.schedule.frontend.stand_ins import SCAN_LIFT
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
@@ -57,8 +59,10 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
     _finish(state, node)
     if state.problems:
         raise UserError(*state.problems)
-    arrays, scalars = tuple(state.arrays.values()), tuple(state.scalars.values())
-    parameters = tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+    arrays = tuple(part for a in state.arrays.values() for part in (state.olds.get(a.name), a) if part is not None)
+    scalars, olds = tuple(state.scalars.values()), {name: old.name for name, old in state.olds.items()}
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    parameters = tuple(part for name in names for part in (olds.get(name), name) if part is not None)
     return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages), parameters)
 
 
@@ -102,6 +106,10 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
         message = f"the value {definition.name!r} reaches no output"
         state.problems.append(Diagnostic("UNUSED", message, definition.span, "Store something that uses it, or delete it."))
     for array in state.arrays.values():
+        if array.old is not None and array.name in state.stored and array.name not in state.old_reads:
+            message = f"expected {array.name!r}, which is read and written, to be read before it is stored, got no such read"
+            fix = f"Declare it as out[...], or write += to add to {array.name}."
+            state.problems.append(Diagnostic("UNUSED", message, array.span, fix))
         if array.role is not Role.INPUT and array.name not in state.stored:
             message = f"expected a store to {array.name!r}, got none"
             state.problems.append(
@@ -110,31 +118,52 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
 
 
 def _read_statement(state: State, node: ast.stmt) -> None:
+    state.storing = dict(_targets(node))
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
             return
         case ast.AnnAssign(target=ast.Name(id=name) as target, annotation=annotation, value=None):
             _read_range(state, name, target, annotation)
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
-            stores = [_read_assignment(state, t, v, node, is_sum=False) for t, v in zip(targets, values, strict=True)]
+            stores = [_read_assignment(state, t, v, node) for t, v in zip(targets, values, strict=True)]
             for target, made in zip(targets, stores, strict=True):
                 if isinstance(made, Definition):
                     message = f"expected arrays on the left of several results, got {made.name!r}"
                     raise state.problem("SEVERAL_RESULTS", message, target, "Define values one by one.")
             _end_stage(state, tuple(s for s in stores if isinstance(s, Store)), node)
         case ast.Assign(targets=[target], value=value):
-            _add(state, _read_assignment(state, target, value, node, is_sum=False), node)
-        case ast.AugAssign(target=target, op=ast.Add(), value=value):
-            _add(state, _read_assignment(state, target, value, node, is_sum=True), node)
-        case ast.AugAssign(target=target, op=op):
+            _add(state, _read_assignment(state, target, value, node), node)
+        case ast.AugAssign(target=target, op=op, value=value) if isinstance(op, ast.Add) or _is_changed(state, target, op):
+            _add(state, _read_assignment(state, target, value, node, _CHANGES[type(op)]), node)
+        case ast.AugAssign(op=op):
             message = f"expected += for a sum, got {PYTHON_SIGNS.get(type(op), 'another operator')}="
-            raise state.problem("UNSUPPORTED_PYTHON", message, node, "Write = with sum(..., over=k) inside of the expression.")
+            fix = "Write = with sum(..., over=k) inside of the expression; arrays declared as inout[...] take -=, *= and /=, too."
+            raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
         case _:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
             fix = "Write C[m, n] += A[m, k] * B[k, n], t[i] = ..., or k: range(8)."
             if isinstance(node, ast.For | ast.While):
                 fix = f"Leave the loop out: indices run by themselves. A running result is for {SCAN_LIFT}."
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+
+
+_CHANGES: dict[type[ast.operator], Operator] = {
+    ast.Add: Operator.ADD, ast.Sub: Operator.SUB, ast.Mult: Operator.MUL, ast.Div: Operator.DIV,
+}  # fmt: skip
+"""What `+=` and its siblings do to the contents of an array that is read and written."""
+
+
+def _is_changed(state: State, target: ast.expr, operator: ast.operator) -> bool:
+    name = target.value.id if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else ""
+    return name in state.olds and type(operator) in _CHANGES
+
+
+def _targets(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names of the arrays that a statement stores to, and the indices there."""
+    whole = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    for target in (part for t in whole for part in (t.elts if isinstance(t, ast.Tuple) else [t])):
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            yield target.value.id, tuple(e.id if isinstance(e, ast.Name) else "" for e in _elements(target))
 
 
 def _read_range(state: State, name: str, target: ast.expr, annotation: ast.expr) -> None:
@@ -154,7 +183,10 @@ def _add(state: State, made: Definition | Store, node: ast.stmt) -> None:
             _end_stage(state, (made,), node)
 
 
-def _read_assignment(state: State, target: ast.expr, value: ast.expr, node: ast.stmt, *, is_sum: bool) -> Definition | Store:
+def _read_assignment(
+    state: State, target: ast.expr, value: ast.expr, node: ast.stmt, change: Operator | None = None
+) -> Definition | Store:
+    """`change`: of `+=` and its siblings."""
     name, places = _read_target(state, target)
     state.target = name
     indices = tuple(p.id for p in places)
@@ -168,12 +200,8 @@ def _read_assignment(state: State, target: ast.expr, value: ast.expr, node: ast.
         message = f"{name!r} is defined twice in one stage"
         raise state.problem("WRITTEN_TWICE", message, target, "Choose another name.", ("first here", first))
     expression = read_expression(state, value)
-    if is_sum:
-        over = tuple(i for i in indices_of(expression) if i not in indices)
-        if not over:
-            message = "expected an index on the right of += that is not on the left, got none"
-            raise state.problem("REDUCTION_AXIS", message, node, "Write = for values that are not summed over an index.")
-        expression = reduction(state, Operator.ADD, expression, [(i, node) for i in over], node)
+    if change is not None:
+        expression = _changed(state, change, expression, array, indices, target, node)
     extra = [i for i in indices_of(expression) if i not in indices]
     if extra:
         message = f"expected only the indices of the left side, got {', '.join(extra)} on the right"
@@ -193,6 +221,34 @@ def _read_assignment(state: State, target: ast.expr, value: ast.expr, node: ast.
         message = f"expected a value of type {array.dtype} for {name!r}, got {dtype}"
         raise state.problem("DTYPE", message, value, f"Convert it: {array.dtype}(...).")
     return Store(array, indices, expression, state.span(node))
+
+
+def _changed(
+    state: State, change: Operator, expression: Expression, array: ArrayParameter | None, indices: tuple[str, ...],
+    target: ast.expr, node: ast.stmt,
+) -> Expression:  # fmt: skip
+    """What `+=` stores: the sum over the indices that the left side has not; of an array that is read and written its contents
+    from before, and that. `-=` takes the sum away; `*=` and `/=` take no sum."""
+    over = tuple(i for i in indices_of(expression) if i not in indices)
+    is_changed = array is not None and array.old is not None
+    if not over and not is_changed:
+        message = "expected an index on the right of += that is not on the left, got none"
+        fix = "Write = for values that are not summed over an index"
+        more = f", or declare {array.name} as inout[...] to add to its contents." if array is not None else "."
+        raise state.problem("REDUCTION_AXIS", message, node, fix + more)
+    if over and change in (Operator.ADD, Operator.SUB):
+        if array is not None and any(isinstance(r, Read) and r.array.name == array.old for r in _reads(expression)):
+            message = f"expected a sum that does not read {array.name!r}, to which it is added: each step could mean a new value"
+            text = ast.unparse(target)
+            fix = f"Write {text} = {text} + sum(..., over={over[0]}): all of it reads the old contents."
+            raise state.problem("READ_BEFORE_STORE", message, node, fix)
+        expression = reduction(state, Operator.ADD, expression, [(i, node) for i in over], node)
+    if not is_changed:
+        return expression
+    before = read_expression(state, target)
+    if dtype_of(expression) is None and dtype_of(before) is not None:
+        expression = replace(expression, dtype=dtype_of(before)) if isinstance(expression, IndexValue) else expression
+    return apply(state, change, [before, expression], node)
 
 
 def _read_target(state: State, target: ast.expr) -> tuple[str, list[ast.Name]]:
@@ -219,7 +275,7 @@ def _check_target(state: State, array: ArrayParameter, indices: tuple[str, ...],
     name = array.name
     if array.role is Role.INPUT:
         message = f"expected an output on the left, got the input {name!r}"
-        fix = "Declare it as out[...] or temp[...], or choose another name."
+        fix = "Declare it as out[...], as inout[...] where its old contents count, or as temp[...]; or choose another name."
         raise state.problem("STORE_TO_INPUT", message, target, fix, ("declared here", array.span))
     if len(indices) != len(array.shape):
         shape = ", ".join(map(str, array.shape))
@@ -265,8 +321,9 @@ def _ranges(
 
     def note(name: str, size: Polynomial, span: Span) -> None:
         first = found.setdefault(name, (size, span))
+        rest = size.plus(first[0], -1)
         if name in stored or first[0] == size:
-            fits = size.plus(first[0], -1).is_never_negative
+            fits = rest.is_never_negative or is_quotient(rest)  # then the sizes tell
         else:
             fits = size.plus(first[0], -1).is_never_negative or first[0].plus(size, -1).is_never_negative
             if not size.plus(first[0], -1).is_never_negative:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from warploom.core import Diagnostic, Span, UserError
 from warploom.core.polynomials import Polynomial, size
 from warploom.schedule.backbone import Axis, Extent, Program, Region, RunTimeSize
+from warploom.schedule.frontend.sizes import names_of
 from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
@@ -83,14 +84,14 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
     is_run = False
     for array in tree.arrays:
         for position, count in enumerate(array.shape):
-            if name in count.names and (position or count != size(name)):
+            if name in names_of(count) and (position or count != size(name)):
                 where = f"axis {position} of {array.name!r} has {count} elements"
                 yield array.span, f"expected {name}, which is known at run time, as the first size of an array only: {where}"
     for stage, backbone in zip(tree.stages, program.stages, strict=True):
         kept = {axis.name: axis for axis in backbone.axes}
         own = {index for index, count, _ in stage.ranges if count == size(name)}
         for index, count, span in stage.ranges:
-            if name not in count.names:
+            if name not in names_of(count):
                 continue
             is_run |= index in kept
             if count != size(name):
@@ -99,10 +100,10 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                 yield span, f"expected {name}, which is known at run time, to be 2 or more for the search, got 1"
         for expression in _expressions(stage):
             match expression:
-                case SizeValue(found) if name in found.names:
+                case SizeValue(found) if name in names_of(found):
                     place = stage.stores[0].span
                     yield place, f"expected {name}, which is known at run time, in no value, got it as a number"
-                case IndexValue(index=index) if own & {*index.names} or name in index.sizes.names:
+                case IndexValue(index=index) if own & {*index.names} or name in names_of(index.sizes):
                     yield (
                         index.span,
                         f"expected {name}, which is known at run time, in no value, got an index over it as a number",
@@ -110,7 +111,7 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                 case Read(array=array, indices=indices, fill=fill, span=span):
                     if any(not _is_in_step(i, count, fill, own, name) for i, count in zip(indices, array.shape, strict=True)):
                         yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
-                    elif any(name in index.sizes.names for index in indices):
+                    elif any(name in names_of(index.sizes) for index in indices):
                         yield span, f"expected {name}, which is known at run time, in no index, got it in one"
                 case _:
                     pass
@@ -121,7 +122,7 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
 def _is_in_step(index: IndexSum, count: Polynomial, fill: float | None, own: set[str], name: str) -> bool:
     """Whether an index stays inside of its array for every value of the size, as it does for one."""
     runs = any(index_name in own for index_name in index.names)
-    if not runs and name not in count.names:
+    if not runs and name not in names_of(count):
         return True
     return fill is None and index.plain in own and count == size(name)
 

@@ -33,6 +33,8 @@ class Marker:
 
 out = Marker("out")
 """An array that the function writes."""
+inout = Marker("inout")
+"""An array that the function reads and writes: what `+=` adds to."""
 temp = Marker("temp")
 """An array between two stages."""
 
@@ -92,6 +94,8 @@ _RUNNING = "carries a result from element to element"
 _AS_LOOP = f"Write it as a loop and call {SCAN_LIFT}."
 NOT_HERE: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("argsort", "sort", "searchsorted", "nonzero"), (_PLACE, "Compute it outside of the tensor function.")),
+    "float": ("names no one type", "Write f32(...) or f64(...)."),
+    "int": ("names no one type", "Write i32(...) or i64(...): the fraction is cut off, as by int."),
     **dict.fromkeys(("cumsum", "cumprod", "accumulate", "cummax", "cummin"), (_RUNNING, _AS_LOOP)),
 }
 """Functions that newcomers look for, what they do, and what to write instead."""

@@ -6,8 +6,11 @@ import ast
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
-from warploom.core import BY_NAME, Diagnostic, DType, Span
+import numpy as np
+
+from warploom.core import BY_NAME, SCALARS, Diagnostic, DType, Span, to_numpy
 from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter
 from warploom.schedule.frontend.tree import ArrayParameter, Definition, Stage
@@ -32,6 +35,8 @@ class State:
     around: Mapping[str, object]
     """Local variables where the function is defined."""
     arrays: dict[str, ArrayParameter] = field(default_factory=dict[str, ArrayParameter])
+    olds: dict[str, ArrayParameter] = field(default_factory=dict[str, ArrayParameter])
+    """By the name of an array that is read and written: the array that has its contents from before."""
     scalars: dict[str, Parameter] = field(default_factory=dict[str, Parameter])
     sizes: dict[str, Span] = field(default_factory=dict[str, Span])
     """Sizes in order of appearance."""
@@ -46,6 +51,8 @@ class State:
     stored: dict[str, Span] = field(default_factory=dict[str, Span])
     poisoned: set[str] = field(default_factory=set[str])
     """Names whose definition or annotation is wrong."""
+    quotients: dict[str, None] = field(default_factory=dict[str, None])
+    """Quotients of sizes that stand in indices, as atoms of polynomials."""
     size_values: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
     """Sizes that the stage uses as numbers."""
     indices: frozenset[str] = frozenset()
@@ -56,6 +63,10 @@ class State:
     """Those, and names that stand alone between brackets."""
     target: str = ""
     """Name that the statement being read assigns."""
+    storing: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """All names that it assigns, and their indices."""
+    old_reads: set[str] = field(default_factory=set[str])
+    """Arrays whose contents from before are read."""
     stages: list[Stage] = field(default_factory=list[Stage])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
@@ -94,8 +105,10 @@ class State:
                 return MISSING
 
     def dtype(self, node: ast.AST) -> DType | None:
-        """The element type that `node` names."""
+        """The element type that `node` names, NumPy's scalar types among them."""
         found = self.resolve(node)
+        if isinstance(found, type) and issubclass(found, np.number):
+            return next((t for t in SCALARS if t.name != "bf16" and to_numpy(t) == np.dtype(cast(Any, found))), None)
         if found is MISSING and isinstance(node, ast.Name):
             found = BY_NAME.get(node.id, MISSING)
         return found if isinstance(found, DType) and found.lanes == 1 else None

@@ -24,7 +24,7 @@ ROWS: tuple[Row, ...] = (
     Row("functions", "y[i] = max(abs(X[i]), sqrt(exp(X[i])), 1)", True, "by what the name is bound to, not by its spelling"),
     Row("reductions", "y[i] = max(A[i, k], over=k)", True, "`sum prod max min`"),
     Row("sum by `+=`", "y[i] += A[i, k]", True),
-    Row("`-=`, `*=`", "y[i] -= A[i, k]", False, "`sum(..., over=k)`"),
+    Row("`-=`, `*=`, `/=`", "y[i] -= A[i, k]", False, "`sum(..., over=k)`; arrays declared as `inout` take them"),
     Row("values of a stage", "t[i] = X[i] * X[i]\ny[i] = t[i] + 1", True, "from index to the same index"),
     Row("affine indices", "y[i] = A[i, 1 + i + 0 * i]", True, "integers, indices, `+ -`, integer * index"),
     Row(
@@ -34,7 +34,13 @@ ROWS: tuple[Row, ...] = (
         "one index over a number; several of one index where each divides the next",
     ),
     Row("shifted and padded", "y[i] = pad(X, 0)[i - 1]", True),
-    Row("size as a number", "y[i] = X[i] / n", True),
+    Row("size as a number", "y[i] = X[i] / n + X[n // 2]", True, "also over an integer, `//` or `%`, here and in indices"),
+    Row(
+        "conversion",
+        "y[i] = f32(N[i]) + np.float32(N[i])",
+        True,
+        "`f32(...)`, or NumPy's types; `float` and `int` name no one type",
+    ),
     Row("backwards", "y[i] = X[n - 1 - i]", True, "a size that is no index itself; sums of sizes and integers"),
     Row(
         "index as a number",

@@ -30,6 +30,8 @@ class ArrayParameter:
     shape: tuple[Polynomial, ...]
     role: Role
     span: Span = field(default=NOWHERE, compare=False)
+    old: str | None = None
+    """Of an array that is read and written: the name of the array that has its contents from before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,98 @@ def test_listing_1_has_the_solution_of_the_paper() -> None:
 
 
 def test_listing_4() -> None:
-    (sketch,) = load(LISTINGS / "transpose.matrix", "transpose")
+    (sketch,) = load(LISTINGS / "transpose.matrix")
     assert complete(sketch).verdict == "proved"
+
+
+LISTING_4 = (LISTINGS / "transpose.matrix").read_text()
+
+
+def test_listing_4_in_a_function() -> None:
+    """Loops alone mean the function around them that declares what they write."""
+    loops = LISTING_4[LISTING_4.index("for i, j") : LISTING_4.index("// What")]
+    declared = "__register__ float t1[m][n], t2[m][n], out[m][n];\n"
+    function = f"float[m][n] loops(__register__ float inp[m][n]) {{\n{declared}{loops}return out\n}}\n"
+    text = LISTING_4.replace(loops, function).replace("== out", "== loops(inp)")
+    ends = [python(parse(t)).partition("def loops")[2] for t in (text, LISTING_4)]
+    assert ends[0] == ends[1] != ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("assert(spec(inp) == out);", "", r"what out must hold is not stated\n"),
+        ("int m = 3;", "", "expected a whole number that is known here"),
+        ("float inp[m][n] = symbolic_matrix([m, n]);", "", "expected inp, which the loops only read, to be declared"),
+        ("== out", "== t3", r"expected a matrix that the loops write \(t1, t2, out\), got t3"),
+        ("== out", "== spec(inp)", "expected assert.* with a matrix of the loops"),
+        ("out[i][j] = t2", "out[m][j] = t2", "expected the index of a loop where a matrix is written"),
+    ],
+)
+def test_what_loops_alone_do_not_say(old: str, new: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        python(parse(LISTING_4.replace(old, new)))
+
+
+def test_listing_4_alone_says_what_is_not_stated() -> None:
+    with pytest.raises(UserError, match="what out must hold is not stated, nor m, n, inp"):
+        parse(LISTING_4[LISTING_4.index("for i, j") : LISTING_4.index("// What")])
+
+
+LISTING_3 = (LISTINGS / "simt.matrix").read_text()
+
+
+def test_listing_3_has_the_solution_of_listing_1() -> None:
+    said = CliRunner().invoke(cli, ["synth", str(LISTINGS / "simt.matrix"), "--json"]).stdout
+    assert list(json.loads(said)["holes"].values()) == ["0 if tid >= k else 1", "(tid + k) % 4", "k"]
+    assert json.loads(said)["verdict"] == "proved" and "kernel conv1d is not read" in json.loads(said)["read_as"][0]
+    alone = LISTING_3.replace("int warp_size = 4;", "").replace("reshape(inp_spec, [2, 4])", "reshape(inp_spec, [2, 32])")
+    assert "wl.shfl(to_send, wl.xform(tid, warp_size, k" in python(parse(alone)) and "warp_size=32" in python(parse(alone))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("float out = 0;", "float out = 1;", "expected out to begin at 0, as it is returned"),
+        ("return out;\n}\n\n__global__", "return w;\n}\n\n__global__", "expected the return of a local variable, got w"),
+        ("  return out;\n}\n\n__global__", "}\n\n__global__", "expected sketch to end with the return of a variable"),
+        (
+            "int tid = threadIdx.x % warp_size;\n  float",
+            "int tid = threadIdx.x % 4;\n  float",
+            "expected sketch to name its lane",
+        ),
+        ("FULL_MASK", "mask", r"expected __shfl_sync\(FULL_MASK, value, lane\)"),
+        ("out += w", "if (k < 1) return out; out += w", "expected one return, at the end"),
+        ("if(globalId < n) y[globalId] = out;\n}", "", "expected '}', got the end of the text"),
+        ("inp[?sw_part(tid, k)]", "expf(inp[0])", "got a call of expf"),
+        ("inp_impl[2][warp_size] = reshape(inp_spec, [2, 4])", "inp_impl[2] = reshape(inp_spec, [2])", "got 6 of inp_spec"),
+        ("inp_impl[2][warp_size] = reshape(inp_spec, [2, 4])", "inp_impl[2] = reshape(x, [2])", "got x, which is not declared"),
+        ("inp_impl[2][", "inp_impl[3][", r"expected \[2, 4\] for inp, got inp_impl of the shape \[3, 4\]"),
+        ("to_send,", "inp,", "expected 1 indices of inp, got 0"),
+    ],
+)
+def test_what_functions_of_one_thread_leave_open(old: str, new: str, message: str) -> None:
+    assert old in LISTING_3
+    with pytest.raises(UserError, match=message):
+        python(parse(LISTING_3.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("?sw_part(tid, k)", "?sw_part(2, tid, k)", "wl.part(2, tid, k"),
+        ("float out = 0;", "float out = 0; float kept[2]; kept[1] = inp[0];", "kept[1] = inp[0]"),
+        ("out += w", "if (tid < 2 || k < -(0 - 1)) { out += inp[0]; } else out += w", "out.add(inp[0])"),
+        ("out += w", "out = tid < 2 ? out : tmp; out += w", "out[0] = (out[0] if (tid < 2) else tmp)"),
+        ("out += w[?sw_xform(k, K, tid)] * tmp;", "accumulate(out, [w[k], tmp], tid < 2);", ""),
+    ],
+)
+def test_what_functions_of_one_thread_are_read_as(old: str, new: str, said: str) -> None:
+    if not said:
+        with pytest.raises(UserError, match="expected create_accumulator for out"):
+            python(parse(LISTING_3.replace(old, new)))
+        return
+    assert said in python(parse(LISTING_3.replace(old, new)))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +141,8 @@ def test_what_it_is_read_as(old: str, new: str, said: str) -> None:
         text = text.replace("out[tid] += w[?swizzle3(tid,k)] * tmp;", "accumulate(out[tid], [w[k], tmp], tid < 3);")
         assert "out.add(w[k], tmp, when=(tid < 3))" in python(parse(text))
     if "t = 0" in new:
-        text = text.replace("out[tid] +=", "out[t] +=")
+        first, choose, last = text.partition("Choose")
+        text = first + choose + last.replace("tid", "t")
     assert said in python(parse(text))
 
 
@@ -101,6 +192,48 @@ def test_what_is_refused(old: str, new: str, place: str, message: str) -> None:
         python(parse(TEXT.replace(old, new), "F"))
     (diagnostic,) = raised.value.diagnostics
     assert message in diagnostic.message and str(diagnostic.span) == f"F:{place}"
+
+
+SHORT = """int n = 4;
+float[n] sketch(__register__ float inp[2][n]) {
+  __register__ float out[n] = {0};
+  parallel for (int t = 0; t < n; t++) { float a = inp[0][t]; for (int k = 0; k < 2; k++) { out[t] += inp[k][t]; } out[t] += a; }
+  return out;
+}
+float[n] spec(float inp[2][n]) {
+  float out[n] = {0};
+  for (int i = 0; i < n; i++) { int b = 0; for (int k = 0; k < 2; k++) { out[i] += inp[k][i]; } out[i] += inp[b][i]; }
+  return out;
+}
+float inp[2][n] = symbolic_matrix([2, n]);
+assert(spec(inp) == sketch(inp));
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{ out[t] += inp[k]", "{ float a = inp[1][t]; out[t] += inp[k]", "expected a new name, got a again"),
+        ("{ out[i] += inp[k]", "{ int b = 1; out[i] += inp[k]", "expected a new name, got b again"),
+        ("int b = 0;", "int b = 0; for (int b = 0; b < 1; b++) { }", "expected a new name, got b again"),
+        ("int b = 0;", "int b = 0; int n = 4;", "expected a new name, got n again"),
+        ("int b = 0; for", "for", "NameError"),
+        ("int b = 0;", "if (i < 2) { int b = 0; }", "expected a name of this block, got b of one that has ended"),
+        ("inp[k][i]; }", "inp[k][i]; k += 1; }", "expected k to be changed by its loop alone, got an assignment"),
+        ("inp[k][i]; }", "inp[k][i]; inp[k][i] = inp[0][i]; }", "expected a specification that leaves its argument inp as it is"),
+        ("inp[b][i]", "inp[b - 1][i]", "expected indices of inp from 0 on, got -1"),
+    ],
+)
+def test_names_and_indices_mean_what_they_mean_in_c(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """Python's names hold in the whole function, and it counts negative indices from the end: both gave a wrong `proved`."""
+    path = tmp_path / "x.matrix"
+    path.write_text(SHORT)
+    (sketch,) = load(path)
+    assert complete(sketch).verdict == "proved"
+    assert old in SHORT
+    path.write_text(SHORT.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        load(path)
 
 
 @pytest.mark.parametrize("called", ["print(1)", "eval(w)", "__import__(w)", "open(w)[0]", "w.sum()"])

@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import linecache
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -99,7 +100,8 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
 
 def _matrix_variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
     """Variables of the sketch that a matrix program is; its Python is kept where the reader of sketches looks for sources."""
-    made, name = python(parse(read_text_file(file, "a matrix program"), str(file))), f"{file} as a sketch"
+    program = parse(read_text_file(file, "a matrix program"), str(file))
+    made, name = python(program), f"{file} as a sketch"
     linecache.cache[name] = len(made), None, made.splitlines(keepends=True), name
     variables: dict[str, object] = {"__name__": f"_warploom_matrix_{next(_numbers)}"}
     with collecting_broken() as broken:
@@ -109,7 +111,8 @@ def _matrix_variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
             raise
         except Exception as error:  # what the specification does with its symbols
             raise _together(broken, *_problems(error, Path(name))) from error
-    return variables, broken
+    read = {n: replace(v, notes=program.notes) if isinstance(v, Sketch) else v for n, v in variables.items()}
+    return read, broken
 
 
 def _run_once(file: Path, variables: dict[str, object]) -> None:

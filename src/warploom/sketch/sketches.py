@@ -35,6 +35,8 @@ class Sketch:
     """Name of the declared algebra; None: the element type's own."""
     requires: tuple[ConflictFree, ...] = ()
     """What a completion must meet besides the spec, by `wl.require`."""
+    notes: tuple[str, ...] = ()
+    """What of its file was not read."""
 
     @property
     def name(self) -> str:

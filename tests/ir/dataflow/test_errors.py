@@ -120,7 +120,7 @@ def test_a_rendered_error() -> None:
         "t.swflow:2:32: error[INDEX_RANGE]: expected an index below 2 on axis 1 of [2, 2], got -1 at i = 1, j = 0",
         "  y: [2, 2] = swizzle_row(\\i, j. j - i % 3)(x)",
         "                                 ^^^^^^^^^",
-        "  fix: `%` binds tighter than + and -: write (i + j) % n",
+        "  fix: `%` binds tighter than + and -: write (i + j) % 2",
     ))  # fmt: skip
 
 

@@ -102,5 +102,43 @@ def test_values_of_statements_are_written_out() -> None:
 
 def test_a_last_symbol_too_far_says_where_the_list_ends() -> None:
     with pytest.raises(UserError) as error:
-        parse_program("x: [34] = [x0, ..., x34]\ngoal: [34] id")
+        parse_program("x: [34] = [x0, ..., x35]\ngoal: [34] id")
     assert error.value.diagnostics[0].fix == "34 symbols from x0 on end at x33"
+
+
+def test_one_symbol_too_many_is_left_out_and_said() -> None:
+    """As Listings 4 and 8 are printed; the shape is exact."""
+    program = parse_program("x: [34] = [x0, ..., x34]\ngoal: [34] id", "F")
+    assert program.notes == ("F:1:1: read as 34 symbols, as the shape says, without the last",)
+    assert meets_goal(program, {})
+
+
+@pytest.mark.parametrize("values", ["[x0, x1, x2]", "[x0, x2, ..., x4]", "[[x0, ..., x2]]"])
+def test_other_lists_that_are_too_long_stay_errors(values: str) -> None:
+    with pytest.raises(UserError, match="SHAPE_MISMATCH"):
+        parse_program(f"x: [2] = {values}\ngoal: [2] id")
+
+
+def test_comments_of_listing_8() -> None:
+    text = "x: [4] = range(0, 4) // U(x) = \\{x_0, ...\\}: the paper's 'universe' $\n// y\ngoal: [4] id // end"
+    assert meets_goal(parse_program(text), {})
+
+
+def test_a_comment_is_none_where_it_can_divide() -> None:
+    """Nothing of a lambda is lost: what follows `//` there is read, or refused."""
+    text = "x: [4] = range(0, 4)\ndefine half([4]) -> [4] = \\i. i {}\ny: [4] = half(x)\ngoal: [4] = [0, 0, 1, 1]"
+    assert meets_goal(parse_program(text.format("// 2")), {})
+    for comment in ("// it's half", "// $", '// "half'):
+        with pytest.raises(UserError, match=r"DATAFLOW_SYNTAX|UNKNOWN"):
+            parse_program(text.format(comment))
+
+
+def test_a_goal_from_outside() -> None:
+    text = programs.LISTING_2_PRINTED.split("goal")[0]
+    for goal in ("s3 == [[x0, x4, x8, x12], ...]", "goal s3 == [[x0, x4, x8, x12], ...]"):
+        assert meets_goal(parse_program(text, goal=goal), {})
+    for goal, message in (("s3 == [[", "--goal:1"), ("s2 == [[x0, x4, x8, x12], ...]", "expected the last statement `s3`")):
+        with pytest.raises(UserError, match=message):
+            parse_program(text, goal=goal)
+    with pytest.raises(UserError, match="expected one goal"):
+        parse_program(programs.LISTING_2_PRINTED, goal="s3 == [[x0, x4, x8, x12], ...]")

@@ -59,8 +59,15 @@ class ArrayReader:
             body = RangeSyntax(low, high)
         else:
             self.dots = None
-            shape, values = self.array(lambda: self.element(inner), between=_progression, may_go_on=may_go_on)
-            body = ArraySyntax(shape, values, self.dots)
+            counted: list[Value] = []
+
+            def between(cursor: Cursor, before: list[Value]) -> list[Value]:
+                found = _progression(cursor, before)
+                counted.extend(found)
+                return found
+
+            shape, values = self.array(lambda: self.element(inner), between=between, may_go_on=may_go_on)
+            body = ArraySyntax(shape, values, self.dots, bool(counted))
         return LiteralSyntax(folds, body, tuple(inner), cursor.span_from(start))
 
     def element(self, folds: list[FoldSyntax], depth: int = 0) -> Value:

@@ -159,11 +159,11 @@ def _element(position: int | tuple[int, ...], shape: Shape, span: Span, where: s
     number = 0
     for axis, (i, length) in enumerate(zip(position, shape, strict=True)):
         if not 0 <= i < length:
-            raise _outside(f"an index below {length} on axis {axis} of {list(shape)}", i, span, where)
+            raise _outside(f"an index below {length} on axis {axis} of {list(shape)}", i, span, where, length)
         number = number * length + i
     return number
 
 
-def _outside(expected: str, got: int, span: Span, where: str = "") -> UserError:
-    fix = "`%` binds tighter than + and -: write (i + j) % n" if where else ""
+def _outside(expected: str, got: int, span: Span, where: str = "", length: int = 0) -> UserError:
+    fix = f"`%` binds tighter than + and -: write (i + j) % {length or 'n'}" if where else ""
     return UserError(Diagnostic("INDEX_RANGE", f"expected {expected}, got {got}{where}", span, fix))

@@ -18,7 +18,15 @@ from warploom.ir.dataflow.program import Block, FoldOver, Gathered, Goal, Litera
 from warploom.ir.dataflow.reader import read_program
 from warploom.ir.dataflow.rows import with_all_rows
 from warploom.ir.dataflow.sets import NAMES, gather_set
-from warploom.ir.dataflow.shapes import folded_shapes, literal_shape, literal_values, mismatch, presumed_shape, shape_text
+from warploom.ir.dataflow.shapes import (
+    folded_shapes,
+    literal_shape,
+    literal_values,
+    mismatch,
+    presumed_shape,
+    shape_text,
+    without_last,
+)
 from warploom.ir.dataflow.syntax import (
     BlockSyntax,
     BuiltinSyntax,
@@ -38,13 +46,19 @@ from warploom.ir.dataflow.tokens import source_of
 _FOLD_RULE = "without fold_len the last entry of the written shape is the fold's length"
 
 
-def parse_program(text: str, file: str = "<text>") -> Program:
+def parse_program(text: str, file: str = "<text>", goal: str | None = None) -> Program:
     """The program in a text (grammar in `syntax.py`); every node's span is its place there.
+
+    `goal`, the text of a goal with or without the word, is read as if it stood in the text.
 
     UserError with all the faults found, in the order of the text.
     """
     source = source_of(text, file)
     items, found, unread = read_program(source)
+    if goal is not None:
+        asked, more, _ = read_program(source_of(goal if goal.lstrip().startswith("goal") else f"goal {goal}", "--goal"))
+        items, found = (*items, *asked), (*found, *more)
+        unread |= frozenset(("goal",) if more else ())
     resolver = _Resolver(list(found), unread)
     statements: list[Statement] = []
     goals: list[GoalSyntax] = []
@@ -55,10 +69,10 @@ def parse_program(text: str, file: str = "<text>") -> Program:
         else:
             statements += resolver.item(item, scope)
     end = source.span(len(text.rstrip()), len(text.rstrip()))
-    goal = resolver.goals(goals, statements, end)
-    if resolver.found or goal is None:
+    reached = resolver.goals(goals, statements, end)
+    if resolver.found or reached is None:
         raise UserError(*sorted(resolver.found, key=lambda d: (d.span.line, d.span.column)))
-    return Program(tuple(statements), goal, tuple(resolver.definitions))
+    return Program(tuple(statements), reached, tuple(resolver.definitions), tuple(resolver.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,7 @@ class _Resolver:
         self.unread = set(unread)
         """Names that a fault left without meaning: their uses are no further faults."""
         self.definitions: list[str] = []
+        self.notes: list[str] = []
         self.folds: list[FoldSyntax] = []
         self.sets: dict[tuple[object, ...], GatherSet] = {}
         self.taken: set[tuple[str, tuple[Shape, ...], Shape]] = set()
@@ -146,6 +161,9 @@ class _Resolver:
         match item.value:
             case LiteralSyntax() as literal:
                 self.folds += (*literal.folds, *literal.element_folds)
+                if (shorter := without_last(literal, item.type)) is not literal:
+                    literal = shorter
+                    self.notes.append(f"{item.span}: read as {shape[0]} symbols, as the shape says, without the last")
                 value = Literal(literal_values(literal, item.type))
                 fold, shape = None, literal_shape(literal, item.type)
             case BlockSyntax() as block:
@@ -301,7 +319,7 @@ class _Resolver:
         if not goals:
             message = "expected a goal, got none"
             last = f" {statements[-1].name} ==" if statements else " name =="
-            fix = f"say what the last statement is to be: `goal{last} [[x0, x1, ...], ...]`"
+            fix = f"say what the last statement is to be: `goal{last} [[x0, x1, ...], ...]`, as a line or by --goal"
             self.found.append(Diagnostic("GOAL_MISSING", message, end, fix))
             return None
         goal = goals[0]

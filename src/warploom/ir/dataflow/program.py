@@ -94,3 +94,5 @@ class Program:
     goal: Goal
     definitions: tuple[str, ...] = ()
     """User definitions as written, for the printer."""
+    notes: tuple[str, ...] = ()
+    """What was read otherwise than it is written."""

@@ -57,6 +57,9 @@ class _Reader(ArrayReader):
         """Up to the closing bracket (None: the end of the text); after an error goes on at the next line that starts an item."""
         items: list[ItemSyntax] = []
         while self.cursor.peek().kind != "end" and not (closing and self.cursor.sees(closing)):
+            if self.cursor.sees("//"):
+                self.cursor.skip_line()
+                continue
             before = self.cursor.at
             if self.found and self.cursor.accept("}"):
                 continue  # of a block whose first line could not be read

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
+from typing import cast
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ir.dataflow.gather_set import Shape
 from warploom.ir.dataflow.program import Value
-from warploom.ir.dataflow.syntax import CallSyntax, LiteralSyntax, OptionSyntax, RangeSyntax, StatementSyntax, TypeSyntax
+from warploom.ir.dataflow.syntax import (
+    ArraySyntax,
+    CallSyntax,
+    LiteralSyntax,
+    OptionSyntax,
+    RangeSyntax,
+    StatementSyntax,
+    TypeSyntax,
+)
 from warploom.ir.dataflow.values import folded
 
 
@@ -71,14 +81,33 @@ def literal_values(literal: LiteralSyntax, type_: TypeSyntax | None) -> tuple[Va
     return values
 
 
+def without_last(literal: LiteralSyntax, type_: TypeSyntax) -> LiteralSyntax:
+    """`[x0, ..., x34]` of the shape [34], as Swizzleflow's Listings 4 and 8 print it, without its last symbol.
+
+    Only for symbols that count up by one and are one more than the shape has; else the literal itself.
+    """
+    body, written = literal.body, type_.shape
+    length = prod(written)
+    if not isinstance(body, ArraySyntax) or not body.counts_on or literal.folds or len(written) > 1:
+        return literal
+    if body.shape != (length + 1,) or not _consecutive(body):
+        return literal
+    return replace(literal, body=replace(body, shape=written, values=body.values[:-1]))
+
+
+def _consecutive(body: ArraySyntax) -> bool:
+    first = body.values[0]
+    return isinstance(first, int) and body.values == tuple(range(first, first + len(body.values)))
+
+
 def _end(literal: LiteralSyntax, written: Shape) -> str:
     """Where a list of consecutive symbols of another length would end."""
     if isinstance(literal.body, RangeSyntax) or len(literal.body.shape) > 1 or len(written) > 1:
         return ""
-    values = [v for v in literal.body.values if isinstance(v, int)]
-    if not values or values != list(range(values[0], values[0] + len(literal.body.values))):
+    if not _consecutive(literal.body):
         return ""
-    return f"{prod(written)} symbols from x{values[0]} on end at x{values[0] + prod(written) - 1}"
+    first = cast(int, literal.body.values[0])
+    return f"{prod(written)} symbols from x{first} on end at x{first + prod(written) - 1}"
 
 
 def mismatch(message: str, span: Span, fix: str = "", notes: tuple[tuple[str, Span], ...] = ()) -> UserError:

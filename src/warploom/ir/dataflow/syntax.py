@@ -72,6 +72,8 @@ class ArraySyntax:
     """Row-major."""
     dots: Span | None = None
     """The `...` after the last list of a goal: lists go on up to the goal's shape (`rows.py`)."""
+    counts_on: bool = False
+    """Whether a `...` stands for elements."""
 
 
 @dataclass(frozen=True, slots=True)

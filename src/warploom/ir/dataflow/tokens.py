@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from warploom.core import Diagnostic, Span, UserError
@@ -62,6 +63,10 @@ def tokenize(source: Source) -> tuple[Token, ...]:
         match = _TOKEN.match(source.text, at)
         if match is None:
             got = source.text[at]
+            if _in_comment(tokens, source.text, at):
+                tokens.append(Token("sign", got, at, at + 1))
+                at = source.text.find("\n", at) % (len(source.text) + 1)
+                continue
             span = source.span(at, at + 1)
             if got == '"':
                 raise syntax_error(span, "a closing quote on the same line", "the end of the line", 'close the string with `"`')
@@ -82,6 +87,14 @@ def tokenize(source: Source) -> tuple[Token, ...]:
     end = len(source.text.rstrip())
     tokens.append(Token("end", "", end, end))
     return tuple(tokens)
+
+
+def _in_comment(tokens: list[Token], text: str, at: int) -> bool:
+    """Whether `//` stands before on the line. Then the line ends here for the reader: where `//` divides, the character that no
+    rule takes is an error; where it follows a whole statement, all to the end of the line is a comment."""
+    first = text.rfind("\n", 0, at) + 1
+    line = takewhile(lambda t: t.start >= first, reversed(tokens))
+    return any(t.kind == "sign" and t.text == "//" for t in line)
 
 
 class Cursor:
@@ -110,6 +123,12 @@ class Cursor:
         found = self.sees(sign)
         self.at += found
         return found
+
+    def skip_line(self) -> None:
+        """Steps over the next token and all that follow it on its line."""
+        end = self.source.text.find("\n", self.peek().start)
+        while self.peek().kind != "end" and (end < 0 or self.peek().start < end):
+            self.at += 1
 
     def expect(self, sign: str, fix: str = "") -> Token:
         if not self.sees(sign):

@@ -7,6 +7,10 @@
     ?swizzle(tid, k)   ?sw_xform(tid, n, k)   ?sw_part(n, tid, k)   ?sw_cond(tid, k)
     acc out[lanes] = { create_accumulator(0, identity, +, *) };   accumulate(out[tid], [a, b], true);
     float x[6] = symbolic_matrix([6]);   reshape(x, [2, 4])   assert(spec(x) == sketch(y));
+    __device__ inline float sketch(float inp[2]) { int tid = threadIdx.x % warp_size; ... __shfl_sync(FULL_MASK, v, lane) ... }
+    for i, j in [0..m), [0..n) ...   assert(spec(inp) == out);        loops without a function, of Listing 4
+
+The body of a `__global__` function is not read: `assert` says nothing of it.
 
 A statement may lack its `;`, and a mark such as `(A)` may follow it.
 """
@@ -15,9 +19,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from warploom.core.tokens import Cursor, Token, tokens, wrong
+from warploom.sketch.matrix.threads import with_loops_as_function
 from warploom.sketch.matrix.tree import (
     Accumulate,
     Asserted,
@@ -45,10 +51,10 @@ _T = TypeVar("_T")
 TYPES = {
     "float": "f32", "double": "f64", "half": "f16", "int": "i32", "unsigned": "u32", "acc": "acc",
 }  # fmt: skip
-_QUALIFIERS = ("__register__", "__device__", "__shared__", "const", "inline")
+_QUALIFIERS = ("__register__", "__device__", "__shared__", "__constant__", "const", "inline")
 _TOKEN = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<hole>\?sw\w*)|(?P<number>\d+\.(?!\.)\d*f?|\d+)|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<sign>\.\.|\+\+|--|\+=|-=|\*=|&&|\|\||==|!=|<=|>=|[-+*/%<>=!?:;,()\[\]{}])",
+    r"|(?P<sign>\.\.|\+\+|--|\+=|-=|\*=|&&|\|\||==|!=|<=|>=|[-+*/%<>=!?:;,()\[\]{}.&|])",
     re.DOTALL,
 )
 _BINARY = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
@@ -77,6 +83,8 @@ class _Parser(Cursor):
         declared: list[Declared] = []
         functions: list[Function] = []
         asserted: Asserted | None = None
+        loops: list[Statement] = []
+        notes: list[str] = []
         while self._next.kind != "end":
             start = self._next
             if self._taken("assert"):
@@ -88,6 +96,13 @@ class _Parser(Cursor):
                 self._taken(";")
                 asserted = Asserted(left.left, left.right, start.span)
                 continue
+            if self._is("for") or self._is("parallel"):
+                loops.append(self._loop())
+                continue
+            if self._taken("__global__"):
+                notes.append(self._kernel())
+                continue
+            is_constant = self._is("__constant__")
             kind = self._type()
             while self._taken("["):
                 if not self._is("]"):
@@ -96,11 +111,33 @@ class _Parser(Cursor):
             if self._is("(", 1):
                 functions.append(self._function(kind))
             else:
-                declared += self._declarations(kind)
+                found = self._declarations(kind)  # of constant memory a later line may say what it holds
+                declared += [d for d in found if not is_constant or d.value is not None]
+        end = self._next.span
+        if loops:
+            unread = Asserted(Number("0", end), Number("0", end), end)
+            program = Program(tuple(declared), tuple(functions), asserted or unread, tuple(loops), tuple(notes))
+            return with_loops_as_function(program, asserted, end)
         if asserted is None:
-            end = self._next.span
-            raise wrong(end, "expected assert(spec(...) == sketch(...)), got none", "Say which functions must return the same.")
-        return Program(tuple(declared), tuple(functions), asserted)
+            raise wrong(
+                end, "expected assert(spec(...) == sketch(...)), got none", "Add what it must compute, as a function, and assert."
+            )
+        return Program(tuple(declared), tuple(functions), asserted, notes=tuple(notes))
+
+    def _kernel(self) -> str:
+        """Steps over a kernel; what is to be said of it."""
+        if not self._taken("void"):
+            self._type()
+        name = self._name("the name of the kernel")
+        while not self._is("{") and self._next.kind != "end":
+            self._take()
+        depth = 0
+        while self._next.kind != "end":
+            token = self._take()
+            depth += {"{": 1, "}": -1}.get(token.text, 0)
+            if not depth:
+                return f"{name.span}: the kernel {name.text} is not read: assert says nothing of it"
+        raise wrong(self._next.span, "expected '}', got the end of the text", "Close the kernel's block.")
 
     def _is_type(self) -> bool:
         return self._next.text in (*TYPES, *_QUALIFIERS) and self._next.kind == "name"
@@ -285,6 +322,10 @@ class _Parser(Cursor):
                 self._expect("(")
                 return Hole(token.text[1:].strip(), self._list(self._expression, ")"), token.span)
             case "name":
+                if self._taken("."):
+                    part = self._word("a component")
+                    span = replace(token.span, end_column=part.span.end_column)
+                    return Name(f"{token.text}.{part.text}", span)
                 name = Name(token.text, token.span)
                 if self._taken("("):
                     return Call(name, self._list(self._operand, ")"), token.span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from warploom.core.tokens import wrong
@@ -126,7 +127,7 @@ def values_of(statement: Statement) -> tuple[Expr, ...]:
             return (target, *operands, *(() if when is None else (when,)))
 
 
-class Printer:
+class Printer(ABC):
     """Expressions in Python."""
 
     def __init__(self, numbers: Mapping[str, int]) -> None:
@@ -159,13 +160,17 @@ class Printer:
                 return self.hole(value, None)
             case Call(name=name, arguments=arguments) if name.text in ("min", "max"):
                 return f"{name.text}({', '.join(map(self.text, arguments))})"
-            case Call(name=name):
-                raise wrong(name.span, f"expected min, max or a matrix, got a call of {name.text}", "Write it out.")
+            case Call():
+                return self.call(value)
             case Items():
                 raise wrong(value.span, "expected one value, got several", "Use a matrix.")
 
-    def element(self, value: Element) -> str:
-        return f"{safe(value.matrix)}[{', '.join(map(self.text, value.indices))}]"
+    def call(self, value: Call) -> str:
+        name = value.name
+        raise wrong(name.span, f"expected min, max or a matrix, got a call of {name.text}", "Write it out.")
+
+    @abstractmethod
+    def element(self, value: Element) -> str: ...
 
     def hole(self, value: Hole, extent: int | None, *, is_shared: bool = False) -> str:
         raise wrong(value.span, f"expected no hole in a specification, got ?{value.name}", "Write what it computes.")
@@ -177,6 +182,11 @@ class Serial(Printer):
     def __init__(self, function: Function, numbers: Mapping[str, int]) -> None:
         super().__init__(numbers)
         self._function = function
+
+    def element(self, value: Element) -> str:
+        """Python counts negative indices from the end; C has no such element."""
+        indices = [f"_at({self.text(i)}, {value.matrix.text!r})" for i in value.indices]
+        return f"{safe(value.matrix)}[{', '.join(indices)}]"
 
     def lines(self) -> list[str]:
         parameters = ", ".join(safe(p.name) for p in self._function.parameters)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from warploom.core import Span
 from warploom.core.tokens import wrong
+from warploom.sketch.matrix.scopes import check_scopes
 from warploom.sketch.matrix.serial import Printer, Serial, number, parts_of, safe, shape_of, statements, values_of
+from warploom.sketch.matrix.threads import LANES, is_of_threads, over_lanes
 from warploom.sketch.matrix.tree import (
     Accumulate,
     Assign,
@@ -40,6 +43,12 @@ def _zeros(*shape):
 def _empty(*shape):
     """Any values, which None stands for."""
     return np.full(shape, None, dtype=object)
+
+
+def _at(index, name):
+    if index < 0:
+        raise IndexError(f"expected indices of {name} from 0 on, got {index}")
+    return index
 
 
 def _reshaped(values, shape):
@@ -76,6 +85,9 @@ class _Module:
     def text(self) -> str:
         lines = ["import numpy as np", "", "import warploom as wl", "from warploom import f16, f32, f64, i32, u32", _HELPERS, ""]
         given: dict[str, str] = {}
+        if any(map(is_of_threads, self._program.functions)) and LANES not in {d.name.text for d in self._program.declared}:
+            self._numbers[LANES] = MAX_LANES
+            lines.append(f"{LANES} = {MAX_LANES}")
         for one in self._program.declared:
             if not one.extents and one.type == "i32" and one.value is not None:
                 self._numbers[one.name.text] = self._number(one.value)
@@ -89,8 +101,25 @@ class _Module:
         if len(sketch_arguments) != len(sketch.parameters):
             message = f"expected {len(sketch.parameters)} arguments of {sketch.name.text}, got {len(sketch_arguments)}"
             raise wrong(self._program.asserted.span, message, "Pass one for each parameter.")
+        if is_of_threads(sketch):
+            axes = {d.name.text: len(d.extents) for d in self._program.declared if d.extents}
+            shapes = [axes.get(a.text) if isinstance(a, Name) else None for a in sketch_arguments]
+            sketch = over_lanes(sketch, shapes, Name(LANES, sketch.name.span))
+        self._fit(sketch, sketch_arguments)
+        check_scopes(spec, self._numbers, is_spec=True)
+        check_scopes(sketch, self._numbers, is_spec=False)
         passed = {p.name.text: self._argument(a) for p, a in zip(sketch.parameters, sketch_arguments, strict=True) if p.extents}
         return "\n".join([*lines, *_Lanes(sketch, self._numbers, passed).lines(), ""])
+
+    def _fit(self, sketch: Function, arguments: Sequence[Expr]) -> None:
+        """Raises UserError for an argument of another shape than its parameter."""
+        declared = {d.name.text: d for d in self._program.declared if d.extents}
+        for one, argument in zip(sketch.parameters, arguments, strict=True):
+            if one.extents and isinstance(argument, Name) and argument.text in declared:
+                wanted, got = shape_of(one, self._numbers), shape_of(declared[argument.text], self._numbers)
+                if wanted != got:
+                    message = f"expected {list(wanted)} for {one.name.text}, got {argument.text} of the shape {list(got)}"
+                    raise wrong(argument.span, message, "Give both the same sizes.")
 
     def _number(self, value: Expr) -> int:
         return number(value, self._numbers)
@@ -101,7 +130,11 @@ class _Module:
         match one.value:
             case Call(name=Name(text="symbolic_matrix")):
                 return f'wl.symbols("{name}", {shape!r})'
-            case Call(name=Name(text="reshape"), arguments=(Name(text=other), *_)):
+            case Call(name=Name(text="reshape"), arguments=(Name(text=other, span=span), *_)):
+                held = next((prod(shape_of(d, self._numbers)) for d in self._program.declared if d.name.text == other), 0)
+                if not 0 < held <= prod(shape):
+                    got = f"{held} of {other}" if held else f"{other}, which is not declared"
+                    raise wrong(span, f"expected at most {prod(shape)} elements for {name}, got {got}", "Correct its extents.")
                 return f"_reshaped({other}, {shape!r})"
             case Items(parts=parts) if all(isinstance(p, Name) for p in parts):
                 return f'wl.symbols("{name}", {shape!r})'
@@ -112,7 +145,7 @@ class _Module:
     def _argument(self, value: Expr) -> str:
         match value:
             case Name(text=text):
-                if text not in {d.name.text for d in self._program.declared}:
+                if text not in self._numbers and text not in {d.name.text for d in self._program.declared}:
                     raise wrong(value.span, f"expected a matrix or number that is declared, got {text}", "Declare it before.")
                 return safe(value)
             case _:
@@ -129,7 +162,7 @@ class _Module:
                     side.span, f"expected a call of a function of the text ({known})", "Write: assert(spec(x) == sketch(y))"
                 )
             sides.append((functions[side.name.text], side.arguments))
-        parallel = [any(isinstance(s, For) and s.is_parallel for s in statements(f.body)) for f, _ in sides]
+        parallel = [is_of_threads(f) or any(isinstance(s, For) and s.is_parallel for s in statements(f.body)) for f, _ in sides]
         if parallel[0] == parallel[1]:
             got = "two" if parallel[0] else "none"
             raise wrong(
@@ -424,11 +457,32 @@ class _Lanes(Printer):
             raise wrong(value.span, message, "Choose the row in a parallel loop before: to_share[tid] = ...")
         return f"wl.shfl({own}, {self._index(value.indices[-1], self._lanes)}, {self._lanes})"
 
+    def call(self, value: Call) -> str:
+        """A shuffle, as CUDA calls it."""
+        if value.name.text != "__shfl_sync":
+            return super().call(value)
+        match value.arguments:
+            case (Name(text="FULL_MASK"), shared, lane):
+                return f"wl.shfl({self.text(shared)}, {self._index(lane, self._lanes)}, {self._lanes})"
+            case _:
+                message = "expected __shfl_sync(FULL_MASK, value, lane)"
+                raise wrong(value.span, message, "All lanes take part; write FULL_MASK.")
+
+    def _is_count(self, values: Sequence[Expr]) -> bool:
+        """Whether it is a whole number that is known, and no index."""
+        return bool(values) and all(
+            isinstance(p, Number | Binary) or (isinstance(p, Name) and p.text in self.numbers)
+            for v in values
+            for p in parts_of(v)
+        )
+
     def hole(self, value: Hole, extent: int | None, *, is_shared: bool = False) -> str:
         arguments = list(map(self.text, value.arguments))
         place = f"{value.span.line}:{value.span.column}"
         match value.name.removeprefix("sw_"):
             case "part" | "xform" | "cond" as kind:
+                if kind == "part" and extent is not None and not self._is_count(value.arguments[:1]):
+                    arguments.insert(0, str(extent))  # of Listing 3, whose holes do not say how many elements there are
                 return f'wl.{kind}({", ".join(arguments)}, name="{place}")'
             case _:
                 pass

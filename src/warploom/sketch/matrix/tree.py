@@ -162,3 +162,7 @@ class Program:
     declared: tuple[Declared, ...]
     functions: tuple[Function, ...]
     asserted: Asserted
+    loops: tuple[Statement, ...] = ()
+    """Loops that no function surrounds."""
+    notes: tuple[str, ...] = ()
+    """What of the text is not read."""

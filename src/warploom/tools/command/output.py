@@ -82,6 +82,8 @@ class Output:
         for name in ("tried", "advice") if "advice" in outcome.line else ():
             for text in cast("list[str]", outcome.line.get(name, [])):
                 self._out.print(f"  {name}: {escape(text)}")
+        for text in cast("list[str]", outcome.line.get("read_as", [])):
+            self._out.print(f"  note: {escape(text)}")
         if "space" in outcome.line and outcome.line["status"] in ("solved", "unknown"):
             self._answer(outcome.line)
         if "ptx" in outcome.line:

@@ -40,6 +40,9 @@ def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     "--best", "goal", flag_value="best", multiple=True, callback=_one_goal, help="Find the cheapest solution (default)."
 )
 @click.option(
+    "--goal", "wanted", metavar="TEXT", help="What the last statement must hold, for a file without a goal: as in its line."
+)
+@click.option(
     "--objective",
     metavar="PARTS",
     help="What the best solution has least of, in order: some of shuffles and selects, then cost. Default: all three where the "
@@ -67,6 +70,7 @@ def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 def solve_dataflow(
     program: str,
     goal: Goal,
+    wanted: str | None,
     objective: str | None,
     distinct: bool,
     workers: int | None,
@@ -96,7 +100,7 @@ def solve_dataflow(
 
     def work(progress: Progress) -> Outcome:
         given = replace(options, objective=None if objective is None else read_objective(objective))
-        return solve(read_source(program), given, stopwatch, progress)
+        return solve(read_source(program, wanted), given, stopwatch, progress)
 
     with Interrupts() as stopped:
         if show:

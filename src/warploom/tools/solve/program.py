@@ -68,6 +68,8 @@ class Source:
     text: str
     file: str
     """Name of the file, for places of errors."""
+    goal: str | None = None
+    """What the last statement must hold, where the text does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +108,26 @@ class SolveOptions:
         return self.objective or (OF_MACHINES if self.goal == "best" else ONLY_COST)
 
 
-def read_source(asked: str) -> Source:
+def read_source(asked: str, goal: str | None = None) -> Source:
     """The program of a file, or of a case of the library; UserError says what was expected."""
     path = Path(asked)
     if not path.exists() and not asked.endswith((".swflow", "/")):
-        return Source(asked, find_program(asked), asked)
+        return Source(asked, find_program(asked), asked, goal)
     text = read_text_file(path, "a dataflow file")
     if path.suffix == ".py":
         message = "expected a dataflow file (.swflow) or a case, got a Python file"
         fix = "Sketches are for `warploom synth`, loops for `warploom scan lift`, tensor functions for `warploom explore`."
         raise UserError(Diagnostic("NOT_DATAFLOW", message, Span(asked, 1, 1, 1, 1), fix))
-    return Source(asked, text, asked)
+    return Source(asked, text, asked, goal)
 
 
 def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """Solves one program, or finds its answer in the cache; UserError for a program that is wrong in itself."""
     started = time.process_time()
-    program = parse_program(source.text, source.file)
+    program = parse_program(source.text, source.file, source.goal)
     phases = {"parse": round(time.process_time() - started, 6)}
     if options.cache is None or options.cuda is not None:
-        return _solved(source.case, program, options, phases, stopwatch, progress)[0]
+        return _with_notes(_solved(source.case, program, options, phases, stopwatch, progress)[0], program)
     events: list[Event] = []
     with ResultCache(options.cache, events.append) as cache:
         key = _key(program, options)
@@ -138,7 +140,12 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
             outcome, tables = _solved(source.case, program, options, phases, stopwatch, progress)
             if _is_final(outcome.line):
                 cache.add(key, entry(outcome.line, tables))
-    return replace(outcome, messages=(*outcome.messages, *map(_warning, events)))
+    return _with_notes(replace(outcome, messages=(*outcome.messages, *map(_warning, events))), program)
+
+
+def _with_notes(outcome: Outcome, program: Program) -> Outcome:
+    """Says what was read otherwise than it is written."""
+    return replace(outcome, line=outcome.line | {"read_as": list(program.notes)}) if program.notes else outcome
 
 
 def _solved(

@@ -63,6 +63,8 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
         report = complete_example(target.example, **asked)
     kernel = target.sketch.kernel
     line = report_line(target.case, kernel, report, stopwatch.read(), all_solutions=options.all_solutions)
+    if target.sketch.notes:
+        line["read_as"] = list(target.sketch.notes)
     messages = rendered(report.diagnostics)
     printed: Printed | None = None
     written: tuple[Path, ...] = ()

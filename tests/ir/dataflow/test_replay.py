@@ -15,13 +15,13 @@ from warploom.ir.swizzle import IntArray
 def test_agrees_with_the_interpreter_on_random_programs() -> None:
     rng = random.Random(1)
     met = missed = 0
-    for _ in range(150):
+    for _ in range(90):
         program = random_program(rng, 1 << 30)
         chosen = [random_members(rng, program) for _ in range(3)] + [wrong_members(rng, program) for _ in range(3)]
         expected = [meets_goal(program, members) for members in chosen]
         assert replays(program, chosen).tolist() == expected
         met, missed = met + sum(expected), missed + 6 - sum(expected)
-    assert met > 100 and missed > 100
+    assert met > 60 and missed > 60
 
 
 def test_more_choices_than_one_batch() -> None:

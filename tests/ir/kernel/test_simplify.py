@@ -80,19 +80,19 @@ def test_short_forms(before: IndexExpr, after: IndexExpr) -> None:
 def test_each_rule_holds_everywhere() -> None:
     rng = random.Random(7)
     fired = dict.fromkeys((rule.name for rule in (*RULES, *BITWISE_RULES)), 0)
-    for turn in range(6000):
+    for turn in range(4000):
         expr = random_index(rng, 3) if turn % 2 else random_truth(rng, 3)
         for rule in (*RULES, *BITWISE_RULES):
             after = rule.rewrite(expr, SMALL)
             if after is not None and after != expr:
                 fired[rule.name] += 1
                 assert np.array_equal(values(expr), values(after)), (rule.name, expr, after)
-    assert min(fired.values()) > 20, fired
+    assert min(fired.values()) > 10, fired
 
 
 def test_whole_simplification_and_intervals_on_random_expressions() -> None:
     rng = random.Random(3)
-    for turn in range(1500):
+    for turn in range(700):
         expr = random_index(rng, 4) if turn % 2 else random_truth(rng, 4)
         after = simplify(expr, SMALL)
         table, bounds = values(expr), index_range(expr, SMALL)

@@ -71,7 +71,7 @@ def outcome(compute):
     return value, isinstance(value, bool)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(index_exprs(), st.lists(st.integers(-9, 9), min_size=8, max_size=8))
 def test_the_text_of_an_index_means_what_the_nodes_mean(expr, numbers):
     env = dict(zip(["i", "j", "n", "arg0", "arg1", "x", "y", "z"], numbers, strict=True))
@@ -137,7 +137,7 @@ def test_bit_operators_and_arithmetic_are_kept_apart():
     assert ir.index_text(ir.IndexBinary("^", ir.HoleArg(0), ir.HoleArg(1)), ("k + 1", "f(x)")) == "(k + 1) ^ f(x)"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(kernels())
 def test_round_trip(kernel):
     text = ir.kernel_text(kernel)

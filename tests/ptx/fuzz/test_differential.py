@@ -22,14 +22,14 @@ from warploom.ptx.symbolic import emulate
 
 def test_rewritten_launches_leave_identical_memory() -> None:
     tally = launches.Tally()
-    failures = {case: message for case in range(500_000, 500_030) if (message := launches.check_seed(case, tally))}
+    failures = {case: message for case in range(500_000, 500_018) if (message := launches.check_seed(case, tally))}
     assert not failures
-    assert tally.shuffles > 10
-    assert tally.reuses > 10
+    assert tally.shuffles > 5
+    assert tally.reuses > 5
 
 
 def test_interpreter_scalar_oracle_and_emulator_agree() -> None:
-    assert not differential.run(20, 500_000).failures
+    assert not differential.run(12, 500_000).failures
 
 
 def test_a_difference_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_repaired_faults(check: Callable[[], None]) -> None:
 
 
 def test_mutated_kernels_end_without_a_traceback() -> None:
-    for case in range(40):
+    for case in range(24):
         mutations.check(mutations.given(case))
 
 

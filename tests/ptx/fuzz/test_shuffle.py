@@ -9,7 +9,7 @@ from tests.ptx.fuzz import shuffle as fuzz
 
 from warploom.ptx.shuffle.plan import BlockShape
 
-COUNT = 50
+COUNT = 30
 
 
 def test_identical_memory() -> None:

@@ -47,7 +47,7 @@ def operator(name: str, module: scan.Module | None = None) -> scan.Operator:
     return found
 
 
-@pytest.mark.parametrize("name", ["max_segment_sum", "atoi", "line_of_sight"])
+@pytest.mark.parametrize("name", ["max_segment_sum", "line_of_sight", pytest.param("atoi", marks=pytest.mark.slow)])
 def test_all_kernels(name: str) -> None:
     found = compare(cuda_scan(operator(name), choices=SMALL))
     assert not found.mismatch
@@ -77,7 +77,7 @@ def test_bytes_between_members_are_moved_unwritten() -> None:
     assert not found.mismatch and found.cases
 
 
-@pytest.mark.parametrize(("threads", "items"), [(96, 5), (32, 16)])
+@pytest.mark.parametrize(("threads", "items"), [(96, 5), pytest.param(32, 16, marks=pytest.mark.slow)])
 def test_tiles_of_any_size(threads: int, items: int) -> None:
     made = cuda_scan(
         operator("average"), Types("int64", "float64"), Choices(threads=threads, items=items), form=ScanForm(False, True)

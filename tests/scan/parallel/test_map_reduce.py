@@ -155,6 +155,6 @@ def test_a_loop_that_begins_with_the_first_element_needs_one() -> None:
         "def greatest(xs):\n    best = xs[0]\n    for i in range(1, len(xs)):\n        best = max(best, xs[i])\n    return best\n"
     )
     found = scan.lift(scan.read_loop(scan.parse_module(text, "greatest.py"), "greatest"))
-    assert map_reduce(found, [3, 9, 2]) == 9
+    assert map_reduce(found, [3, 9, 2], chunks=1) == 9
     with pytest.raises(UserError, match="at least one element, which greatest reads"):
-        map_reduce(found, [])
+        map_reduce(found, [], chunks=1)

@@ -69,7 +69,7 @@ def candidates(name: str, count: int, seed: int) -> list[tuple[KernelSpace, Cand
 @pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
 @pytest.mark.parametrize("name", list(CASES))
 def test_counts_of_random_candidates(name: str) -> None:
-    for space, candidate, nest in candidates(name, 3, 2):
+    for space, candidate, nest in candidates(name, 3, 1):
         bound = Bound(space)
         bound.of(candidate)
         counts = measured(name, nest, CASES[name][0])

@@ -67,7 +67,7 @@ def runners(function: TensorFunction) -> list[Calls]:
 few = st.sampled_from([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=12)
 @given(arrays(np.float32, (4, 5), elements=few), arrays(np.int32, (4, 5), elements=st.integers(-(2**31), 2**31 - 1)))
 def test_places_are_numpys(A: Any, N: Any) -> None:
     for call in runners(extremes):

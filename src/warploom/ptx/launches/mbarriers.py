@@ -73,6 +73,11 @@ class Step:
     def number(self) -> int:
         return self.use.numbers[self.round]
 
+    @property
+    def key(self) -> tuple[int | None, int, Object]:
+        """Steps on one mbarrier in one round of a loop have the same."""
+        return self.use.loop, self.round, self.object
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThreadClass:
@@ -218,15 +223,14 @@ class Mbarriers:
     def _leaves_when(self, block: int, inside: frozenset[int]) -> Term | None:
         last = self._graph.blocks[block].end - 1
         instruction = self._routine.instructions[last]
-        if instruction.opcode != "bra" or instruction.guard is None:
+        guard = instruction.guard
+        if guard is None:  # a table of branches
             return None
         target = instruction.operands[-1]
-        jumps = self._routine.labels.get(target.text) if isinstance(target, Name) else None
-        taken = next((s for s in self._graph.blocks[block].successors if self._graph.blocks[s].start == jumps), None)
-        if taken is None:
-            return None
-        truth = self._emulation.value(last, Name(instruction.guard.name))
-        is_negated = instruction.guard.negated != (taken in inside)
+        start = self._routine.labels[target.text] if isinstance(target, Name) else None
+        taken = next(s for s in self._graph.blocks[block].successors if self._graph.blocks[s].start == start)
+        truth = self._emulation.value(last, Name(guard.name))
+        is_negated = guard.negated != (taken in inside)
         return self._emulation.algebra(block).negation(truth) if is_negated else truth
 
     def _use(self, n: int, kind: Kind, block: int, loop: int | None, place: Term, number: Term) -> Use:
@@ -298,10 +302,7 @@ class Mbarriers:
             if turn is not None and turn.counter is counter:
                 lead, period = max(lead, len(turn.first)), lcm(period, len(turn.again))
             elif part is counter:
-                bits = _bits_needed(term, part)
-                if bits > _MOST_ROUNDS.bit_length():
-                    return None
-                period = lcm(period, 1 << bits)
+                period = lcm(period, 1 << _bits_needed(term, part))
             else:
                 return None
         return lead, period
@@ -314,8 +315,7 @@ class Mbarriers:
         graph = self._graph
         while not graph.dominates(block, goal):
             above = graph.dominator[block]
-            if above is None:
-                return False
+            assert above is not None  # the entry dominates every block
             if self.reaches(above, goal, avoiding={block, header}):
                 last = graph.blocks[above].end - 1
                 guard = self._routine.instructions[last].guard

@@ -21,12 +21,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from warploom.ptx.launches.integers import Number, Pair, constant
 from warploom.ptx.launches.mbarriers import Mbarriers, NotFollowedError, Object, Step, ThreadClass, Use
 from warploom.ptx.symbolic import Access, Emulation
 
 _NEVER = 1 << 60
+_Key: TypeAlias = tuple[int | None, int, Object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,32 +139,32 @@ class Pipelines:
     def _check_copies(self) -> None:
         """The arrival of each phase expects the bytes that are copied, by the same thread in the same round."""
         for one, steps in self._lists.items():
-            expected: dict[tuple[int | None, int, Object], int] = {}
-            numbers: dict[tuple[int | None, int, Object], tuple[Use, int]] = {}
+            expected: dict[_Key, int] = {}
+            arrivals: dict[_Key, Numbered] = {}
             for numbered in steps:
                 step = numbered.step
-                key = step.use.loop, step.round, step.object
                 if step.use.kind == "arrive":
-                    if key in numbers:
+                    if step.key in arrivals:
                         raise NotFollowedError("two arrivals of one round at one mbarrier are not followed", step.use.instruction)
-                    expected[key] = step.number
-                    numbers[key] = step.use, numbered.number
+                    expected[step.key], arrivals[step.key] = step.number, numbered
             for at, numbered in enumerate(steps):
                 step = numbered.step
-                key = step.use.loop, step.round, step.object
                 if step.use.kind == "copy":
-                    if key not in numbers or len(one.threads) != 1:
+                    of = [
+                        u
+                        for u in {n.step.use for n in arrivals.values()}
+                        if (u.loop, u.objects) == (step.use.loop, step.use.objects)
+                    ]
+                    if not of or len(one.threads) != 1:
                         raise NotFollowedError("bytes of a bulk copy that nobody expects are not followed", step.use.instruction)
-                    expected[key] -= step.number
-                    use, number = numbers[key]
-                    if self._arrival_of.setdefault(step.use, use) is not use:
-                        raise NotFollowedError("a copy for several arrivals is not followed", step.use.instruction)
+                    self._arrival_of[step.use] = of[0]
+                    expected[step.key] -= step.number
                     if self._is_early(numbered):
-                        self._check_in_turn(one, at, step, number - 1)
+                        self._check_in_turn(one, at, step, arrivals[step.key].number - 1)
             for key, left in expected.items():
                 if left:
                     reason = f"an mbarrier expects {abs(left)} bytes {'more' if left > 0 else 'fewer'} than are copied"
-                    raise NotFollowedError(reason, numbers[key][0].instruction)
+                    raise NotFollowedError(reason, arrivals[key].step.use.instruction)
 
     def _check_progress(self) -> None:
         """Threads that run in turn do not end up waiting for each other."""
@@ -182,8 +184,6 @@ class Pipelines:
             at[one] += 1
             if step.use.kind == "arrive":
                 pending[step.object] -= len(one.threads)
-                if pending[step.object] < 0:
-                    raise NotFollowedError("more threads may arrive than an mbarrier waits for", step.use.instruction)
                 if not pending[step.object]:
                     pending[step.object] = self._mbarriers.counts[step.object]
                     phases[step.object] += 1
@@ -267,21 +267,18 @@ class Pipelines:
         if arrival.loop is not None and access.block in inside:
             return arrival.loop, int(self._mbarriers.is_after(arrival.instruction, access.instruction, arrival.loop))
         at, there = access.block, arrival.block
-        if self._graph.loop_nest(at) or self._mbarriers.is_after(arrival.instruction, access.instruction, None):
+        if self._mbarriers.is_after(arrival.instruction, access.instruction, None):
             return None
         return (None, 0) if at == there or self._mbarriers.reaches(at, there, set()) else None
 
     def _round_after(self, access: Access, wait: Use, threads: frozenset[int]) -> tuple[int | None, int] | None:
         """The round of a wait that an access of its thread comes after."""
-        spin = self._graph.loops[wait.block].blocks
-        if not threads <= wait.threads or access.block in spin:
+        if not threads <= wait.threads:
             return None
         has_waited = self._graph.dominates(wait.block, access.block)
-        if wait.loop is None:
-            return (None, 0) if has_waited else None
-        if access.block not in self._graph.loops[wait.loop].blocks:
-            return None
-        return wait.loop, 0 if has_waited else -1
+        if wait.loop is not None and access.block in self._graph.loops[wait.loop].blocks:
+            return wait.loop, 0 if has_waited else -1
+        return (None, 0) if has_waited else None
 
 
 def _arrival(steps: Sequence[Numbered], place: Object, number: int) -> int | None:

@@ -58,6 +58,8 @@ class LineCounts:
     """Wavefronts that would do if these elements lay side by side."""
     worst: Conflict | None = None
     """The request with the most wavefronts beyond that; none of atomics."""
+    equal_stores: int = 0
+    """Elements that a lane stored where another lane of its warp stored the same by the same instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,7 @@ class _Site:
     least: dict[str, int] = field(default_factory=dict[str, int])
     worst: Conflict | None = None
     divergent: int = 0
+    equal_stores: int = 0
 
 
 class Counter:
@@ -194,6 +197,10 @@ class Counter:
         rows = layout.rows(taken)
         parted = rows.any(axis=1) & (layout.active & ~rows).any(axis=1)
         self._site(code, instruction).divergent += int(np.count_nonzero(parted))
+
+    def equal_stores(self, access: Access, count: int) -> None:
+        """Elements of one instruction that several lanes of a warp store alike at one place."""
+        self._site(access.code, access.instruction).equal_stores += count
 
     def access(self, access: Access, pieces: list[Piece], group: Group, running: RunningBlocks) -> None:
         """One memory access of a group."""
@@ -282,6 +289,7 @@ class Counter:
             known.least_sectors + sum(n for name, n in site.least.items() if name.startswith("global")),
             known.least_wavefronts + sum(n for name, n in site.least.items() if name.startswith("shared")),
             max((w for w in (known.worst, site.worst) if w), key=lambda w: w.wavefronts, default=None),
+            known.equal_stores + site.equal_stores,
         )
 
 

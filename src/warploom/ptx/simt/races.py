@@ -157,6 +157,8 @@ def _write(
         whole = np.broadcast_to(value, len(threads))
         bits = _bits(whole, access.width)
         differ = (bits[positions] != bits[place]) | (threads[positions] >> 5 != winner >> 5)
+        if running.launch.counter is not None:
+            running.launch.counter.equal_stores(access, int(np.count_nonzero(~differ)))
         if differ.any():
             found = positions[differ]
             _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, running)

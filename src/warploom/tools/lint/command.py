@@ -57,6 +57,7 @@ Form = Literal["text", "json", "sarif", "github"]
 @click.option("-I", "folders", multiple=True, metavar="DIR", help="Folder of headers.")
 @click.option("-D", "defines", multiple=True, metavar="NAME[=TEXT]", help="Macro.")
 @click.option("--strict", is_flag=True, help="Warnings refute the launch, too.")
+@click.option("--repeated-loads", is_flag=True, help="Look for loads that neighbouring lanes repeat, too; takes longer.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Findings that are known; only others count.")
 @click.option("--write-baseline", type=OUTPUT_FILE, help="Write the findings of this run as known ones.")
 @click.option("--limit", type=click.IntRange(min=1), help="Stop after this many instructions, summed over threads.")
@@ -81,6 +82,7 @@ def lint_command(
     folders: tuple[str, ...],
     defines: tuple[str, ...],
     strict: bool,
+    repeated_loads: bool,
     baseline: Path | None,
     write_baseline: Path | None,
     limit: int | None,
@@ -99,7 +101,7 @@ def lint_command(
 
     def work(_: Progress) -> Outcome:
         options = LintOptions(
-            kernel, launched, texts, symbol_texts, constants, shared, limit, strict, baseline, write_baseline,
+            kernel, launched, texts, symbol_texts, constants, shared, limit, strict, repeated_loads, baseline, write_baseline,
             Compilation(arch, folders, defines),
         )  # fmt: skip
         if assumed and not every_launch:

@@ -187,7 +187,7 @@ def _replayed(
     lengths = dict(found.lengths)
     dynamic = [v.name for v in source.program.variables.values() if v.space == "shared" and not v.size_bytes]
     shared_bytes = max((lengths.get(name, _SHARED_BYTES) for name in dynamic), default=0)
-    launched = replace(options, launch=shape, arguments=tuple(texts), shared_bytes=shared_bytes, limit=_LIMIT)
+    launched = replace(options, launch=shape, arguments=tuple(texts), shared_bytes=shared_bytes, limit=_LIMIT, has_notes=False)
     linted = lint(path, launched, stopwatch, source)
     if not any(f.rule.name in shown for f in (*linted.found, *linted.silenced)):
         return None

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warploom.core import UserError
-from warploom.gpu import assemble, spilled
 from warploom.ptx import TYPE_BITS, Counts, Finding, Place
 from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, shared_layout
 from warploom.tools.lint.names import demangled
@@ -139,20 +137,6 @@ def costs(counts: Counts, source: Source, kernel: str) -> list[Found]:
             threads = ((worst.block, worst.thread),)
             found.append(Found(BY_NAME["bank-conflict"], message, places, kernel, number, threads, count=requests))
     return found
-
-
-def spills(source: Source, kernel: str, arch: str) -> list[Found]:
-    """What ptxas says of the kernel; nothing where it is not installed or refuses the file."""
-    try:
-        _, log = assemble(source.ptx, arch, options=(f"--entry={kernel}",))
-    except UserError:
-        return []
-    stores, loads = spilled(log, kernel)
-    if not stores + loads:
-        return []
-    routine = source.program.routines[kernel]
-    message = f"{stores} bytes of spill stores and {loads} bytes of spill loads of each thread on {arch}"
-    return [Found(BY_NAME["spills"], message, source.places(routine.span(0).line)[-1:], kernel, routine.span(0).line)]
 
 
 def merged(found: Iterable[Found]) -> list[Found]:

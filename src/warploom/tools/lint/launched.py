@@ -16,9 +16,11 @@ from warploom.ptx.simt import Argument
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.lint.findings import Found, costs, merged, mistakes, spills
+from warploom.tools.lint.advice import advice, repeated_loads
+from warploom.tools.lint.findings import Found, costs, merged, mistakes
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.python_kernels import TritonKernel, constant, is_python_kernel, python_kernel
+from warploom.tools.lint.resources import resources
 from warploom.tools.lint.silenced import read_baseline, split, write_baseline
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
 from warploom.tools.ptx.run import arguments, extents, symbols
@@ -39,9 +41,11 @@ class LintOptions:
     shared_bytes: int = 0
     limit: int | None = None
     is_strict: bool = False
+    finds_repeated_loads: bool = False
     baseline: Path | None = None
     new_baseline: Path | None = None
     compilation: Compilation = field(default_factory=Compilation)
+    has_notes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,13 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source |
         told = mistakes(ran.findings, source, name, launched.values)
         found += [replace(one, message=launched.named(one.message)) for one in told]
         if ran.counts is not None:
-            found += costs(ran.counts, source, name)
+            found += [*costs(ran.counts, source, name), *advice(ran.counts, source, name)]
         if ran.status == "limit":
             reason = "the limit of executed instructions was reached"
-    found = merged([*found, *spills(source, name, _assembled_for(source, options.compilation.arch))])
+    arch = _assembled_for(source, options.compilation.arch)
+    found += resources(source, name, arch, math.prod(launched.shape[1]), launched.shared_bytes)
+    found = merged([*found, *(repeated_loads(source, name) if options.finds_repeated_loads else [])])
+    found = [one for one in found if options.has_notes or one.level != "note"]
     if options.new_baseline is not None:
         write_baseline(options.new_baseline, found)
     counting, silenced = split(found, known)

@@ -55,6 +55,18 @@ RULES = (
          "Pad the rows, or swizzle the index: `warploom layout` finds the map for a tile and its accesses."),
     Rule("WL103", "spills", "warning", "Values of a thread lie in local memory because its registers do not hold them.",
          "Shorten the life of values, unroll less, or allow more registers (__launch_bounds__, -maxrregcount)."),
+    Rule("WL104", "low-occupancy", "note", "Fewer than half of the warps that a multiprocessor could hold fit on it.",
+         "Use fewer registers or less shared memory, or another block: unless each thread has enough work in flight."),
+    Rule("WL105", "local-memory", "note", "Arrays of a thread lie in local memory, in no registers.",
+         "Index them by constants (unrolled loops), or keep them in shared memory."),
+    Rule("WL106", "repeated-load", "note", "Neighbouring lanes load what a lane of their warp has loaded already.",
+         "Take it by a shuffle: `warploom ptx shuffle` rewrites the PTX and proves it."),
+    Rule("WL201", "idle-barrier", "note", "A barrier of the block orders no two accesses.",
+         "Leave it out, one such barrier at a time."),
+    Rule("WL202", "float-atomic", "note", "Floats are added by atomic operations, in an order that changes from run to run.",
+         "Where results must be the same bit by bit, add in a fixed order: by shuffles, then one block after the other."),
+    Rule("WL203", "equal-stores", "note", "Lanes of a warp store one value at one place by one instruction.",
+         "Let one of the lanes store."),
 )  # fmt: skip
 
 FIX_BETWEEN_BLOCKS = (

@@ -28,7 +28,7 @@ setp.ne.u32 %p1, %r1, 0; mov.u32 %r8, 0;
 MADE = (
     "@%p1 bra MADE;\n"
     + "".join(f"mbarrier.init.shared.b64 [%r3+{8 * s}], FULL; mbarrier.init.shared.b64 [%r4+{8 * s}], 64;\n" for s in range(3))
-    + "MADE: bar.sync 0; setp.ge.u32 %p2, %r1, 64;\n@%p2 bra PRODUCER;\n"
+    + "fence.mbarrier_init.release.cluster;\nMADE: bar.sync 0; setp.ge.u32 %p2, %r1, 64;\n@%p2 bra PRODUCER;\n"
 )
 CONSUMER = """mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0; setp.eq.u32 %p7, %r9, 0;
 @%p7 bra DONE;
@@ -74,7 +74,7 @@ shl.b32 %r5, %r1, 2; add.u32 %r6, %r2, %r5; ld.shared.u32 %r7, [%r6]; st.global.
 ret;
 """
 STEP = """@%p1 bra MADE;
-mbarrier.init.shared.b64 [%r3], 1; mbarrier.init.shared.b64 [%r3+8], 1;
+mbarrier.init.shared.b64 [%r3], 1; mbarrier.init.shared.b64 [%r3+8], 1; fence.mbarrier_init.release.cluster;
 MADE: bar.sync 0; mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0;
 ROUND: shl.b32 %r23, %r21, 3; add.u32 %r24, %r3, %r23; shl.b32 %r26, %r21, 8; add.u32 %r27, %r2, %r26;
 @%p1 bra FILLED;
@@ -104,11 +104,13 @@ xor.b32 %r22, %r22, 1; add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, %r9;
 @%p5 bra ROUND;
 ret;
 """
-TWICE = TOGETHER.replace("[%r3], 96;", "[%r3], 96; mbarrier.init.shared.b64 [%r3+8], 96;", 1).replace(
-    "xor.b32 %r22", "READ: mbarrier.try_wait.parity.shared.b64 %p6, [%r3+8], %r22;\n@!%p6 bra READ;\nxor.b32 %r22"
+TWICE = (
+    TOGETHER.replace("mov.u32 %r22, 0;", "mov.u32 %r21, 0; mov.u32 %r22, 0;")
+    .replace("[%r3], 96;", "[%r3], 96; mbarrier.init.shared.b64 [%r3+8], 96;", 1)
+    .replace("xor.b32 %r22", "READ: mbarrier.try_wait.parity.shared.b64 %p6, [%r3+8], %r22;\n@!%p6 bra READ;\nxor.b32 %r22")
 )
 LATE = """@%p1 bra MADE;
-mbarrier.init.shared.b64 [%r3], 1; mbarrier.init.shared.b64 [%r3+8], 1;
+mbarrier.init.shared.b64 [%r3], 1; mbarrier.init.shared.b64 [%r3+8], 1; fence.mbarrier_init.release.cluster;
 MADE: bar.sync 0; mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0; and.b32 %r5, %r1, 63; shl.b32 %r5, %r5, 2;
 ROUND: shl.b32 %r23, %r21, 3; add.u32 %r24, %r3, %r23; shl.b32 %r26, %r21, 8; add.u32 %r27, %r2, %r26;
 sub.u32 %r28, 256, %r26; add.u32 %r28, %r28, %r2; add.u32 %r28, %r28, %r5;
@@ -133,6 +135,55 @@ FILLED: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], 0;
 @!%p3 bra FILLED;
 ld.shared.u32 %r7, [%r2]; st.global.u32 [%rd4], %r7;
 ret;
+"""
+UNEQUAL = """@%p1 bra MADE;
+mbarrier.init.shared.b64 [%r3], 63; mbarrier.init.shared.b64 [%r3+8], 1; st.shared.u32 [%r4], 0;
+MADE: bar.sync 0;
+setp.ge.u32 %p2, %r1, 64;
+@%p2 bra C;
+@%p1 bra A;
+W: mbarrier.try_wait.parity.shared.b64 %p3, [%r3+8], 0;
+@!%p3 bra W;
+ld.shared.u32 %r10, [%r4];
+bra S;
+A: ld.shared.u32 %r10, [%r4];
+mbarrier.arrive.shared.b64 _, [%r3];
+S: and.b32 %r10, %r10, 7; add.u32 %r11, %r10, %r1; shl.b32 %r11, %r11, 2; add.u32 %r11, %r11, %r2;
+st.shared.u32 [%r11], %r1;
+ret;
+C: setp.ne.u32 %p4, %r1, 95;
+@%p4 bra END;
+V: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], 0;
+@!%p3 bra V;
+st.shared.u32 [%r4], 1;
+mbarrier.arrive.shared.b64 _, [%r3+8];
+END: ret;
+"""
+RINGS_AGAIN = """@%p1 bra MADE;
+mbarrier.init.shared.b64 [%r3], 1; mbarrier.init.shared.b64 [%r3+8], 1;
+MADE: bar.sync 0; mov.u32 %r20, 0; mov.u32 %r22, 0;
+@%p1 bra FIRST;
+ROUND: mbarrier.arrive.shared.b64 _, [%r3];
+W: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], %r22;
+@!%p3 bra W;
+mbarrier.arrive.shared.b64 _, [%r3+8];
+V: mbarrier.try_wait.parity.shared.b64 %p3, [%r3+8], %r22;
+@!%p3 bra V;
+xor.b32 %r22, %r22, 1; add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, %r9;
+@%p5 bra ROUND;
+ret;
+FIRST: mov.u32 %r50, 1;
+X: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], %r22;
+@!%p3 bra X;
+xor.b32 %r22, %r22, 1; add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, %r9;
+@%p5 bra FIRST;
+mov.u32 %r20, 0; mov.u32 %r22, 0;
+AGAIN: mov.u32 %r50, 1;
+Y: mbarrier.try_wait.parity.shared.b64 %p3, [%r3+8], %r22;
+@!%p3 bra Y;
+xor.b32 %r22, %r22, 1; add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, %r9;
+@%p5 bra AGAIN;
+st.global.u32 [%rd4], 1; ret;
 """
 PROVED = {"late": LATE, "told": TOLD, "pipe": PIPE, "copied": COPIED, "once": ONCE, "step": STEP, "twice": TWICE}
 
@@ -217,7 +268,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
     "nobody waits for the readers": (TOGETHER, "", ""),
     "the second wait is for the first": (TWICE, "%p6, [%r3+8]", "%p6, [%r3]"),
     "loops in a loop": (
-        TWICE, "mov.u32 %r20, 0; mov.u32 %r22, 0;", "mov.u32 %r40, 0;\nOUTER: mov.u32 %r20, 0; mov.u32 %r22, 0;",
+        TWICE, "mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0;", "mov.u32 %r40, 0;\nOUTER: mov.u32 %r21, 0; mov.u32 %r20, 0; mov.u32 %r22, 0;",
     ),
     "made in a loop": (
         TWICE, "mbarrier.init.shared.b64 [%r3], 96;",
@@ -265,12 +316,40 @@ BUGS: dict[str, tuple[str, str, str]] = {
         TOLD, "st.shared.u32 [%r2], 1; mbarrier.arrive.shared.b64 _, [%r3];",
         "mbarrier.arrive.shared.b64 _, [%r3]; st.shared.u32 [%r2], 1;",
     ),
-    "some read late without a wait": (LATE, "FILLED: mb", "FILLED: setp.ge.u32 %p12, %r1, 64;\n@%p12 bra NEXT;\nTRY: mb"),
+    "some read late without a wait": (LATE, "FILLED: mb", "FILLED: setp.ge.u32 %p12, %r1, 64;\n@%p12 bra NEXT;\nmov.u32 %r50, 1;\nTRY: mb"),
     "one or the other": (
         ONCE, ONCE,
         "@%p1 bra MADE;\nmbarrier.init.shared.b64 [%r3], 96; mbarrier.init.shared.b64 [%r4], 96;\nMADE: bar.sync 0;\n"
         "setp.eq.u32 %p13, %r9, 5;\n@%p13 bra ONE;\nmbarrier.arrive.shared.b64 _, [%r4];\nbra BOTH;\n"
         "ONE: mbarrier.arrive.shared.b64 _, [%r3];\nBOTH: st.global.u32 [%rd4], 1; ret;\n",
+    ),
+    "nothing between the making and the copies": (COPIED, "fence.mbarrier_init.release.cluster;", ""),
+    "stores and then a copy, without a fence": (
+        ONCE, "MADE: bar.sync 0;", "MADE: shl.b32 %r40, %r1, 2; add.u32 %r41, %r2, %r40; st.shared.u32 [%r41], 0; bar.sync 0;",
+    ),
+    "they overlap": (TWICE.replace("[%r3+8]", "[%r3+4]"), "", ""),
+    "one lies behind its variable": (TWICE.replace("[%r3+8]", "[%r3+96]"), "", ""),
+    "what was loaded differs": (UNEQUAL, "", ""),
+    "behind an end of the loop that the thread's number decides": (
+        TWICE.replace("[%r3+8], 96;", "[%r3+8], 96; mbarrier.init.shared.b64 [%r3+16], 32;", 1),
+        "@%p5 bra ROUND;\nret;\n",
+        "setp.ge.u32 %p12, %r1, 64;\n@%p12 bra BEHIND;\n@%p5 bra ROUND;\nret;\nBEHIND: "
+        "mbarrier.arrive.shared.b64 _, [%r3+16];\nret;\n",
+    ),
+    "several loops without data": (RINGS_AGAIN, "", ""),
+    "copies of several lengths": (
+        COPIED, EXPECT + BULK,
+        "shl.b32 %r53, %r41, 6; and.b32 %r53, %r53, 64; add.u32 %r53, %r53, 128;\n"
+        + (EXPECT + BULK).replace("256", "%r53"),
+    ),
+    "a copy of what was written before": (
+        ONCE.replace("512", "384").replace("[%rd2]", "[%rd1]").replace("st.global.u32 [%rd4], %r7;", ""),
+        "MADE: bar.sync 0;", "MADE: st.global.u32 [%rd4], %r1; bar.sync 0;",
+    ),
+    "written over by the thread that makes it": (ONCE, "fence.mb", "st.shared.u32 [%r3], 0; fence.mb"),
+    "a parity that follows many numbers": (
+        TWICE, "xor.b32 %r22, %r22, 1;",
+        "add.u32 %r21, %r21, 1; setp.eq.u32 %p4, %r21, 80; selp.u32 %r21, 0, %r21, %p4; and.b32 %r22, %r21, 1;",
     ),
     "the second parity is wrong": (TWICE, "%p6, [%r3+8], %r22", "%p6, [%r3+8], %r20"),
 }  # fmt: skip
@@ -307,6 +386,18 @@ def test_rings_of_any_length_are_proved_up_to_a_limit() -> None:
     assert isinstance(judged(rings(3)), RaceFree) and isinstance(judged(rings(2, 1)), RaceFree)
     found = judged(rings(7, 5))
     assert isinstance(found, NotDecided) and found.reason == "mbarriers that do not repeat after 64 rounds are not followed"
+
+
+def test_steps_before_a_loop_are_followed_up_to_a_limit() -> None:
+    ahead = "".join(
+        f"mbarrier.arrive.shared.b64 _, [%r3+{at}];\nA{at}: mbarrier.try_wait.parity.shared.b64 %p3, [%r3+{at}], 0;\n@!%p3 bra A{at};\n"
+        for at in (64, 72)
+    )
+    made = "".join(f"mbarrier.init.shared.b64 [%r3+{at}], 96;\n" for at in (64, 72))
+    for stages, is_followed in ((2, True), (8, False)):
+        found = judged(rings(stages).replace("MADE:", made + "MADE:").replace("ROUND:", ahead + "ROUND:", 1))
+        assert isinstance(found, RaceFree if is_followed else NotDecided)
+        assert is_followed or found.reason == "so many mbarriers before a loop are not followed"
 
 
 @pytest.mark.parametrize("name", PROVED)

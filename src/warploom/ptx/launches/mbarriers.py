@@ -21,10 +21,14 @@ from warploom.ptx.syntax import Address, Instruction, Name
 
 _MOST_ROUNDS = 64
 """Rounds after which addresses and parities are as before."""
+_LONGEST = 1 << 7
+"""Rounds that are written down before these, at most."""
 _TIMES = 4
 """How often these rounds are written down."""
 MOST_BYTES = 1 << 20
 """A bulk copy that is followed brings fewer."""
+_BYTES = 8
+"""Of an mbarrier, and what its address is a multiple of."""
 _IN_SPIN = frozenset({"bra", "mbarrier", "nanosleep", "selp", "setp", "mov", "not"})
 _PLAIN = frozenset({"shared", "shared::cta", "b64", "release", "acquire", "cta", "parity", "expect_tx"})
 """Modifiers beside the name that change nothing of what is said here."""
@@ -92,6 +96,13 @@ def is_mbarrier_use(instruction: Instruction) -> bool:
     return instruction.opcode == "mbarrier" or (is_bulk and any(m.startswith("mbarrier") for m in instruction.modifiers))
 
 
+def is_proxy_fence(instruction: Instruction) -> bool:
+    """Between generic accesses and the async proxy, in shared memory."""
+    names = instruction.modifiers
+    is_wide = len(names) == 2 or any(n.startswith("shared") for n in names)
+    return instruction.opcode == "fence" and names[:2] == ("proxy", "async") and is_wide
+
+
 class Mbarriers:
     """All of a routine."""
 
@@ -101,12 +112,14 @@ class Mbarriers:
         emulation: Emulation,
         turning: Mapping[Term, Turn],
         is_block_barrier: Callable[[Instruction], bool],
+        sizes: Mapping[str, int],
     ) -> None:
-        """NotFollowedError."""
+        """`sizes`: bytes of variables, 0 where they are open. NotFollowedError."""
         self._routine = routine
         self._emulation = emulation
         self._graph = emulation.graph
         self._turning = turning
+        self._sizes = sizes
         self._by_thread = self._threads()
         self._coming: dict[tuple[int, Term | None], frozenset[int]] = {}
         self.lead, self.period = 0, 1
@@ -118,9 +131,26 @@ class Mbarriers:
         for one in read:
             self._note_period(*one)
         self.uses = tuple(self._use(*one) for one in read)
+        margin = self._margin()
+        if margin:
+            self.lead += margin
+            self.uses = tuple(self._use(*one) for one in read)
         self.counts = self._counts(is_block_barrier)
         """By mbarrier: arrivals of a phase."""
         self.classes = tuple(self._classes())
+
+    def _margin(self) -> int:
+        """Rounds after which no order from thread to thread leads through steps that do not repeat: each thread on the way may be
+        ahead by as many phases as it has such steps, and none is passed twice."""
+        classes = tuple(self._classes())
+        once = [[s for s in c.steps if s.use.loop is None or s.round < self.lead] for c in classes]
+        most = max(map(len, once), default=0)
+        if not most or all(use.loop is None for use in self.uses):
+            return 0
+        margin = self.period * (most + 2) * (len(classes) + 1)
+        if margin > _LONGEST:
+            raise NotFollowedError("so many mbarriers before a loop are not followed", self.uses[0].instruction)
+        return margin
 
     @property
     def rounds(self) -> int:
@@ -224,8 +254,7 @@ class Mbarriers:
         last = self._graph.blocks[block].end - 1
         instruction = self._routine.instructions[last]
         guard = instruction.guard
-        if guard is None:  # a table of branches
-            return None
+        assert guard is not None  # the block has two ways on, and there is no table of branches among these instructions
         target = instruction.operands[-1]
         start = self._routine.labels[target.text] if isinstance(target, Name) else None
         taken = next(s for s in self._graph.blocks[block].successors if self._graph.blocks[s].start == start)
@@ -262,11 +291,11 @@ class Mbarriers:
     ) -> Use:
         parts = linear(place)[1]
         bases = [part for part, coefficient in parts if coefficient == 1 and _variable(part) is not None]
-        if len(bases) != 1:
+        others = [part for part, _ in parts if not bases or part is not bases[0]]
+        if len(bases) != 1 or any(part.op == "address" for other in others for part in subterms(other)):
             raise NotFollowedError("which mbarrier it is is not known", n)
         name = _variable(bases[0])
         assert name is not None
-        others = [part for part, _ in parts if part is not bases[0]]
         if kind == "init" and (number.value is None or not all(map(self._is_of_thread, others))):
             raise NotFollowedError("which mbarrier is made, or for how many threads, is not known", n)
         if kind == "init":
@@ -358,6 +387,7 @@ class Mbarriers:
             for place in use.objects:
                 if place in counts:
                     raise NotFollowedError("an mbarrier that is made twice is not followed", use.instruction)
+                self._check_place(place, use.instruction)
                 counts[place] = use.numbers[0]
         barriers = [n for n, i in enumerate(self._routine.instructions) if is_block_barrier(i)]
         for use in others:
@@ -368,12 +398,31 @@ class Mbarriers:
             raise NotFollowedError("no barrier lies between an mbarrier's making and its use", others[0].instruction)
         return counts
 
+    def _check_place(self, place: Object, instruction: int) -> None:
+        """An mbarrier shares no byte with another and lies in its variable."""
+        name, offset = place
+        size = self._sizes[name]
+        if offset % _BYTES or offset < 0 or (size and offset + _BYTES > size):
+            raise NotFollowedError(f"byte {offset} of {name} is no place for an mbarrier", instruction)
+
     def _parts_in_time(self, barrier: int, inits: Sequence[Use], others: Sequence[Use]) -> bool:
         at = self._graph.block_of(barrier)
         is_first = all(not self.is_after(barrier, use.instruction, None) for use in inits)
         is_made = all(self.passes(use.block, at, None) and self.is_after(use.instruction, barrier, None) for use in inits)
+        if any(use.kind == "copy" for use in others) and not all(self._is_fenced(use, barrier) for use in inits):
+            return False
         is_before = all(self._graph.dominates(at, use.block) and (use.block != at or barrier < use.instruction) for use in others)
         return is_first and is_made and is_before
+
+    def _is_fenced(self, init: Use, barrier: int) -> bool:
+        """Whether bulk copies, which belong to the async proxy, see the mbarrier: a fence comes between."""
+        for n, instruction in enumerate(self._routine.instructions):
+            is_fence = instruction.opcode == "fence" and instruction.guard is None
+            if is_fence and ("mbarrier_init" in instruction.modifiers or is_proxy_fence(instruction)):
+                block = self._graph.block_of(n)
+                if block == init.block and n > init.instruction and not self.is_after(barrier, n, None):
+                    return True
+        return False
 
     def _classes(self) -> Iterator[ThreadClass]:
         used = [use for use in self.uses if use.kind != "init" and use.threads]
@@ -391,7 +440,7 @@ class Mbarriers:
         header = next(iter(loops), None)
         before, inside = ([u for u in uses if (u.loop is None) is is_before] for is_before in (True, False))
         for use in before:
-            if header is not None and not self.passes(use.block, header, None):
+            if header is not None and (self.reaches(header, use.block, set()) or not self.passes(use.block, header, None)):
                 raise NotFollowedError("an mbarrier behind a loop with others is not followed", use.instruction)
         for chosen in (before, inside):
             chosen.sort(key=cmp_to_key(lambda a, b: -1 if self.is_after(a.instruction, b.instruction, header) else 1))

@@ -187,7 +187,8 @@ class Questions:
         if not any(map(is_mbarrier_use, self._routine.instructions)):
             return None
         try:
-            self._mbarriers = Mbarriers(self._routine, self._emulation, self._turning, is_barrier)
+            sizes = {v.name: v.size_bytes for v in (*self._program.variables.values(), *self._routine.variables.values())}
+            self._mbarriers = Mbarriers(self._routine, self._emulation, self._turning, is_barrier, sizes)
             return Pipelines(self._mbarriers, self._emulation)
         except NotFollowedError as error:
             raise UnclearError(error.reason, error.instruction) from None

@@ -128,7 +128,8 @@ class _Races(Questions):
         return RaceFree(tuple(self._domain()), self._unread, len(self._asked_before) + self._own, self._has_copies())
 
     def _check_mbarriers(self, group: Sequence[Place]) -> None:
-        """Nobody writes to an mbarrier by anything else, whenever it may be."""
+        """Nobody writes to an mbarrier by anything else, nor stores where bulk copies write, whenever it may be: without a proxy
+        fence a store may arrive after the copy (PTX ISA 8.4), and these fences are not followed."""
         if self._pipelines is None:
             return
         for place in group:
@@ -136,12 +137,18 @@ class _Races(Questions):
                 raise UnclearError("a bulk copy from an array that the kernel writes is not followed", place.access.instruction)
         uses = {use.instruction for use in self._mbarriers.uses}
         objects = [p for p in group if p.access.instruction in uses and not p.is_bulk]
+        copies = [p for p in group if p.is_bulk and p.access.kind == "store"]
         for other in group:
             if other not in objects and other.access.kind != "load":
                 for one in objects:
                     tick()
                     if self._judged(self._pair("blocks", are_different=False), one, other) is not None:
                         raise UnclearError("something else may write to an mbarrier", other.access.instruction)
+            if other.access.kind != "load" and not other.is_bulk:
+                for one in copies:
+                    tick()
+                    if self._judged(self._pair("blocks", are_different=False), one, other) is not None:
+                        raise UnclearError("stores to what a bulk copy writes, too, are not followed", other.access.instruction)
 
     def _is_dynamic(self, name: str) -> bool:
         variable = self._program.variables[name]

@@ -103,3 +103,30 @@ def squared(xs: list[int]):
     for x in xs:
         s = s * s + x
     return s
+
+
+def widest_gap_and_sum(xs: list[int]):
+    """Places of zeros may be infinite in parts without one."""
+    best, last, s = 0, -1, 0
+    for i, x in enumerate(xs):
+        s += x
+        if x == 0:
+            if last >= 0:
+                best = max(best, i - last)
+            last = i
+    return best + s
+
+
+def two_constants(xs: list[int]):
+    s = 0
+    for x in xs:
+        s += (2**62 if x > 0 else 0) + (2**62 if x > 1 else 0)
+    return s
+
+
+def asserted_square(xs: list[int]):
+    s = 0
+    for x in xs:
+        assert x * x >= 9
+        s = 2 * s + x
+    return s

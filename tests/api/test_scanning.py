@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -83,6 +84,21 @@ def test_whole_numbers_are_exact(made: Callable[[str], Any]) -> None:
     assert made("sums")(np.full(3, 2**31 - 1, np.int32)).tolist() == [2**31 - 1, 2**32 - 2, 3 * (2**31 - 1)]
 
 
+@pytest.mark.parametrize(
+    ("name", "xs"),
+    [
+        ("widest_gap_and_sum", [0, 2**60, 1, 0, 5]),
+        ("two_constants", [3, 1, 2, 0, 5]),
+        ("asserted_square", [2**32, 3]),
+    ],
+)
+def test_numpy_neither_rounds_nor_wraps_whole_numbers(name: str, xs: list[int], made: Callable[[str], Any]) -> None:
+    """Where constants are chosen among, beside infinities too."""
+    got = made(name)(np.array(xs))
+    assert type(got) is int
+    assert got == getattr(loops, name)(xs)
+
+
 def test_lists_without_elements(made: Callable[[str], Any]) -> None:
     assert made("sums")([]).tolist() == [] and made("best")([]) == 0 and made("segments")([]).tolist() == []
     with pytest.raises(wl.UserError, match=r"scanned_loops.py:\d+:1: error\[ELEMENT\]: expected at least one element"):
@@ -107,6 +123,8 @@ def test_infinities_are_shown_as_such(made: Callable[[str], Any]) -> None:
         ("smoothed", ([1.0, float("nan")],), r"ELEMENT.*nan at 1"),
         ("smoothed", ([float("inf")],), r"ELEMENT.*inf at 0"),
         ("smoothed", (np.array([2**53 + 1]),), "ELEMENT"),
+        ("smoothed", ([2**53 + 1, 0.5],), "ELEMENT"),
+        ("segments", ((np.ma.masked_array([1]), np.array([True])),), "CALL_ARRAY"),
         ("smoothed", (["a"],), "CALL_DTYPE"),
         ("smoothed", (np.ones(1, np.longdouble),), "CALL_DTYPE"),
         ("most", ([float("nan")],), "ELEMENT"),
@@ -172,14 +190,18 @@ def test_runs_of_equal_keys_are_scanned_and_reduced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "code"),
+    ("keys", "code", "fix"),
     [
-        ([1, 2], "CALL_SHAPE"),
-        ([[1], [2], [3]], "CALL_SHAPE"),
-        (["a", "b", "c"], "CALL_DTYPE"),
-        ([1.0, float("nan"), 2.0], "CALL_DTYPE"),
+        ([1, 2], "CALL_SHAPE", "best.by_key(keys, xs)"),
+        ([[1], [2], [3]], "CALL_SHAPE", "best.by_key(keys, xs)"),
+        (["a", "b", "c"], "CALL_DTYPE", "best.by_key(keys, xs)"),
+        ([1.0, float("nan"), 2.0], "CALL_DTYPE", "best.by_key(keys, xs)"),
+        ([[1], [2, 3], [4]], "CALL_SHAPE", "an array of one axis"),
+        (np.ma.masked_array([1, 1, 1]), "CALL_ARRAY", "Fill it first"),
+        ([2**63 + 1, 2**63, -1], "ELEMENT", "one type that holds them"),  # floats of 64 bits would make the first two equal
+        ([2**53 + 1, np.int64(2**53), 0.5], "ELEMENT", "one type that holds them"),
     ],
 )
-def test_keys_that_do_not_fit_are_refused(keys: Any, code: str) -> None:
-    with pytest.raises(wl.UserError, match=code):
+def test_keys_that_do_not_fit_are_refused(keys: Any, code: str, fix: str) -> None:
+    with pytest.raises(wl.UserError, match=rf"(?s){code}.*fix: .*{re.escape(fix)}"):
         best().by_key(keys, [1, 2, 3])

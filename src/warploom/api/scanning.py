@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, NoReturn, TypeAlias, cast, overload
 
 import numpy as np
@@ -72,12 +73,14 @@ class ScannedFunction:
     def _by_key(self, keys: Any, given: Sequence[Any], named: dict[str, Any]) -> tuple[Array, tuple[Any, ...]]:
         """The keys, and the results for every element."""
         columns, constants = self._bound(given, named)
-        array: Array = np.asarray(keys)
+        array = self._array("keys", keys)
+        names = ", ".join(["keys", *self._loop.parameters])
+        fix = f"Pass the keys as an array of one axis before the elements: {self._loop.name}.by_key({names})."
         if array.shape != columns[0].shape:
             message = f"expected one key for each of the {len(columns[0])} elements, got the shape {array.shape}"
-            self._refuse("CALL_SHAPE", message)
+            self._refuse("CALL_SHAPE", message, fix)
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and bool(np.isnan(array).any())):
-            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}")
+            self._refuse("CALL_DTYPE", f"expected keys that are numbers or truth values, not NaN, got {array.dtype}", fix)
         heads = np.ones(len(array), np.bool_)
         heads[1:] = array[1:] != array[:-1]
         return array, self._run(self._segmented, [*columns, heads], constants)
@@ -128,8 +131,6 @@ class ScannedFunction:
                 message = f"expected a text, whose characters are the elements, as {name}, got {type(value).__name__}"
                 self._refuse("CALL_ARRAY", message)
             return [np.frombuffer(value.encode("utf-32-le", "surrogatepass"), np.dtype("<u4")).astype(np.int32)]
-        if isinstance(value, np.ma.MaskedArray):
-            self._refuse("CALL_ARRAY", f"expected an array as {name}, got a masked one", "Fill it first.")
         given: Any = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
         if not isinstance(given, np.ndarray | list | tuple):
             self._refuse("CALL_ARRAY", f"expected an array as {name}, got {type(value).__name__}", "Pass an array, or a list.")
@@ -137,17 +138,27 @@ class ScannedFunction:
         if width > 1 and parts and all(isinstance(v, np.ndarray) for v in parts):
             if len(parts) != width or any(v.shape != parts[0].shape or v.ndim != 1 for v in parts):
                 self._refuse("CALL_SHAPE", f"expected {width} arrays of one axis and one length as {name}, got others")
-            return parts
-        try:
-            array: Array = np.asarray(cast(Any, given))
-        except ValueError as error:
-            self._refuse("CALL_SHAPE", f"expected an array as {name}, got {error}")
+            return [self._array(name, v) for v in parts]
+        array = self._array(name, given)
         if width > 1 and array.shape == (0,):
             array = array.reshape(0, width)
         if array.shape[1:] != (() if width == 1 else (width,)) or not array.ndim:
             wanted = "one axis" if width == 1 else f"the shape (n, {width}), or a tuple of {width} arrays"
             self._refuse("CALL_SHAPE", f"expected {wanted} as {name}, got the shape {array.shape}")
         return [array] if width == 1 else [array[:, k] for k in range(width)]
+
+    def _array(self, name: str, given: Any) -> Array:
+        """The values as an array, each of them exactly."""
+        if isinstance(given, np.ma.MaskedArray):
+            self._refuse("CALL_ARRAY", f"expected an array as {name}, got a masked one", "Fill it first.")
+        try:
+            array: Array = np.asarray(given)
+        except ValueError as error:
+            self._refuse("CALL_SHAPE", f"expected an array as {name}, got {error}", "Pass an array of one axis.")
+        if array.dtype.kind == "f" and isinstance(given, list | tuple) and _has_large(cast("Sequence[Any]", given)):
+            message = f"expected {name} of which floats hold every value, got a whole number beyond 2**53 beside other numbers"
+            self._refuse("ELEMENT", message, "Pass an array of one type that holds them.")
+        return array
 
     def _checked(self, name: str, field: Expr, column: Array) -> Array:
         """The array, where it holds what the proof speaks of."""
@@ -196,6 +207,18 @@ class ScannedFunction:
 
     def __repr__(self) -> str:
         return f"<scanned {self._text}>"
+
+
+def _has_large(values: Sequence[Any]) -> bool:
+    """Whether there is a whole number that a double need not hold."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            found = _has_large(cast("Sequence[Any]", value))
+        else:
+            found = isinstance(value, Integral) and abs(int(value)) > _HELD
+        if found:
+            return True
+    return False
 
 
 @overload

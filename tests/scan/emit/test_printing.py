@@ -36,7 +36,7 @@ def test_sums_products_and_branches() -> None:
     assert printed(expr, C) == "p ? largest<int>(x, y + 1) : x * y - 3"
     assert printed(expr, NUMBA) == "max(x, y + 1) if p else x * y - 3"
     assert printed(expr, TRITON) == "tl.where(p, tl.maximum(x, y + 1), x * y - 3)"
-    assert printed(expr, NUMPY) == "np.where(p, np.maximum(x, y + 1), x * y - 3)"
+    assert printed(expr, NUMPY) == "_either(p, np.maximum(x, y + 1), x * y - 3, kind)"
 
 
 def test_logic_is_parenthesised_as_each_language_needs() -> None:
@@ -52,7 +52,7 @@ def test_whole_number_infinities_are_guarded_in_sums() -> None:
     assert printed(expr, C) == "x + y"
     assert printed(expr, C, {X: (True, False)}) == "x == INT_BELOW ? INT_BELOW : x + y"
     assert printed(ex.subtract(Y, X), C, {X: (True, False)}) == "x == INT_BELOW ? INT_ABOVE : y - x"
-    assert printed(expr, NUMPY, {X: (True, False)}) == "np.where((x == INT_BELOW), INT_BELOW, x + y)"
+    assert printed(expr, NUMPY, {X: (True, False)}) == "_either((x == INT_BELOW), INT_BELOW, x + y, kind)"
     assert printed(ex.add(R, ex.constant(1)), C, {R: (True, False)}) == "r + 1.0f"
     with pytest.raises(UnsupportedError, match="a product with what may be infinite"):
         printed(ex.multiply(X, Y), C, {X: (True, False)})

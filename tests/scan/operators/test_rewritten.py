@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -16,6 +17,8 @@ from warploom.scan.operators.means import summed
 from warploom.scan.operators.prover import Holds, Number, Open, Translator, UntranslatableError
 from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.selections import what_is_kept
+from warploom.scan.operators.steps import simpler
+from warploom.scan.operators.transition import exact_loop
 
 
 def loop(start: str, body: str, result: str, parameters: str = "xs: list[float]") -> scan.Loop:
@@ -179,3 +182,23 @@ def test_powers_without_a_value() -> None:
         return ex.multiply(POWER, ex.add(ex.INFINITY, ex.MINUS_INFINITY))
 
     assert isinstance(decided([V], [(none, ex.ONE)], untranslatable, [], [], None), Open)
+
+
+ASKED = ("a < b", "a <= x", "a < 0", "b >= x", "b < a", "a >= b", "x > b", "b < 0", "a + 1 < x")
+
+
+def test_loops_with_simpler_steps_give_the_same() -> None:
+    """Where a choice asks the element, too, what is simpler stands under that question: the other branch is as it was."""
+    choose = random.Random(23)
+    lists = [[(choose.randrange(-2, 4),) for _ in range(n % 8)] for n in range(50)]
+    changed = 0
+    for _ in range(60):
+        tests = [f"{choose.choice(('x != 1', 'x > 0', 'x == 2', 'x < 2'))} and {choose.choice(ASKED)}" for _ in "ab"]
+        body = "; ".join(f"{one} = {choose.choice('abx')} if {test} else {one}" for one, test in zip("ab", tests, strict=True))
+        made = loop(f"a = {choose.randrange(-2, 2)}; b = {choose.randrange(-1, 3)}", body, "a, b", "xs: list[int]")
+        other = simpler(made)
+        if other is not None:
+            changed += 1
+            one, two = exact_loop(made), exact_loop(other)
+            assert all(one(xs, ()) == two(xs, ()) for xs in lists), body
+    assert changed > 8

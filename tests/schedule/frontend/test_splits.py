@@ -47,6 +47,14 @@ def ragged(X: f32["n"], Z: f32["n"], T: f32[3], Y: wl.out[f32["n"]], M: wl.out[i
     M[i] = i // 6 - 2 * (i % 6)
 
 
+@wl.tensor
+def repeated(X: f32["k", "n"], Z: f32["n"], T: wl.out[f32["n"]], U: wl.out[f32["n"]], V: wl.out[i32["n"]]):
+    l: range("4 * k")
+    T[i] = sum(X[l // 4, i], over=l)
+    U[i] = sum(X[l // 4, i] * Z[i], over=l)
+    V[i] = sum(i32(l % 4), over=l) + i
+
+
 def runners(function: TensorFunction) -> list[Calls]:
     ways = [lambda sizes: EvaluatedRunner(function.program(sizes))]
     if find_compiler() is not None:
@@ -77,16 +85,32 @@ def test_as_numpy(n: int) -> None:
         np.testing.assert_allclose(call((A, W, S), {}), A @ (W * S.repeat(4, 0)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_sums_take_an_element_as_often_as_its_index_says(k: int) -> None:
+    X, Z = np.arange(5 * k, dtype=np.float32).reshape(k, 5), np.arange(2, 7, dtype=np.float32)
+    for call in runners(repeated):
+        T, U, V = call((X, Z), {})
+        np.testing.assert_array_equal(T, 4 * X.sum(0))
+        np.testing.assert_array_equal(U, 4 * X.sum(0) * Z)
+        np.testing.assert_array_equal(V, 6 * k + np.arange(5))
+
+
 def tiles(use: AxisUse) -> Levels:
     return ((2, 4),) if use.size >= 4 else ()
 
 
-@pytest.mark.parametrize(("function", "sizes"), [(ragged, {"n": 13}), (dequantized, {"m": 2, "k": 12, "g": 3, "n": 5})])
+@pytest.mark.parametrize(
+    ("function", "sizes"), [(ragged, {"n": 13}), (dequantized, {"m": 2, "k": 12, "g": 3, "n": 5}), (repeated, {"k": 3, "n": 5})]
+)
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])
 def test_every_schedule_computes_them(function: TensorFunction, sizes: dict[str, int], target: str) -> None:
     program = function.program(sizes, tiles)
     rng = np.random.default_rng(3)
-    given = {r.name: rng.integers(1, 5, r.shape).astype(np.float32) for r in program.arguments if r.name not in "YMC"}
+    given = {
+        r.name: rng.integers(1, 5, r.shape).astype(np.float32)
+        for r in program.arguments
+        if r.name not in "YMCTUV" or (function is ragged and r.name == "T")
+    }
     expected = evaluate_program(program, given)
     for stage in program.stages:
         space = kernel_space(stage, TARGETS[target])

@@ -105,3 +105,12 @@ def test_it_runs_again_after_a_change_until_it_is_interrupted(tmp_path: Path, mo
     result = CliRunner().invoke(lint_command, ["--json", str(file), "--watch", "--kernel", "a b"])
     assert result.exit_code == 3
     assert commands == [("lint", "--json", str(file), "--kernel", "a b")] * 3
+
+
+@pytest.mark.parametrize("option", ["--html", "--write-baseline"])
+def test_the_source_is_never_written(tmp_path: Path, option: str) -> None:
+    source = tmp_path / "k.ptx"
+    source.write_text((HERE / "kernels.ptx").read_text())
+    result = CliRunner().invoke(lint_command, [str(source), option, str(tmp_path / "." / "k.ptx")])
+    assert result.exit_code == 2 and "expected another file to write than the source" in result.output
+    assert source.read_text() == (HERE / "kernels.ptx").read_text()

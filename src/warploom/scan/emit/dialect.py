@@ -217,6 +217,7 @@ NUMPY = Dialect(
         **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
         "not": Spelling("~{0}", ATOM, ATOM),
         "select": _call("np.where", 3),
+        "select_whole": Spelling("_either({0}, {1}, {2}, kind)", ATOM, TERNARY),
         "max": _call(f"np.{_MAX.numpy}", 2),
         "min": _call(f"np.{_MIN.numpy}", 2),
         "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),

@@ -74,6 +74,11 @@ def _shown(values):
         return values
     return np.where(values == least, -np.inf, np.where(values == most, np.inf, values.astype(object)))
 '''
+_EITHER = '''
+def _either(test, then, otherwise, kind):
+    """A choice between whole numbers; they are made of one kind first, so that none is rounded or wraps."""
+    return np.where(test, np.asarray(then, kind), np.asarray(otherwise, kind))
+'''
 _TRUTH = '''
 def _truth(given):
     """Truth values, or 0 and 1; TypeError for others."""
@@ -117,6 +122,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         *([f"    INT_BELOW, INT_ABOVE = _ends(dtypes[{k}])"] if (k := _first_whole(ready)) is not None and _ended(ready) else []),
         f"    return tuple(np.array([v], t) for v, t in zip(({', '.join(ready.identity())},), dtypes))",
     ]
+    meant = _meant(ready)
     lines = [
         f'"""{loop.name}: its loop as an associative operator, vectorised; made by warploom scan emit."""',
         "",
@@ -125,6 +131,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         f"KIND = np.dtype({'np.int64' if bound is not None else 'object'})  # of whole numbers, if nothing else is said",
         "",
         *([_ENDS.strip("\n"), "", ""] if "_ends(" in "\n".join(functions) else []),
+        *([_EITHER.strip("\n"), "", ""] if "_either(" in "\n".join([*functions, *meant]) else []),
         *([_WHOLE.strip("\n"), "", ""] if whole else []),
         *([_TRUTH.strip("\n"), "", ""] if any(s.scalar == "bool" for s in ready.elements) else []),
         *([_KIND.format(*bound).strip("\n"), "", ""] if bound is not None else []),
@@ -135,10 +142,10 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         f"def lifted({', '.join([*elements, *constants])}):",
         '    """The values of the elements, checked; one array for every field."""',
         *[f"    {s.name} = {_checked(s)}" for s in ready.elements],
-        *_meant(ready),
         f"    n = len({elements[0]})",
         *_chosen(ready, operator, whole),
         *[f"    {s.name} = {s.name}.astype(kind)" for s in whole],
+        *meant,
         '    with np.errstate(all="ignore"):',
         f"        values = lift({', '.join([*elements, *constants, 'kind'])})",
         f"    dtypes = ({', '.join('kind' if _is_whole(s) else _plain(s) for s in ready.fields)},)",
@@ -244,4 +251,9 @@ def _unpacked(ready: Body, side: str) -> list[str]:
 def _returned(statements: Statements, kind: str) -> list[str]:
     lines = [f"    {name} = {text}" for _, name, text in statements.temporaries]
     lines.append(f"    return ({', '.join(statements.results)},)")
-    return [f"    INT_BELOW, INT_ABOVE = _ends({kind})", *lines] if "INT_" in "\n".join(lines) else lines
+    text = "\n".join(lines)
+    if "INT_" in text:
+        lines.insert(0, f"    INT_BELOW, INT_ABOVE = _ends({kind})")
+    if "_either(" in text and kind != "kind":
+        lines.insert(0, f"    kind = {kind}")
+    return lines

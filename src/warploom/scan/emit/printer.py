@@ -166,6 +166,8 @@ class Printer:
 
     def _spelling(self, op: str, wanted: Scalar, exprs: Sequence[Expr]) -> Spelling:
         found = self.dialect.spellings.get(op)
+        if op == "select" and wanted in ("int32", "int64"):
+            found = self.dialect.spellings.get("select_whole", found)
         if found is None:
             raise unserved(op, self.dialect.name)
         return found

@@ -169,7 +169,7 @@ def _simpler(loop: Loop, step: Expr, known: Sequence[Order], seen: Sequence[tupl
         own = ex.substituted(part, replaced)
         if own.op != "ite":
             continue
-        given, own = _given(loop, own)
+        given, own, elsewhere = _given(loop, own)
         if own.op != "ite":
             continue
         then, otherwise = own.args[1:]
@@ -178,20 +178,22 @@ def _simpler(loop: Loop, step: Expr, known: Sequence[Order], seen: Sequence[tupl
         rows = [test(*row) for row in seen]
         for number, option in enumerate(options, 1):
             if all(r[0] == r[number] for r in rows) and _is_equal(loop, own, option, known):
-                replaced[part] = ex.select(given, option, otherwise)
+                replaced[part] = ex.select(given, option, elsewhere)
                 break
     return ex.substituted(step, replaced)
 
 
-def _given(loop: Loop, choice: Expr) -> tuple[Expr, Expr]:
-    """What a choice asks of the element alone, and the choice that is left where that holds."""
+def _given(loop: Loop, choice: Expr) -> tuple[Expr, Expr, Expr]:
+    """(what a choice asks of the element alone, the choice that is left where that holds, the value where it does not)"""
     test, then, otherwise = choice.args
     if test.op != "and":
-        return ex.TRUE, choice
+        return ex.TRUE, choice, otherwise
     states = {s.variable for s in loop.states}
     own = [a for a in test.args if not {*ex.variables(a)} & states]
     left = [a for a in test.args if {*ex.variables(a)} & states]
-    return (ex.both(*own), ex.select(ex.both(*left), then, otherwise)) if own and left else (ex.TRUE, choice)
+    if not own or not left:
+        return ex.TRUE, choice, otherwise
+    return ex.both(*own), ex.select(ex.both(*left), then, otherwise), otherwise  # a negated test swaps the branches of the second
 
 
 def _is_equal(loop: Loop, left: Expr, right: Expr, known: Sequence[Order]) -> bool:

@@ -313,8 +313,9 @@ class _Lowering:
         factors = self.factors(reduction.operand, dtype) if operator is Operator.ADD else None
         parts = factors or (reduction.operand,)
         sources = [self.lower(e, dtype=dtype) for e in parts]
-        axes = tuple(sorted({a for s in sources for a in self.axes_of(s)}))
         reduced = tuple(sorted(a for i in reduction.over for a in self.axes_of_index[i]))
+        # also axes that no operand has: sum(x[k // 2], over=k) takes each element twice
+        axes = tuple(sorted({*reduced, *(a for s in sources for a in self.axes_of(s))}))
         for name in reduction.over:
             split = self.splits.get(name)
             if split is not None and split.is_ragged:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from warploom.ptx import Counts, FlowGraph, Place, Routine, flow_graph
 from warploom.ptx.instructions import FLOAT, HALF, is_memory_barrier, reads_memory, space, writes_memory
-from warploom.ptx.shuffle import shuffle
-from warploom.ptx.syntax import Instruction
+from warploom.ptx.syntax import Instruction, Integer
 from warploom.tools.lint.findings import Found
 from warploom.tools.lint.rules import BY_NAME
 from warploom.tools.lint.sources import Source
@@ -51,19 +51,23 @@ def is_float_sum(instruction: Instruction) -> bool:
 
 
 def idle_barriers(routine: Routine) -> Iterator[int]:
-    """Barriers of the block that order nothing: on the ways to it from the barriers before, and from it to those behind, no two
-    accesses touch shared memory, or global memory, with one of them writing."""
+    """Barriers of the block that order nothing, all of them together: on the ways to one from the barriers that stay, and from
+    it to those behind, no two accesses touch shared memory, or global memory, with one of them writing. Barriers that no way
+    joins, as those of two branches, may meet, and count as one.
+    """
     graph = flow_graph(routine)
-    barriers = [
-        n for n, i in enumerate(routine.instructions)
-        if _is_barrier(i) and "sync" in i.modifiers and len(i.operands) == 1 and graph.block_of(n) in graph.order
-    ]  # fmt: skip
+    barriers = [n for n, i in enumerate(routine.instructions) if _is_whole(i) and graph.block_of(n) in graph.order]
+    later = {n: _touched(routine, graph, n, frozenset(), is_forward=True)[1] for n in barriers}
+    stays = frozenset(barriers)
     for barrier in barriers:
-        before = _touched(routine, graph, barrier, is_forward=False)
-        after = _touched(routine, graph, barrier, is_forward=True)
+        meeting = [n for n in barriers if n == barrier or (n not in later[barrier] and barrier not in later[n])]
+        before, after = (
+            _joined([_touched(routine, graph, n, stays - {barrier}, is_forward=way)[0] for n in meeting]) for way in (False, True)
+        )
         if before is None or after is None:
             continue
         if not any(s == t and "write" in (one, other) for s, one in before for t, other in after):
+            stays -= {barrier}
             yield barrier
 
 
@@ -71,30 +75,54 @@ def _is_barrier(instruction: Instruction) -> bool:
     return instruction.opcode in ("bar", "barrier") and not {"warp", "cluster"} & set(instruction.modifiers)
 
 
-def _touched(routine: Routine, graph: FlowGraph, barrier: int, *, is_forward: bool) -> frozenset[tuple[str, str]] | None:
-    """Kinds of memory and whether they are read or written, up to the next barriers; None: more than that is ordered."""
+def _is_whole(instruction: Instruction) -> bool:
+    """Whether all threads of the block wait for each other there, if they come there."""
+    is_alone = [type(o) for o in instruction.operands] == [Integer] and instruction.guard is None
+    return _is_barrier(instruction) and is_alone and "sync" in instruction.modifiers
+
+
+Kinds: TypeAlias = frozenset[tuple[str, str]]
+
+
+def _joined(parts: Iterable[Kinds | None]) -> Kinds | None:
+    found: Kinds = frozenset()
+    for part in parts:
+        if part is None:
+            return None
+        found |= part
+    return found
+
+
+def _touched(
+    routine: Routine, graph: FlowGraph, barrier: int, stops: frozenset[int], *, is_forward: bool
+) -> tuple[Kinds | None, frozenset[int]]:
+    """(kinds of memory and whether they are read or written up to the next stops, None where more is ordered, instructions)."""
     block = graph.block_of(barrier)
     found: set[tuple[str, str]] = set()
+    passed: set[int] = set()
+    is_more = False
     seen: set[int] = set()
     own = graph.blocks[block]
     waiting = [(block, list(range(barrier + 1, own.end) if is_forward else range(barrier - 1, own.start - 1, -1)))]
     while waiting:
         at, positions = waiting.pop()
         for n in positions:
+            if n in stops:
+                break
+            passed.add(n)
             instruction = routine.instructions[n]
             if _is_barrier(instruction):
-                break
+                continue
             kinds = _kinds(instruction)
-            if kinds is None:
-                return None
-            found.update(kinds)
+            is_more |= kinds is None
+            found.update(kinds or ())
         else:
             for other in graph.blocks[at].successors if is_forward else graph.predecessors[at]:
                 if other not in seen:
                     seen.add(other)
                     whole = range(graph.blocks[other].start, graph.blocks[other].end)
                     waiting.append((other, list(whole if is_forward else reversed(whole))))
-    return frozenset(found)
+    return None if is_more else frozenset(found), frozenset(passed)
 
 
 def _kinds(instruction: Instruction) -> list[tuple[str, str]] | None:
@@ -110,6 +138,8 @@ def _kinds(instruction: Instruction) -> list[tuple[str, str]] | None:
 
 def repeated_loads(source: Source, kernel: str) -> list[Found]:
     """Loads of what another lane of the warp has loaded, which a shuffle brings in every launch."""
+    from warploom.ptx.shuffle import shuffle  # brings a solver, which `lint` without this rule does not need
+
     reports = shuffle(source.program.module).reports
     return [
         Found(

@@ -100,6 +100,10 @@ def lint_command(
     linted: list[Linted] = []
 
     def work(_: Progress) -> Outcome:
+        for written in (html, write_baseline):
+            if written is not None and written.resolve() == Path(file_of(file)).resolve():
+                message = f"expected another file to write than the source, got {written}"
+                raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Name another file; this one would be lost."))
         options = LintOptions(
             kernel, launched, texts, symbol_texts, constants, shared, limit, strict, repeated_loads, baseline, write_baseline,
             Compilation(arch, folders, defines),

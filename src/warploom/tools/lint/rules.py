@@ -62,7 +62,7 @@ RULES = (
     Rule("WL106", "repeated-load", "note", "Neighbouring lanes load what a lane of their warp has loaded already.",
          "Take it by a shuffle: `warploom ptx shuffle` rewrites the PTX and proves it."),
     Rule("WL201", "idle-barrier", "note", "A barrier of the block orders no two accesses.",
-         "Leave it out, one such barrier at a time."),
+         "Leave it out; all that are named may go at once."),
     Rule("WL202", "float-atomic", "note", "Floats are added by atomic operations, in an order that changes from run to run.",
          "Where results must be the same bit by bit, add in a fixed order: by shuffles, then one block after the other."),
     Rule("WL203", "equal-stores", "note", "Lanes of a warp store one value at one place by one instruction.",

@@ -57,4 +57,4 @@ def watch(file: str, command: Sequence[str]) -> int:
 
 
 def run(command: Sequence[str]) -> int:
-    return subprocess.run([sys.executable, "-m", "warploom", *command], check=False).returncode
+    return subprocess.run([sys.executable, "-P", "-m", "warploom", *command], check=False).returncode

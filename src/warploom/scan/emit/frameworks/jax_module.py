@@ -18,7 +18,8 @@ from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.samples import constant_values
 
 _SCALARS = {"int32": "np.int32", "int64": "np.int64", "float32": "np.float32", "float64": "np.float64", "bool": "np.bool_"}
-JAX: Dialect = replace(NUMPY, name="jax", types=_SCALARS, true="np.bool_(True)", false="np.bool_(False)")
+_SPELLINGS = {k: v for k, v in NUMPY.spellings.items() if k != "select_whole"}
+JAX: Dialect = replace(NUMPY, name="jax", types=_SCALARS, spellings=_SPELLINGS, true="np.bool_(True)", false="np.bool_(False)")
 _SIZES = (1, 2, 7, 33)
 
 

@@ -183,12 +183,39 @@ class Mbarriers:
         return self._coming[block, guard]
 
     def _come_to(self, block: int, guard: Term | None) -> frozenset[int]:
-        parts = [*self._emulation.path_condition(block), *([] if guard is None else [guard])]
+        parts = [*self._emulation.path_condition(block), *self._branches_to(block), *([] if guard is None else [guard])]
         own = [part for part in parts if self._is_of_thread(part)]
         return frozenset(
             n for n, known in enumerate(self._by_thread)
             if all(evaluate(part, lambda leaf, _, known=known: known[str(leaf.data[0])]) for part in own)
         )  # fmt: skip
+
+    def _branches_to(self, block: int) -> Iterator[Term]:
+        """Conditions of the branches that alone lead to a block and to those that dominate it. A path condition may leave some
+        out, but `passes` relies on them."""
+        at: int | None = block
+        while at is not None:
+            if (truth := self._branch_to(at)) is not None:
+                yield truth
+            at = self._graph.dominator[at]
+
+    def _branch_to(self, block: int) -> Term | None:
+        """What held when a thread first came to a block, from the only block before it beside those of a loop that begins here; None:
+        several are, or nothing is asked."""
+        before = [p for p in self._graph.predecessors[block] if not self._graph.dominates(block, p)]
+        return self._goes_when(before[0], block) if len(before) == 1 and before[0] in self._emulation.blocks else None
+
+    def _goes_when(self, block: int, successor: int) -> Term | None:
+        """Of a block that ends with a branch to one of two places: when a thread goes to the successor."""
+        last = self._graph.blocks[block].end - 1
+        branch = self._routine.instructions[last]
+        if branch.guard is None or branch.opcode != "bra" or len({*self._graph.blocks[block].successors}) < len(("taken", "not")):
+            return None
+        target = branch.operands[-1]
+        start = self._routine.labels[target.text] if isinstance(target, Name) else None
+        truth = self._emulation.value(last, Name(branch.guard.name))
+        is_negated = branch.guard.negated != (self._graph.blocks[successor].start != start)
+        return self._emulation.algebra(block).negation(truth) if is_negated else truth
 
     # one use
 
@@ -246,21 +273,10 @@ class Mbarriers:
             leaving = {b for b in loop.blocks if not loop.blocks.issuperset(self._graph.blocks[b].successors)}
             waits = [m for m in inside if self._routine.instructions[m].opcode == "mbarrier"]
             plain = all(self._routine.instructions[m].opcode in _IN_SPIN for m in inside)
-            if plain and waits == [n] and leaving == {block} and self._leaves_when(block, loop.blocks) is found:
+            outside = [s for s in self._graph.blocks[block].successors if s not in loop.blocks]
+            if plain and waits == [n] and leaving == {block} and self._goes_when(block, outside[0]) is found:
                 return header
         raise NotFollowedError("a wait that is not tried in a loop until it succeeds is not followed", n)
-
-    def _leaves_when(self, block: int, inside: frozenset[int]) -> Term | None:
-        last = self._graph.blocks[block].end - 1
-        instruction = self._routine.instructions[last]
-        guard = instruction.guard
-        assert guard is not None  # the block has two ways on, and there is no table of branches among these instructions
-        target = instruction.operands[-1]
-        start = self._routine.labels[target.text] if isinstance(target, Name) else None
-        taken = next(s for s in self._graph.blocks[block].successors if self._graph.blocks[s].start == start)
-        truth = self._emulation.value(last, Name(guard.name))
-        is_negated = guard.negated != (taken in inside)
-        return self._emulation.algebra(block).negation(truth) if is_negated else truth
 
     def _use(self, n: int, kind: Kind, block: int, loop: int | None, place: Term, number: Term) -> Use:
         guard = self._routine.instructions[n].guard
@@ -346,12 +362,8 @@ class Mbarriers:
             above = graph.dominator[block]
             assert above is not None  # the entry dominates every block
             if self.reaches(above, goal, avoiding={block, header}):
-                last = graph.blocks[above].end - 1
-                guard = self._routine.instructions[last].guard
-                is_branch = guard is not None and self._routine.instructions[last].opcode == "bra"
-                if not is_branch or graph.predecessors[block] != (above,) or guard is None:
-                    return False
-                if not self._is_of_thread(self._emulation.value(last, Name(guard.name))):
+                truth = self._branch_to(block)
+                if truth is None or not self._is_of_thread(truth):
                     return False
             block = above
         return True

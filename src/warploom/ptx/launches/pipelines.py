@@ -18,7 +18,7 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -83,6 +83,14 @@ class Pipelines:
                     of_one.setdefault(numbered.step.object, []).append((at, numbered.number))
         return found
 
+    @cached_property
+    def _arrivals(self) -> Mapping[ThreadClass, Mapping[tuple[Object, int], int]]:
+        """By class the places of the arrivals in the class's list, by mbarrier and phase."""
+        return {
+            one: {(n.step.object, n.number): at for at, n in enumerate(steps) if n.step.use.kind == "arrive"}
+            for one, steps in self._lists.items()
+        }
+
     def _first_wait(self, one: ThreadClass, place: Object, phase: int) -> int:
         """Where in its list a thread has waited for a phase."""
         return next((at for at, number in self._waits[one].get(place, ()) if number >= phase), _NEVER)
@@ -125,16 +133,20 @@ class Pipelines:
                     self._check_in_turn(one, at, numbered.step, numbered.number - 1)
 
     def _check_in_turn(self, one: ThreadClass, at: int, step: Step, phase: int) -> None:
-        """A phase is complete before a step: its thread has waited, or for one that did before it arrived."""
-        if phase < 0 or self._first_wait(one, step.object, phase) < at:
-            return
-        for numbered in self._lists[one][:at]:
-            if numbered.step.use.kind == "wait":
-                for other, steps in self._lists.items():
-                    arrival = _arrival(steps, numbered.step.object, numbered.number)
-                    if arrival is not None and self._first_wait(other, step.object, phase) < arrival:
-                        return
-        raise NotFollowedError("a thread may arrive twice in one phase of an mbarrier", step.use.instruction)
+        """A phase is complete before a step: its thread has waited, or for one that did before it arrived, and so on."""
+        waits = [n for n in self._lists[one][:at] if n.step.use.kind == "wait"]
+        made = dict.fromkeys(self._lists, 0)
+        while phase >= 0:
+            if not waits:
+                raise NotFollowedError("a thread may arrive twice in one phase of an mbarrier", step.use.instruction)
+            wait = waits.pop()
+            if wait.step.object == step.object and wait.number >= phase:
+                return
+            for other, arrivals in self._arrivals.items():
+                arrival = arrivals.get((wait.step.object, wait.number), 0)
+                if arrival > made[other]:
+                    waits += [n for n in self._lists[other][made[other] : arrival] if n.step.use.kind == "wait"]
+                    made[other] = arrival
 
     def _check_copies(self) -> None:
         """The arrival of each phase expects the bytes that are copied, by the same thread in the same round."""
@@ -241,12 +253,16 @@ class Pipelines:
                 seen.add(use)
                 yield use, numbered.step.round
 
-    def require_unordered(self, pair: Pair, first: Access, second: Access, threads: Sequence[frozenset[int]]) -> None:
+    def require_unordered(
+        self, pair: Pair, first: Access, second: Access, threads: Sequence[frozenset[int]], pending: Mapping[int, Collection[int]]
+    ) -> None:
         """Adds to a question about two threads of a block that mbarriers order neither access before the other. `threads`: those
-        that may make the first, and the second."""
+        that may make the first, and the second. `pending`: what a thread may run while its `cp.async` goes on."""
         b = pair.builder
         for early, late, who, of in ((first, second, 1, threads), (second, first, 2, threads[::-1])):
             for (arrival, wait), delay in self._orders.items():
+                if arrival.instruction in pending.get(early.instruction, ()):
+                    continue  # that the thread arrives says nothing of its copy
                 from_, to = self._round_before(early, arrival, of[0]), self._round_after(late, wait, of[1])
                 if from_ is None or to is None:
                     continue
@@ -279,11 +295,3 @@ class Pipelines:
         if wait.loop is not None and access.block in self._graph.loops[wait.loop].blocks:
             return wait.loop, 0 if has_waited else -1
         return (None, 0) if has_waited else None
-
-
-def _arrival(steps: Sequence[Numbered], place: Object, number: int) -> int | None:
-    """Where in its list a class makes an arrival."""
-    for at, numbered in enumerate(steps):
-        if numbered.step.use.kind == "arrive" and numbered.step.object == place and numbered.number == number:
-            return at
-    return None

@@ -250,7 +250,8 @@ class _Races(Questions):
         """Requires of two threads of one block, or of one, that mbarriers do not order them."""
         if self._pipelines is not None:
             threads = [self._mbarriers.of(p.access.block, p.access.guard) for p in (a, b)]
-            self._pipelines.require_unordered(pair, a.access, b.access, threads)
+            pending = {copy: flight.passed for copy, flight in self._flights.of.items()}
+            self._pipelines.require_unordered(pair, a.access, b.access, threads, pending)
 
     def _meetings(
         self, intervals: Intervals, flights: Flights, group: Sequence[Place]

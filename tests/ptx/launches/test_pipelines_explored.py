@@ -184,7 +184,8 @@ def _loop(pipeline: Pipeline, threads: list[int], name: str) -> str:
     for n in range(syncs + 1):
         text += "bar.sync 0;\n" if n else ""
         text += _parts(pipeline, {t: _split(pipeline.rounds[t])[n] for t in threads}, f"R{name}S{n}")
-    text += f"add.u32 %r21, %r21, 1; setp.eq.u32 %p4, %r21, {pipeline.stages}; selp.u32 %r31, 1, 0, %p4; selp.u32 %r21, 0, %r21, %p4;\n"
+    text += f"add.u32 %r21, %r21, 1; setp.eq.u32 %p4, %r21, {pipeline.stages};\n"
+    text += "selp.u32 %r31, 1, 0, %p4; selp.u32 %r21, 0, %r21, %p4;\n"
     text += "xor.b32 %r22, %r22, %r31; xor.b32 %r23, %r23, %r31; add.u32 %r20, %r20, 1; setp.lt.u32 %p5, %r20, %r9;\n"
     text += f"@%p5 bra R{name};\nmov.u32 %r41, %r2; add.u32 %r42, %r2, 16;\n"
     return text + _parts(pipeline, {t: pipeline.after[t] for t in threads}, f"E{name}") + "ret;\n"
@@ -232,9 +233,8 @@ def _printed(pipeline: Pipeline, op: Op, label: str) -> str:
             return f"mbarrier.arrive.shared.b64 _, {at};\n"
         case "expect" | "expect2" as kind:
             bytes_ = 16 if kind == "expect" else 32
-            return (
-                f"mbarrier.arrive.expect_tx.shared.b64 _, {at}, {bytes_};\nadd.u32 %r43, %r40, {8 * op.at * pipeline.stages};\n"
-            )
+            named = f"add.u32 %r43, %r40, {8 * op.at * pipeline.stages};\n"
+            return f"mbarrier.arrive.expect_tx.shared.b64 _, {at}, {bytes_};\n{named}"
         case "copy":
             return f"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [{own}], [%rd6], 16, [%r43];\n"
         case "fetch":

@@ -200,8 +200,8 @@ class Mbarriers:
             at = self._graph.dominator[at]
 
     def _branch_to(self, block: int) -> Term | None:
-        """What held when a thread first came to a block, from the only block before it beside those of a loop that begins here; None:
-        several are, or nothing is asked."""
+        """What held when a thread first came to a block, from the only block before it beside those of a loop that begins here;
+        None: several are, or nothing is asked."""
         before = [p for p in self._graph.predecessors[block] if not self._graph.dominates(block, p)]
         return self._goes_when(before[0], block) if len(before) == 1 and before[0] in self._emulation.blocks else None
 

@@ -6,14 +6,14 @@ Why the order holds, for a kernel that passes the checks here. Steps of a thread
   The phase number never falls. So, one wait after the other, wait n ends when phase n - shift is complete, and not before.
 - Of each phase so many arrivals are counted as threads arrive at all, once each for a phase: the n-th arrival of a thread comes
   after phase n - 1 is complete, since the thread has waited for that itself, or for a phase for which another thread arrived that
-  had. So phase n is complete only when every one of these threads has made its n-th arrival. (The first arrival to break this
-  would come before one that its thread has waited for.)
+  had, and so on. So phase n is complete only when every one of these threads has made its n-th arrival. (The first arrival to
+  break this would come before one that its thread has waited for.)
 - Bytes that bulk copies bring are those that the arrival of their round expects, and the copies of phase n begin after phase
   n - 1: so phase n is complete only when its copies are.
 
 Hence what a thread does before its n-th arrival, and the copies of phase n, come before all that is done after a wait for
 phase n, and so on from thread to thread. Kernels whose steps, run in turn for some rounds, end with all threads waiting are
-refused.
+refused. A `cp.async` of the thread itself is no part of what it does before an arrival, unless it has waited for it until then.
 """
 
 from __future__ import annotations

@@ -157,7 +157,9 @@ def test_what_a_round_loads_may_be_another_thing_in_the_next_one() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("len(arg9) > 1", "expected an array of rows"), ("len(arg1) > 1", "expected an array of rows"),
+        ("len(arg9) > 1", "expected an array of rows (arg0)"), ("len(arg1) > 1", "expected an array of rows (arg0)"),
+        ("len(x) >= n", "expected an array of rows (arg0) in len(x), got 'x'"),
+        ("len(arg0) >= n", "expected a parameter of rows by its place (arg0, arg1, arg2), got 'n'"),
         ("size(arg0) > 1", "len(ARRAY) or bytes(ARRAY)"), ("len(arg0, arg1) > 1", "len(ARRAY) or bytes(ARRAY)"),
         ("len(4) > 1", "len(ARRAY) or bytes(ARRAY)"),
     ],
@@ -183,3 +185,11 @@ def test_elements_of_several_widths_are_counted_in_bytes() -> None:
     assert isinstance(answer, Bounds) and answer.inside == {"out"} and not answer.needed
     (one,) = (a for a in [bounds(program, "k", assumptions("bytes(arg0) == 4"))] if isinstance(a, Bounds))
     assert one.outside[0].launches[0].lengths == (("out", 4),)
+
+
+def test_parameters_that_are_no_whole_numbers_are_refused() -> None:
+    text = f"{HEAD}.visible .entry k(.param .f32 scale, .param .u32 n) {{ ret; }}"
+    with pytest.raises(UserError, match=r"expected a parameter that is a whole number, got arg0, a \.f32"):
+        bounds(lower(parse(text, "own.ptx")), "k", assumptions("arg0 > 1"))
+    with pytest.raises(UserError, match=r"by its place \(arg1\), got 'm'"):
+        bounds(lower(parse(text, "own.ptx")), "k", assumptions("m > 1"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.launches.integers import Number, Pair, constant, times
-from warploom.ptx.routine import Routine
+from warploom.ptx.routine import Routine, Variable
 from warploom.ptx.symbolic import TermTable
 from warploom.solve import Handle
 
@@ -90,9 +90,16 @@ def _array(call: ast.Call, routine: Routine) -> str:
                     return variable.name
             if name in routine.variables and not routine.variables[name].size_bytes:
                 return name
-            raise _wrong(f"expected an array of {routine.name} in {ast.unparse(call)}, such as arg0, got {name!r}")
+            listed = [f"arg{n}" for n, v in enumerate(routine.parameters) if v.size_bytes == 8 and not v.dimensions]
+            listed += [v.name for v in routine.variables.values() if v.space == "shared" and not v.size_bytes]
+            among = ", ".join(listed) or "it has none"
+            raise _wrong(f"expected an array of {routine.name} ({among}) in {ast.unparse(call)}, got {name!r}")
         case _:
             raise _wrong(f"expected len(ARRAY) or bytes(ARRAY), got {ast.unparse(call)!r}")
+
+
+def _is_whole_number(variable: Variable) -> bool:
+    return variable.size_bytes in (1, 2, 4, 8) and not variable.dimensions and not variable.type.startswith("f")
 
 
 def assumptions(text: str) -> tuple[Assumed, ...]:
@@ -174,9 +181,11 @@ class _Reading:
         for n, variable in enumerate(listed):
             if name in (variable.name, f"arg{n}"):
                 bits = variable.size_bytes * 8
-                if bits not in (8, 16, 32, 64) or variable.dimensions or variable.type.startswith("f"):
+                if not _is_whole_number(variable):
                     raise _wrong(f"expected a parameter that is a whole number, got {name}, a .{variable.type}")
                 term = self.table.parameter(variable.name, 0, bits)
                 return self.pair.signed(term, 0)
-        known = ", ".join(f"arg{n}" for n in range(len(listed)))
+        known = (
+            ", ".join(f"arg{n}" for n, variable in enumerate(listed) if _is_whole_number(variable)) or "it has no whole number"
+        )
         raise _wrong(f"expected a parameter of {self.routine.name} by its place ({known}), got {name!r}")

@@ -42,6 +42,12 @@ def is_copy(instruction: Instruction) -> bool:
     return instruction.opcode == "cp" and "async" in instruction.modifiers and not others & set(instruction.modifiers)
 
 
+def _is_wait(instruction: Instruction) -> bool:
+    """Groups of bulk copies are others."""
+    names = {*instruction.modifiers}
+    return instruction.opcode == "cp" and bool({"wait_group", "wait_all"} & names) and "bulk" not in names
+
+
 class Flights:
     """Of all copies of a routine."""
 
@@ -50,7 +56,7 @@ class Flights:
         self._graph = graph
         self._barriers = frozenset(intervals.barriers)
         self._common = intervals.common
-        waits = [i for i in routine.instructions if i.opcode == "cp" and "wait_group" in i.modifiers]
+        waits = [i for i in routine.instructions if _is_wait(i)]
         self._most = max((o.value for i in waits for o in i.operands if isinstance(o, Integer)), default=0)
         reached = {n for block in graph.order for n in range(graph.blocks[block].start, graph.blocks[block].end)}
         self.of = {n: self._flight(n) for n, i in enumerate(routine.instructions) if is_copy(i) and n in reached}
@@ -87,11 +93,11 @@ class Flights:
 
     @staticmethod
     def _has_come(instruction: Instruction, groups: int) -> bool:
-        if instruction.opcode != "cp" or instruction.guard is not None:
+        if instruction.guard is not None or not _is_wait(instruction):
             return False
         if "wait_all" in instruction.modifiers:
             return True
-        left = instruction.operands[0] if "wait_group" in instruction.modifiers and instruction.operands else None
+        left = instruction.operands[0] if instruction.operands else None
         return isinstance(left, Integer) and groups >= left.value
 
     def _after(self, block: int, successor: int, since: _Since) -> _Since:

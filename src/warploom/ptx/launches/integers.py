@@ -36,7 +36,7 @@ _MASKS = tuple((1 << bits) - 1 for bits in range(4, 15))
 """What values that are joined bit by bit may keep below, where it is not plain: offsets in shared memory."""
 _WHOLE_WORD = (1 << 32) - 1
 """An open number of this extent is taken not to wrap in an address."""
-_WIDEST = 64
+_WIDEST = 1 << 21
 """Bytes of one access are fewer."""
 AXES = ("x", "y", "z")
 MOST_THREADS = 1 << 31
@@ -437,6 +437,10 @@ class Pair:
                 if found.later < 0:
                     self.require(self.at_least(first, constant(-found.later)))
                 return first.shifted(found.later)
+            if found is not None and found.is_past:
+                earlier = self.atom(f"t{term.serial}", who, 0)
+                self.require(self.at_least(self._round(header), earlier))
+                return earlier
             if found is not None and found.is_relative:
                 later = self.atom(f"t{term.serial}", who)
                 self.require(self.at_least(later, self._round(header).shifted(1)))

@@ -37,6 +37,8 @@ class Round:
     """None: any later one. Below 0: the access began in an earlier round (`flights`)."""
     is_of_barrier: bool = False
     """It is the barrier that is in this round, of a loop that was entered after the access began."""
+    is_past: bool = False
+    """The access began in the barrier's round or in any earlier one."""
 
 
 Rounds: TypeAlias = tuple[tuple[int, Round], ...]

@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.launches.assumptions import Assumed, length_of
 from warploom.ptx.launches.flights import is_copy
 from warploom.ptx.launches.integers import AXES, MOST_THREADS, Pair, constant
-from warploom.ptx.launches.intervals import Intervals, Rounds
+from warploom.ptx.launches.intervals import Intervals, Rounds, is_barrier
+from warploom.ptx.launches.mbarriers import MOST_BYTES, Mbarriers, NotFollowedError, is_mbarrier_use
+from warploom.ptx.launches.pipelines import Pipelines
 from warploom.ptx.launches.spread import Spreads
 from warploom.ptx.launches.turning import turning
 from warploom.ptx.launches.uniform import Uniform
@@ -29,7 +32,7 @@ from warploom.ptx.symbolic import (
     linear,
     subterms,
 )
-from warploom.ptx.syntax import Instruction, Integer, Name, operand_text
+from warploom.ptx.syntax import Address, Instruction, Integer, Name, operand_text
 from warploom.solve import Handle, Sat, Unknown, Unsat
 
 RLIMIT = 1_000_000
@@ -88,6 +91,8 @@ class Place:
     address: Term
     is_of_warp: bool = False
     """Lanes of a warp make it for each other: even one thread may meet itself there."""
+    is_bulk: bool = False
+    """A bulk copy that an mbarrier counts."""
     is_copy: bool = False
     """It goes on until its thread waits for it."""
 
@@ -152,7 +157,8 @@ class Questions:
         for access in self._emulation.trace:
             if access.kind == "call" and self._is_harmless(self._routine.instructions[access.instruction]):
                 continue
-            if access.kind == "copy" and is_plain_copy(self._routine.instructions[access.instruction]):
+            instruction = self._routine.instructions[access.instruction]
+            if (access.kind == "copy" and is_plain_copy(instruction)) or is_mbarrier_use(instruction):
                 continue
             if access.kind in ("copy", "call", "unknown"):
                 raise UnclearError(f"{self._routine.instructions[access.instruction].name} is not followed", access.instruction)
@@ -172,8 +178,46 @@ class Questions:
             if place is not None:
                 found.append(place)
         if writing or of_all:
-            found += [*self._matrices(), *self._copied]
+            found += [*self._matrices(), *self._copied, *self._with_mbarriers()]
         return found
+
+    @cached_property
+    def _pipelines(self) -> Pipelines | None:
+        """None: the kernel uses no mbarrier."""
+        if not any(map(is_mbarrier_use, self._routine.instructions)):
+            return None
+        try:
+            sizes = {v.name: v.size_bytes for v in (*self._program.variables.values(), *self._routine.variables.values())}
+            self._mbarriers = Mbarriers(self._routine, self._emulation, self._turning, is_barrier, sizes)
+            return Pipelines(self._mbarriers, self._emulation)
+        except NotFollowedError as error:
+            raise UnclearError(error.reason, error.instruction) from None
+
+    def _with_mbarriers(self) -> Iterator[Place]:
+        """Their objects, of 8 bytes, and what bulk copies read and write."""
+        if self._pipelines is None:
+            return
+        for use in self._mbarriers.uses:
+            n = use.instruction
+            operands = self._routine.instructions[n].operands
+            size = max(use.numbers, default=0) if use.kind == "copy" else 8
+            if use.kind == "copy" and (min(use.numbers, default=0) != size or not 0 < size < MOST_BYTES or size % 4):
+                raise UnclearError("a bulk copy of another number of bytes is not followed", n)
+            place = next(n for n, operand in enumerate(operands) if isinstance(operand, Address))
+            sides: list[tuple[AccessKind, str, int]] = [("store" if use.kind == "init" else "atomic", "shared", place)]
+            if use.kind == "copy":
+                sides = [("store", "shared", 0), ("load", "global", 1), ("atomic", "shared", 3)]
+            for side, (kind, space, at) in enumerate(sides):
+                own, bits = use.kind == "copy" and at < len(("to", "from")), 32
+                elements = size // 4 if own else 2
+                block = self._emulation.graph.block_of(n)
+                access = Access(
+                    -(1 << 32) - 4 * n - side, n, kind, space, "b32", bits, elements, (), self._emulation.value(n, operands[at]),
+                    (), self._guard(n, block), block, self._emulation.graph.loop_nest(block), 0,
+                )  # fmt: skip
+                made = self._place(access, of_every_space=False)
+                if made is not None:
+                    yield replace(made, is_bulk=own)
 
     def _guard(self, n: int, block: int) -> Term:
         guard = self._routine.instructions[n].guard

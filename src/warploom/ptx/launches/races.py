@@ -9,7 +9,7 @@ before anything that a race has changed; so what one thread reads may be taken f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -117,6 +117,7 @@ class _Races(Questions):
         if len(dynamic) > 1:
             raise UnclearError(f"{' and '.join(sorted(dynamic))} are the same bytes of dynamic shared memory")
         for group in by_base.values():
+            self._check_mbarriers(group)
             if any(p.access.kind != "load" for p in group):
                 found = self._group(group)
                 if found is not None:
@@ -124,11 +125,37 @@ class _Races(Questions):
                 for place in group:
                     if "nc" in place.access.qualifiers:
                         raise UnclearError("ld.global.nc reads an array that the kernel writes", place.access.instruction)
-        return RaceFree(tuple(self._domain()), self._unread, len(self._asked_before) + self._own, bool(self._flights.of))
+        return RaceFree(tuple(self._domain()), self._unread, len(self._asked_before) + self._own, self._has_copies())
+
+    def _check_mbarriers(self, group: Sequence[Place]) -> None:
+        """Nobody writes to an mbarrier by anything else, nor stores where bulk copies write, whenever it may be: without a proxy
+        fence a store may arrive after the copy (PTX ISA 8.4), and these fences are not followed."""
+        if self._pipelines is None:
+            return
+        for place in group:
+            if place.is_bulk and place.access.kind == "load" and any(p.access.kind != "load" for p in group):
+                raise UnclearError("a bulk copy from an array that the kernel writes is not followed", place.access.instruction)
+        uses = {use.instruction for use in self._mbarriers.uses}
+        objects = [p for p in group if p.access.instruction in uses and not p.is_bulk]
+        copies = [p for p in group if p.is_bulk and p.access.kind == "store"]
+        for other in group:
+            if other not in objects and other.access.kind != "load":
+                for one in objects:
+                    tick()
+                    if self._judged(self._pair("blocks", are_different=False), one, other) is not None:
+                        raise UnclearError("something else may write to an mbarrier", other.access.instruction)
+            if other.access.kind != "load" and not other.is_bulk:
+                for one in copies:
+                    tick()
+                    if self._judged(self._pair("blocks", are_different=False), one, other) is not None:
+                        raise UnclearError("stores to what a bulk copy writes, too, are not followed", other.access.instruction)
 
     def _is_dynamic(self, name: str) -> bool:
         variable = self._program.variables[name]
         return variable.space == "shared" and not variable.size_bytes
+
+    def _has_copies(self) -> bool:
+        return bool(self._flights.of) or (self._pipelines is not None and bool(self._pipelines.copies))
 
     def _check_barriers(self) -> None:
         """Threads of a block come to the same barriers."""
@@ -176,7 +203,7 @@ class _Races(Questions):
                 if found is not None:
                     return found
         is_open = False
-        for a, b, rounds in _meetings(self._intervals, self._flights, group):
+        for a, b, rounds in self._meetings(self._intervals, self._flights, group):
             found = self._asked(a, b, "block", rounds)
             if found is not None:
                 if not self._warp_is_in_step() or self._asked(a, b, "warps", rounds) is not None:
@@ -184,11 +211,73 @@ class _Races(Questions):
                 is_open = True
         if is_open and self._of_warp is not None:
             flights = Flights(self._routine, self._emulation.graph, self._of_warp.intervals)
-            for a, b, rounds in _meetings(self._of_warp.intervals, flights, group):
+            for a, b, rounds in self._meetings(self._of_warp.intervals, flights, group):
                 found = self._asked(a, b, "warp", rounds)
                 if found is not None:
                     return found
-        return next((found for copy in group if copy.is_copy for found in self._while_copied(copy, group)), None)
+        for copy in group:
+            if copy.is_copy or copy.is_bulk:
+                found = next((self._while_copied if copy.is_copy else self._while_bulk)(copy, group), None)
+                if found is not None:
+                    return found
+        return None
+
+    def _while_bulk(self, copy: Place, group: Sequence[Place]) -> Iterator[Verdict]:
+        """Accesses that the thread of a bulk copy makes itself before it has waited for it."""
+        assert self._pipelines is not None
+        graph = self._emulation.graph
+        loop = next(iter(graph.loop_nest(copy.access.block)), None)
+        for other in group:
+            if other.access.kind == copy.access.kind == "load" or not self._may_follow(copy.access, other.access):
+                continue
+            tick()
+            pair = self._pair("thread", are_different=False)
+            if loop is not None and other.access.block in graph.loops[loop].blocks:
+                first, second = (pair.value(self._emulation.table.counter(loop), who) for who in (1, 2))
+                is_same_round = self._mbarriers.is_after(copy.access.instruction, other.access.instruction, loop)
+                pair.require(pair.at_least(second, first.shifted(0 if is_same_round else 1)))
+            self._order(pair, copy, other)
+            found = self._judged(pair, copy, other)
+            self._own += 1
+            if found is not None:
+                yield found
+
+    def _may_follow(self, first: Access, second: Access) -> bool:
+        is_later = first.block == second.block and first.instruction < second.instruction
+        return is_later or self._mbarriers.reaches(first.block, second.block, set())
+
+    def _order(self, pair: Pair, a: Place, b: Place) -> None:
+        """Requires of two threads of one block, or of one, that mbarriers do not order them."""
+        if self._pipelines is not None:
+            threads = [self._mbarriers.of(p.access.block, p.access.guard) for p in (a, b)]
+            pending = {copy: flight.passed for copy, flight in self._flights.of.items()}
+            self._pipelines.require_unordered(pair, a.access, b.access, threads, pending)
+
+    def _meetings(
+        self, intervals: Intervals, flights: Flights, group: Sequence[Place]
+    ) -> Iterator[tuple[Place, Place, tuple[Rounds, Rounds]]]:
+        """Accesses of two threads that may run between the same two barriers."""
+        for barrier, start in intervals.starts():
+            rounds = [{*start.get(p.access.instruction, ()), *self._under_way(p, barrier, intervals, flights)} for p in group]
+            for (a, firsts), (b, seconds) in _pairs(list(zip(group, rounds, strict=True))):
+                for first in firsts:
+                    for second in seconds:
+                        yield a, b, (first, second)
+
+    def _under_way(self, place: Place, barrier: int | None, intervals: Intervals, flights: Flights) -> Collection[Rounds]:
+        """Rounds of a copy that may be under way when the threads of its block pass a barrier."""
+        if barrier is None or not (place.is_copy or place.is_bulk):
+            return ()
+        if place.is_copy:
+            return flights.of[place.access.instruction].at_barriers.get(barrier, ())
+        graph = self._emulation.graph
+        at = graph.block_of(barrier)
+        is_later = at == place.access.block and place.access.instruction < barrier
+        if not is_later and not self._mbarriers.reaches(place.access.block, at, set()):
+            return ()
+        common = [h for h in graph.loop_nest(place.access.block) if h in intervals.common]
+        rounds = [(h, Round(at in graph.loops[h].blocks, None, is_past=at in graph.loops[h].blocks)) for h in common]
+        return {tuple(rounds)}
 
     def _while_copied(self, copy: Place, group: Sequence[Place]) -> Iterator[Verdict]:
         """Accesses that the thread of a copy makes itself before it has waited for it."""
@@ -223,6 +312,8 @@ class _Races(Questions):
             pair.require(pair.differ_beyond(alike))
             self._has_alike = True
         is_apart = partial(self._are_apart_as_words, a, b, threads, rounds, alike) if threads != "blocks" else None
+        if threads != "blocks":
+            self._order(pair, a, b)
         draws = {t: d.apart for t, d in self._tickets().items() if not (d.is_of_block and threads == "blocks")}
         return self._judged(pair, a, b, is_apart, {} if a.is_of_warp or b.is_of_warp else draws)
 
@@ -300,22 +391,6 @@ class _Races(Questions):
             yield "nobody writes to textures"
         if self._emulation.assumptions:
             yield "sums and products that are used as signed indices do not wrap"
-
-
-def _meetings(
-    intervals: Intervals, flights: Flights, group: Sequence[Place]
-) -> Iterator[tuple[Place, Place, tuple[Rounds, Rounds]]]:
-    """Accesses of two threads that may run between the same two barriers."""
-    for barrier, start in intervals.starts():
-        rounds = [
-            {*start.get(n, ()), *(flights.of[n].at_barriers.get(barrier, ()) if place.is_copy and barrier is not None else ())}
-            for place in group
-            for n in (place.access.instruction,)
-        ]
-        for (a, firsts), (b, seconds) in _pairs(list(zip(group, rounds, strict=True))):
-            for first in firsts:
-                for second in seconds:
-                    yield a, b, (first, second)
 
 
 def _pairs(group: Sequence[_T]) -> Iterator[tuple[_T, _T]]:

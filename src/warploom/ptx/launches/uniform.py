@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from warploom.ptx.launches.intervals import Rounds, are_in_step
+from warploom.ptx.launches.mbarriers import is_mbarrier_use
 from warploom.ptx.symbolic import Emulation, Term, subterms
 
 _OF_LAUNCH = ("ntid.", "nctaid.", "window.", "nsmid", "gridid", "total_smem_size", "dynamic_smem_size", "envreg")
@@ -25,6 +26,8 @@ class Uniform:
     def __init__(self, emulation: Emulation, common: frozenset[int]) -> None:
         self._emulation = emulation
         self._common = common
+        self._has_mbarriers = any(map(is_mbarrier_use, emulation.routine.instructions))
+        """They order a store between the loads of two threads, with no barrier of the block there."""
         self._local = {v.name for v in emulation.routine.variables.values() if v.space == "local"}
         self._registers = {(h, r) for h in common for r in self._open_registers(h)}
         self._known: dict[tuple[Term, bool], bool] = {}
@@ -99,6 +102,8 @@ class Uniform:
             case "opaque" | "other":
                 return False
             case "load" if term.data[0] == "local":
+                return False
+            case "load" if in_block and self._has_mbarriers and term.data[2] != "read-only":
                 return False
             case "load" if not in_block and term.data[2] != "read-only" and (term.data[1] != 0 or term.data[0] == "shared"):
                 return False

@@ -19,6 +19,7 @@ from warploom.core.limits import tick
 from warploom.machines import LINE_BYTES, SECTOR_BYTES, least_each, lines_each, wavefronts_each
 from warploom.ptx.launches.assumptions import Assumed
 from warploom.ptx.launches.integers import AXES
+from warploom.ptx.launches.mbarriers import is_mbarrier_use
 from warploom.ptx.launches.questions import RLIMIT, NotDecided, Place, Questions, UnclearError
 from warploom.ptx.routine import Program
 from warploom.ptx.symbolic import LANES, Algebra, Substitution, Term, linear, signed, subterms
@@ -75,6 +76,8 @@ class _Costs(Questions):
         known: list[Cost] = []
         open_: list[int] = []
         for place in self._places(of_all=True):
+            if is_mbarrier_use(self._routine.instructions[place.access.instruction]):
+                continue  # no request of a warp
             found = self._cost(place, (block[0], block[1], block[2]))
             if found is None:
                 open_.append(place.access.instruction)

@@ -67,6 +67,8 @@ def destinations(instruction: Instruction) -> range:
         return none if opcode == "wmma" and "store" in instruction.modifiers else first
     if opcode == "call":
         return first if len(operands) > 1 and isinstance(operands[0], Group) else none
+    if opcode == "mbarrier":  # a state or a predicate comes before the address
+        return none if not operands or isinstance(operands[0], Address) else first
     return range(len(operands))
 
 
@@ -85,7 +87,7 @@ def written(instruction: Instruction, routine: Routine) -> tuple[str, ...]:
 def read(instruction: Instruction, routine: Routine) -> tuple[str, ...]:
     """Registers read; those that a guarded or partial write keeps count as read."""
     targets = destinations(instruction)
-    known = instruction.opcode in _FIRST_WRITTEN or instruction.opcode in _NONE_WRITTEN or instruction.opcode == "call"
+    known = instruction.opcode in _FIRST_WRITTEN | _NONE_WRITTEN | {"call", "mbarrier"}
     found: list[str] = []
     for position, operand in enumerate(instruction.operands):
         partly = isinstance(operand, Name) and operand.text not in routine.registers  # an element of a vector register

@@ -19,7 +19,10 @@ PAPER_ACCUMULATES = {"mult32": 2, "mult64": 6, "ffm": 6, "stencil1d": 1, "conv1d
 BUDGET_S = 120.0
 """CPU time of one search; past it a case fails with its reason."""
 
-LIKE_QUICK = ["aos-store-crc-8", "aos-store-rcr-8", "conv2d-5", "ffm-32", "ffm-64", "mult64-reg", "mult64-shared", "stencil1d-3", "stencil2d-3"]
+LIKE_QUICK = [
+    "aos-store-crc-8", "aos-store-rcr-8", "conv2d-5", "ffm-32", "ffm-64",
+    "mult64-reg", "mult64-shared", "stencil1d-3", "stencil2d-3",
+]  # fmt: skip
 """Made of what the quick ones are made of; tests/gpu and tests/synth/compiled compile and prove them as they are known."""
 SLOW = [*LIKE_QUICK, "conv2d-7", "stencil2d-5", "stencil2d-7", *(f"ffm-{degree}" for degree in range(96, 385, 32))]
 QUICK = [name for name in NAMES if name not in SLOW]

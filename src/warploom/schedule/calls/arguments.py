@@ -129,7 +129,8 @@ class Signature:
         """Without outputs, arguments by position are the inputs in their order; else all parameters in theirs."""
         if "out" in named and "out" not in self.all and self.outputs:  # as NumPy and PyTorch call it
             rest = {name: value for name, value in named.items() if name != "out"}
-            its = named["out"] if isinstance(named["out"], tuple) else (named["out"],)
+            given_out: Any = named["out"]
+            its = cast("tuple[Any, ...]", given_out) if isinstance(given_out, tuple) else (given_out,)
             if len(its) != len(self.outputs) or rest.keys() & set(self.outputs):
                 self._refuse("CALL_ARGUMENTS", f"expected out= to be {', '.join(self.outputs)} of {self.text}, got {len(its)}")
             named = rest | dict(zip(self.outputs, its, strict=True))

@@ -38,7 +38,7 @@ def test_a_search_is_kept_for_later_programs() -> None:
     function = made()
     np.testing.assert_array_equal(function(X, 2), X * 2)
     assert function.kind(X, 2) == "plain" and repr(function) == "<jit scaled(X, by, [Y])>"
-    found = function.tune(sizes={"n": 64}, nodes=4, budget_s=20)
+    found = function.tune(sizes={"n": 64}, nodes=4, budget_s=600)
     assert found.status == "solved" and found.verdict == "tested" and found.line["kept"] is True
     kind = found.line["kind"]
     assert kind in ("plain", "found") and float(str(found.line["time_over_plain"])) <= 1
@@ -115,7 +115,7 @@ def test_a_file_of_such_functions_is_explored_by_name(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def explored() -> wl.Explored:
-    return wl.explore(made().tensor, sizes={"n": 64}, nodes=10, budget_s=20, threads=1)
+    return wl.explore(made().tensor, sizes={"n": 64}, nodes=10, budget_s=600, threads=1)
 
 
 def test_an_explored_kernel_is_called_saved_and_loaded(explored: wl.Explored, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_search_never_ends_with_less_than_the_plain_loop(
     monkeypatch.setattr(floor, "_FAR", 1e9)
     monkeypatch.setattr(floor, "retime", lambda *_, **__: told)
     function = made()
-    found = function.tune(X, 2.0, nodes=4, budget_s=20)
+    found = function.tune(X, 2.0, nodes=4, budget_s=600)
     kind = "plain" if is_slow else "found"
     assert (found.line["kind"], function.kind(X, 2), made().kind(X, 2)) == (kind,) * 3
     assert found.line["kept"] is True and (found.time_ms == 1.0 or not is_slow)

@@ -19,7 +19,7 @@ from warploom.schedule.targets import TARGETS
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import budget as explore_budget
 from warploom.tools.explore import check as explore_check
-from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
+from warploom.tools.explore.budget import OutOfTimeError, SearchEndedError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data
 from warploom.tools.explore.kernel import explore_tensor
@@ -49,6 +49,25 @@ def test_the_search_leaves_time_for_the_check(clock: Clock) -> None:
     assert budget.check_s == pytest.approx(2.0 + 1.0)
     clock.now += 60.0
     assert budget.search_s("cuda") == 0.0 and 0 < budget.check_s <= 1.0
+
+
+def test_a_search_that_does_not_end_is_interrupted_early_enough_for_the_check(clock: Clock) -> None:
+    budget = WallBudget(10.0)
+    assert budget.late_s("cpu") == pytest.approx(10.0 - 0.8 + 1.0) and WallBudget(1.0).late_s("cpu") == pytest.approx(0.92 + 0.5)
+    clock.now, clock.compiled = clock.now + 45.0, 40.0  # compiled while the alarm was set
+    assert budget.late_s("cpu") == pytest.approx(5.0 - 0.8 + 1.0)
+    clock.now += 60.0
+    assert budget.late_s("cpu") < 0 and budget.left_s == 0.0
+
+
+def test_an_alarm_waits_for_what_is_left_and_interrupts_as_a_user_does() -> None:
+    left, ended = [0.02, 0.0], False
+    with within(0.01, SearchEndedError, lambda: left.pop(0) if left else 0.0) as alarm:
+        try:
+            time.sleep(30)
+        except KeyboardInterrupt:
+            ended = True
+    assert ended and alarm.has_rung and not left
 
 
 def test_compiling_the_propagators_is_told_and_no_part_of_the_budget(clock: Clock) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,15 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
 from warploom.schedule.cpu import Build, Timing, plain_nest
 from warploom.schedule.search import Implementation
-from warploom.tools.explore import floor
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore import floor, kernel
+from warploom.tools.explore.budget import OutOfTimeError, SearchEndedError
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.data import data_for
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.result import Explored, code_text
 
+AXPY = tensor_kernel("axpy")
 KERNEL = tensor_kernel("gesummv")
 SIZES = KERNEL.sizes_with({"n": 32})
 PROGRAM = KERNEL.program(SIZES, cpu_tiles)
@@ -94,3 +99,59 @@ def test_where_nothing_compiles_the_line_stays(failure: BaseException, monkeypat
 def test_a_limit_ends_the_comparison() -> None:
     line, explored = floored(np.inf, limit_s=1e-6)
     assert explored is EXPLORED and "plain_ms" not in line
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, error: BaseException, **more: Any) -> Any:
+    """The outcome where the search ends with the error."""
+
+    def search(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(kernel, "_explored", search)
+    return kernel.explore_tensor("axpy", AXPY, replace(OPTIONS, sizes={"n": 100}, **more), Stopwatch(), lambda text: None)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (SearchEndedError(), "budget: wall seconds"),
+        (
+            UserError(Diagnostic("NO_IMPLEMENTATION", "expected an implementation, got none")),
+            "expected an implementation, got none",
+        ),
+    ],
+    ids=["late", "none"],
+)
+def test_a_search_without_an_implementation_ends_with_the_plain_loop(
+    error: BaseException, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    outcome = ended(monkeypatch, error, code=tmp_path / "axpy.c", page=tmp_path / "axpy.html")
+    line = outcome.line
+    assert (line["status"], line["verdict"], line["kind"], line["cases"]) == ("solved", "tested", "plain", 100)
+    assert line["decisions"] == {} and line["bound_ms"] == 0 and line["time_ms"] == line["plain_ms"] > 0 and why in line["note"]
+    assert [n.name for n in outcome.explored.nests] == ["axpy plain"]
+    assert "axpy" in (tmp_path / "axpy.c").read_text() and "plain loop" in (tmp_path / "axpy.html").read_text()
+
+
+def test_plain_loops_are_no_answer_to_decisions_by_hand_nor_where_none_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    none = UserError(Diagnostic("NO_IMPLEMENTATION", "got none"))
+    with pytest.raises(UserError, match="NO_IMPLEMENTATION"):
+        ended(monkeypatch, none, fixed={"size(i)": "8"})
+    monkeypatch.setattr(kernel, "alone", lambda *_: None)
+    assert ended(monkeypatch, SearchEndedError()).line["reason"] == "budget: wall seconds"
+    monkeypatch.undo()
+
+    def unprinted(stage: Any) -> Any:
+        raise UserError(Diagnostic("PLAIN_LOOP", "expected another one"))
+
+    monkeypatch.setattr(floor, "plain_nest", unprinted)
+    assert ended(monkeypatch, none).line["status"] == "unknown"
+
+
+def test_plain_loops_that_take_too_long_are_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: Any) -> Any:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(floor, "check_cpu", late)
+    line = ended(monkeypatch, SearchEndedError()).line
+    assert (line["status"], line["verdict"], line["kind"]) == ("solved", "unchecked", "plain") and line["time_ms"] > 0

@@ -127,6 +127,13 @@ class Signature:
 
     def _by_name(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
         """Without outputs, arguments by position are the inputs in their order; else all parameters in theirs."""
+        if "out" in named and "out" not in self.all and self.outputs:  # as NumPy and PyTorch call it
+            rest = {name: value for name, value in named.items() if name != "out"}
+            given_out: Any = named["out"]
+            its = cast("tuple[Any, ...]", given_out) if isinstance(given_out, tuple) else (given_out,)
+            if len(its) != len(self.outputs) or rest.keys() & set(self.outputs):
+                self._refuse("CALL_ARGUMENTS", f"expected out= to be {', '.join(self.outputs)} of {self.text}, got {len(its)}")
+            named = rest | dict(zip(self.outputs, its, strict=True))
         for name in named:
             if name not in self.all:
                 self._refuse("CALL_ARGUMENTS", f"expected a parameter of {self.text}, got {name!r}")
@@ -146,9 +153,10 @@ class Signature:
         return {name: value for name, value in values.items() if value is not None or name in self.inputs}
 
     def _array(self, parameter: ArrayParameter, value: object) -> Array:
-        array = as_array(value)
-        if isinstance(array, str):
-            self._refuse("CALL_ARRAY", f"expected an array for {parameter.name!r}, got {array}", parameter.span, _ARRAY_FIX)
+        array = as_array(value, is_written=parameter.role is Role.OUTPUT)
+        if isinstance(array, Refused):
+            message = f"expected an array for {parameter.name!r}, got {array.got}"
+            self._refuse("CALL_ARRAY", message, parameter.span, array.fix.format(parameter.name, self.dtypes[parameter.name]))
         if parameter.dtype.name == "bf16":
             self._refuse("CALL_DTYPE", f"expected a type that NumPy has, {parameter.name!r} is of bf16", parameter.span, _F32_FIX)
         wanted = self.dtypes[parameter.name]
@@ -157,7 +165,8 @@ class Signature:
                 message = f"expected {wanted} in this machine's byte order for {parameter.name!r}, got {array.dtype.str}"
                 self._refuse("CALL_DTYPE", message, parameter.span, f"Pass array.astype(np.{wanted}).")
             message = f"expected an array of {wanted} for {parameter.name!r}, got {array.dtype}"
-            self._refuse("CALL_DTYPE", message, parameter.span, f"Pass array.astype(np.{wanted}), or declare another type.")
+            own = f"{parameter.name}.to(torch.{wanted})" if _is_torch(value) else f"array.astype(np.{wanted})"
+            self._refuse("CALL_DTYPE", message, parameter.span, f"Pass {own}, or declare another type.")
         if array.ndim != len(parameter.shape):
             shape = ", ".join(map(str, parameter.shape))
             message = f"expected {len(parameter.shape)} axes ({shape}) of {parameter.name!r}, got {array.ndim}: {array.shape}"
@@ -173,6 +182,8 @@ class Signature:
         if isinstance(given, np.ndarray):
             array = cast(Array, given)
             given = array.item() if array.ndim == 0 else array
+        elif hasattr(given, "__dlpack__") and getattr(given, "shape", None) == () and hasattr(given, "item"):
+            given = given.item()  # a tensor of one number
         if isinstance(given, bool | np.bool_ | complex | np.complexfloating) or not isinstance(given, Real | np.number):
             self._refuse("CALL_ARRAY", f"expected a number for {name!r}, got {_kind_of(value)}")
         if dtype.is_float:
@@ -219,9 +230,11 @@ class Signature:
         first = next((values[n] for n in self.inputs if n in self.arrays), None)
         if first is None or isinstance(first, np.ndarray):
             return array
-        package = sys.modules.get(type(first).__module__.partition(".")[0])
-        make = getattr(package, "from_dlpack", None)
-        return array if make is None else make(array)
+        for base in type(first).__mro__:  # a class of the user's own, too
+            make = getattr(sys.modules.get(base.__module__.partition(".")[0]), "from_dlpack", None)
+            if make is not None:
+                return make(array)
+        return array
 
     def _refuse(self, code: str, message: str, span: Span = NOWHERE, fix: str = "") -> NoReturn:
         raise UserError(Diagnostic(code, message, span if span != NOWHERE else self._span, fix or f"Call {self.text}."))
@@ -231,29 +244,56 @@ _ARRAY_FIX = "Pass a NumPy array, or a tensor in the memory of the CPU that DLPa
 _F32_FIX = "Declare it as f32."
 
 
-def as_array(value: object) -> Array | str:
-    """The array, without a copy; or what was given instead."""
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What was given instead of an array."""
+
+    got: str
+    fix: str = _ARRAY_FIX
+    """`{0}`: the parameter's name, `{1}`: its type."""
+
+
+def as_array(value: object, *, is_written: bool = False) -> Array | Refused:
+    """The array, without a copy but of negated views, which are none in memory; or what was given instead."""
     if isinstance(value, np.ma.MaskedArray):
-        return "a masked array, whose mask no kernel knows"
+        return Refused("a masked array, whose mask no kernel knows", "Pass {0}.filled(...).")
     if isinstance(value, np.ndarray):
         return np.asarray(cast(Array, value))  # NumPy's own class, whose shape and strides nothing overrides
     if not hasattr(value, "__dlpack__") or isinstance(value, np.generic | type):
-        return _kind_of(cast(object, value))
-    if getattr(value, "requires_grad", False):
-        return "a tensor that records gradients: pass tensor.detach()"
+        return Refused(_kind_of(cast(object, value)))
+    if any(base.__name__ == "FakeTensor" for base in type(value).__mro__):
+        return Refused("a fake tensor, which has no elements", "Wrap the call in an operator: --code DIR/ writes one.")
+    if _is_torch(value):
+        torch, tensor = sys.modules["torch"], cast(Any, value)
+        if str(tensor.dtype) == "torch.bfloat16":
+            return Refused("a tensor of bfloat16, which NumPy does not have", "Pass {0}.to(torch.{1}).")
+        if tensor.requires_grad:
+            if torch.is_grad_enabled():
+                return Refused("a tensor that records gradients", "Pass {0}.detach(), or call inside of torch.no_grad().")
+            value = tensor = tensor.detach()
+        if tensor.is_neg():
+            if is_written:
+                return Refused("a negated view", "Pass a tensor that holds its elements themselves, such as {0}.resolve_neg().")
+            value = tensor.resolve_neg()
     where = getattr(value, "__dlpack_device__", None)
     try:
         device = where() if where is not None else (_CPU, 0)
         if int(device[0]) != _CPU:
-            return f"a tensor of {type(value).__module__.partition('.')[0]} that is not in the memory of the CPU"
+            package = type(value).__module__.partition(".")[0]
+            return Refused(f"a tensor of {package} that is not in the memory of the CPU")
         array: Array = np.from_dlpack(cast(Any, value))
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        return f"a tensor that NumPy does not take: {error}"
+        return Refused(f"a tensor that NumPy does not take: {error}")
     as_numpy = getattr(value, "numpy", None)
     if not array.flags.writeable and as_numpy is not None:  # older exchanges cannot say that memory may be written
         known = as_numpy()
         return cast(Array, known) if isinstance(known, np.ndarray) else array
     return array
+
+
+def _is_torch(value: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
 
 
 def _kind_of(value: object) -> str:

@@ -35,6 +35,8 @@ _groups: dict[str, list[Function]] = {}
 _listeners: list[tuple[Callable[[str], None], set[str]]] = []
 """Each with what it has heard."""
 _spent_s = 0.0
+_compiling: list[float] = []
+"""When the compilation began that goes on now."""
 
 
 def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
@@ -50,8 +52,8 @@ def entry(function: Callable[Parameters, Answer]) -> Entry[Parameters, Answer]:
 
 
 def compiled_seconds() -> float:
-    """Wall seconds that this process has spent on compiling, so far."""
-    return _spent_s
+    """Wall seconds that this process has spent on compiling, so far; what goes on now is part of it."""
+    return _spent_s + sum(time.monotonic() - began for began in _compiling[:1])
 
 
 @contextmanager
@@ -223,19 +225,21 @@ def library_of(group: tuple[Function, ...]) -> ctypes.PyDLL | None:
     global _spent_s
     if group in _libraries:
         return _libraries[group]
-    began: list[float] = []
 
     def announce() -> None:
-        began.append(time.monotonic())
+        _compiling.append(time.monotonic())
         _tell(_COMPILES)
 
     library = None
     if compiler.find_compiler() is not None:
         text = c_text(list(group))
         # A compiler without its headers, a disk that is full: the functions run as they stand.
-        with suppress(UserError, OSError):
-            library = ctypes.PyDLL(str(compiler.build_library(text, flags=FLAGS, before=announce)))
-        _spent_s += sum(time.monotonic() - start for start in began)
+        try:
+            with suppress(UserError, OSError):
+                library = ctypes.PyDLL(str(compiler.build_library(text, flags=FLAGS, before=announce)))
+        finally:
+            _spent_s = compiled_seconds()
+            _compiling.clear()
     if library is None:
         _tell(_IS_PLAIN)
     _libraries[group] = library

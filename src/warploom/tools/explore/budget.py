@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 
 from warploom.core.limits import TICK_S, is_lost
@@ -35,10 +36,19 @@ class WallBudget:
 
     @property
     def left_s(self) -> float:
-        return max(0.0, self.limit_s - (time.monotonic() - self._began - self.compiled_s))
+        return max(0.0, self._left_s)
+
+    @property
+    def _left_s(self) -> float:
+        """Below 0 where it is overdrawn."""
+        return self.limit_s - (time.monotonic() - self._began - self.compiled_s)
 
     def search_s(self, kind: str) -> float:
         return max(0.0, self.left_s - CHECK_SHARE[kind] * self.limit_s)
+
+    def late_s(self, kind: str) -> float:
+        """Until a search is interrupted that has not ended by itself: what it has overdrawn is taken from the check."""
+        return self._left_s - CHECK_SHARE[kind] * self.limit_s + max(_OVER * self.limit_s, _LEAST_S)
 
     @property
     def check_s(self) -> float:
@@ -49,12 +59,25 @@ class OutOfTimeError(BaseException):
     """Like an interruption: no handler of errors may take it for one."""
 
 
+class SearchEndedError(KeyboardInterrupt):
+    """Interrupts a search as its user would, so that the best it has is kept."""
+
+
+@dataclass(slots=True)
+class Alarm:
+    has_rung: bool = False
+
+
 @contextmanager
-def within(seconds: float) -> Generator[None]:
-    """OutOfTimeError inside, once so many wall seconds have passed; again every second, should the work go on. Does nothing where
-    no such signal reaches this thread. What goes around it with a longer time goes on afterwards."""
+def within(
+    seconds: float, error: type[BaseException] = OutOfTimeError, early_s: Callable[[], float] = lambda: 0.0
+) -> Generator[Alarm]:
+    """The error inside, once so many wall seconds have passed; again every second, should the work go on. Does nothing where no
+    such signal reaches this thread. What goes around it with a longer time goes on afterwards. `early_s`: seconds that are left
+    although the time is over."""
+    alarm = Alarm()
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
+        yield alarm
         return
 
     is_over = False
@@ -62,14 +85,18 @@ def within(seconds: float) -> Generator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         if is_over or is_lost(frame):
             return
+        if (left_s := early_s()) > 0:
+            signal.setitimer(signal.ITIMER_REAL, max(left_s, TICK_S), TICK_S)
+            return
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
-        raise OutOfTimeError
+        alarm.has_rung = True
+        raise error
 
     before = signal.signal(signal.SIGALRM, ring)
     began, outer_s, again_s = time.monotonic(), 0.0, 0.0
     try:
         outer_s, again_s = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), TICK_S)
-        yield
+        yield alarm
     finally:
         is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, random_inputs
 from warploom.tools.command.outcome import Progress
+from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.options import Function, KernelOptions, points_of
 
 Array: TypeAlias = NDArray[Any]
@@ -70,7 +72,10 @@ def reference_data(
     progress("computing the reference")
     kernel = function if isinstance(function, TensorKernel) else None
     try:
-        return data_for(program, kernel, options.seed, budget_s)
+        with within(budget_s) if budget_s is not None else nullcontext():
+            return data_for(program, kernel, options.seed, budget_s)
+    except OutOfTimeError:
+        return data_for(program, kernel, options.seed, 0.0)
     except MemoryError as error:
         raise UserError(
             Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")

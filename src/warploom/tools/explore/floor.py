@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from warploom.core import UserError
-from warploom.schedule.cpu import Build, Call, CompiledNest, Timing, Together, compile_nest, plain_nest, retime, sound_build
+from warploom.schedule.backbone import Program
+from warploom.schedule.cpu import Build, Call, Timing, Together, compile_nest, plain_nest, retime, sound_build
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Timed, program_arrays
 from warploom.tools.command.lines import Line
+from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.check import Checked, check_cpu
 from warploom.tools.explore.data import Data
 from warploom.tools.explore.options import Function, KernelOptions
-from warploom.tools.explore.result import Explored, rounded, speed, taken
+from warploom.tools.explore.result import Explored, judged_line, rounded, speed, taken
 from warploom.tools.explore.run_time import run_time_fields
 
 _FAR = 2.0
@@ -61,6 +64,54 @@ def with_floor(
     return line | beside | _of_plain(line, explored, results, times, time_ms, options), explored
 
 
+def prepared(program: Program, limit_s: float) -> None:
+    """Compiles the plain loops, so that they are there when a search ends late; what cannot be compiled is left."""
+    with suppress(UserError, OutOfTimeError), within(limit_s):
+        build = sound_build(*program.stages)
+        for stage in program.stages:
+            compile_nest(plain_nest(stage), flags=build.flags)
+
+
+def alone(
+    case: str,
+    program: Program,
+    function: Function,
+    data: Data,
+    options: KernelOptions,
+    searched: Line,
+    limit_s: float,
+    why: str,
+    watch: Stopwatch,
+) -> tuple[Line, Explored] | None:
+    """The plain loops, where a search has ended without an implementation: a line of its own. None where nothing prints plain
+    loops of this program. What the limit ends is left out: the check (`unchecked` then), or the time."""
+    build = sound_build(*program.stages)
+    results, timed, time_ms = Checked("unchecked", 0, "the check of the results did not end within the budget"), None, None
+    try:
+        plain = tuple(plain_nest(stage) for stage in program.stages)
+    except UserError:
+        return None
+    try:
+        with within(limit_s):
+            calls = _calls(program, plain, build, data)
+            time_ms = sum(call.rough_ms(_ENOUGH_MS) for call in calls) / options.threads
+            results = check_cpu(program, plain, data, options.threads, function, options.seed, build)
+            if options.threads * time_ms < limit_s * 1e3 / 4:
+                timing = retime([Together(tuple(calls))], options.threads, rounds=_ROUNDS)[0]
+                time_ms = timing.median_ms
+                timed = Timed(time_ms, runs=timing.samples * timing.repeats, spread=timing.spread, least_ms=timing.best_ms)
+    except UserError:
+        return None
+    except (KeyboardInterrupt, MemoryError, OutOfTimeError):
+        pass
+    explored = Explored(program, (), plain=plain)
+    line = judged_line(case, results, time_ms, [timed] if timed else [], searched, explored, options, watch)
+    note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget)"
+    root_ms = searched.get("root_bound_ms", 0.0)
+    beside: Line = {"kind": "plain", "plain_ms": rounded(time_ms), "bound_ms": root_ms, "root_bound_ms": root_ms}
+    return line | beside | {"time_over_plain": 1.0, "note": _joined(line, note)}, explored
+
+
 def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, found_ms: float, options: KernelOptions) -> Line:
     """What the line says of the plain loop that it is about now. Its only bound is that of the whole space."""
     bound_ms = line["root_bound_ms"]
@@ -85,16 +136,17 @@ def _joined(line: Line, note: str) -> str:
     return "; ".join(filter(None, (str(line.get("note", "")), note)))
 
 
+def _calls(program: Program, nests: Sequence[Nest], build: Build, data: Data) -> list[Call]:
+    arrays = program_arrays(program, data.inputs)
+    kernels = [compile_nest(nest, flags=build.flags) for nest in nests]
+    return [kernel.call([arrays[b.name] for b in kernel.buffers], data.scalars) for kernel in kernels]
+
+
 def _compared(
     explored: Explored, plain: Sequence[Nest], build: Build, data: Data, threads: int, time_ms: float, limit_s: float
 ) -> _Times:
     """Side by side, unless the plain loops surely are slower, or one turn would be too long."""
-    arrays = program_arrays(explored.program, data.inputs)
-
-    def step(kernel: CompiledNest) -> Call:
-        return kernel.call([arrays[b.name] for b in kernel.buffers], data.scalars)
-
-    loops = [step(compile_nest(nest, flags=build.flags)) for nest in plain]
+    loops = _calls(explored.program, plain, build, data)
     single_ms = sum(call.rough_ms(max(_ENOUGH_MS, time_ms)) for call in loops)
     rough_ms = single_ms / threads
     turn_ms = 3 * (rough_ms + time_ms)
@@ -103,6 +155,6 @@ def _compared(
         return _Times(rough_ms, time_ms / rough_ms, None)
     if rounds < 1:  # faster for sure only if it is on one thread
         return _Times(single_ms, time_ms / single_ms, None)
-    found = [step(compile_nest(nest)) for nest in explored.nests]
+    found = _calls(explored.program, explored.nests, Build.DECIDED, data)
     ours, theirs = retime([Together(tuple(found)), Together(tuple(loops))], threads, rounds=min(_ROUNDS, rounds))
     return _Times(theirs.median_ms, ours.median_ms / theirs.median_ms, theirs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from warploom.core import Diagnostic, Status, UserError
@@ -17,12 +18,12 @@ from warploom.tools.command.messages import rendered
 from warploom.tools.command.outcome import Outcome, Progress, gave_up
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.advice import without_implementation
-from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
+from warploom.tools.explore.budget import Alarm, OutOfTimeError, SearchEndedError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.choices import list_choices
 from warploom.tools.explore.data import Data, TooManyElementsError, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
-from warploom.tools.explore.floor import with_floor
+from warploom.tools.explore.floor import alone, prepared, with_floor
 from warploom.tools.explore.options import Function, KernelOptions, program_of
 from warploom.tools.explore.replay import replay_file
 from warploom.tools.explore.result import Explored, facts, judged_line, named, rounded, told
@@ -61,9 +62,34 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     except TooManyElementsError as error:
         return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
+    is_floored = options.target.kind == "cpu" and options.is_measured and not options.fixed
+    if is_floored:
+        prepared(program, budget.check_s)
+    why, late_s = "budget: wall seconds", partial(budget.late_s, options.target.kind)
+    found: ProgramExploration | None = None
+    try:
+        ending = within(late_s(), SearchEndedError, late_s) if is_floored else nullcontext(Alarm())
+        with ending as alarm:
+            found = _explored(program, options, data, budget, seen, progress)
+        if alarm.has_rung and found.reason == "interrupted":
+            found = replace(found, reason=why)
+    except SearchEndedError:
+        pass
+    except UserError as error:
+        if not is_floored or error.diagnostics[0].code != "NO_IMPLEMENTATION":
+            raise
+        why = error.diagnostics[0].message
+    why = why if is_floored else ""
+    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress, budget, why)
+    return replace(outcome, messages=(*rendered(found.damage if found is not None else ()), *outcome.messages))
+
+
+def _explored(
+    program: Program, options: KernelOptions, data: Data, budget: WallBudget, seen: list[Event], progress: Progress
+) -> ProgramExploration:
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
-        found = explore(
+        return explore(
             program,
             options.target,
             Bound,
@@ -82,8 +108,6 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
             progress=lambda live: progress(live_text(live)),
             executor=executor,
         )
-    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress, budget)
-    return replace(outcome, messages=(*rendered(found.damage), *outcome.messages))
 
 
 def _events(journal: Path | None, seen: list[Event]) -> EventSink:
@@ -117,14 +141,17 @@ def _outcome(
     function: Function,
     program: Program,
     options: KernelOptions,
-    found: ProgramExploration,
+    found: ProgramExploration | None,
     data: Data,
     events: tuple[Event, ...],
     stopwatch: Stopwatch,
     progress: Progress,
     budget: WallBudget,
+    without: str,
 ) -> Outcome:
-    stages = found.stages
+    """`found`: None where the search ended before it began. `without`: why the plain loops are taken where the search has no
+    implementation of some stage; empty where they are not."""
+    stages = found.stages if found is not None else ()
     searched: Line = {
         "nodes": sum(s.nodes for s in stages),
         "pruned": sum(s.pruned for s in stages),
@@ -133,11 +160,18 @@ def _outcome(
         "duplicates": sum(s.duplicates for s in stages),
         "unfit": sum(s.unfit for s in stages),
         "resumed": sum(s.resumed for s in stages),
-        "complete": found.complete,
-        "root_bound_ms": rounded(found.root_bound_ms),
+        "complete": found is not None and found.complete,
+        "root_bound_ms": rounded(found.root_bound_ms if found is not None else 0.0),
         "compile_s": round(budget.compiled_s, 3),
     } | facts(function, program, options)
     implementations = tuple(s.best for s in stages if s.best is not None)
+    if without and (found is None or (len(implementations) < len(program.stages) and found.reason != "interrupted")):
+        why = without if found is None or not found.complete else "the space holds none"
+        plain = alone(case, program, function, data, options, searched, budget.check_s, why, stopwatch)
+        if plain is not None:
+            return told(*plain, options)
+    if found is None:
+        return gave_up(case, without, stopwatch)
     if len(implementations) < len(program.stages):
         return _unfinished(case, program, found, searched, stopwatch)
     if found.reason == "interrupted" and options.target.kind == "cuda":

@@ -43,7 +43,7 @@ class Explored:
     events: tuple[Event, ...] = ()
     """Events of the search."""
     plain: tuple[Nest, ...] = ()
-    """Plain loops of the stages, where they are faster than the implementations: they are what runs."""
+    """Plain loops of the stages, where they are faster than the implementations, or there are none: they are what runs."""
 
     @property
     def nests(self) -> tuple[Nest, ...]:
@@ -174,7 +174,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
-    details = _shown(_views(explored))
+    details = _shown(_views(explored)) or tuple(text(nest) for nest in explored.nests)
     return ExploredOutcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, written=tuple(written), details=details)
 
 
@@ -221,6 +221,8 @@ def speed(program: Program, time_ms: float | None) -> Line:
 def _views(explored: Explored) -> list[StageView]:
     """Each stage's loop nest and what binds it."""
     views: list[StageView] = []
+    if not explored.spaces:
+        return views
     for n, (stage, space) in enumerate(zip(explored.program.stages, explored.spaces, strict=True)):
         bound, nest = Bound(space), explored.nests[n]
         candidate = space.root() if explored.plain else explored.implementations[n].candidate

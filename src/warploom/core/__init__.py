@@ -6,6 +6,7 @@ and the helpers around them. Open `diagnostics.py` first.
 
 import warploom.core.starting  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from warploom.core.c_types import INT, common_type, promoted
+from warploom.core.collecting import rarely_collected
 from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError, placed
 from warploom.core.dtypes import (
     BY_NAME,
@@ -71,6 +72,7 @@ __all__ = [
     "program_folders",
     "promoted",
     "raised_at",
+    "rarely_collected",
     "read_bytes",
     "read_text",
     "read_text_file",

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, rarely_collected, scalar_of
 from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.alike import Axes, Classes, Implied, Translations
@@ -287,7 +287,8 @@ def run_symbolically(
     if launch.lone_thread is not None:
         _check_lone(launch, steps)
     try:
-        run_launch(launch, steps)
+        with rarely_collected():
+            run_launch(launch, steps)
     except FaultError as error:
         error.assumed = (*launch.notes, *data.notes)
         raise

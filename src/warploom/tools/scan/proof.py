@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.core import i64
+from warploom.core import i64, rarely_collected
 from warploom.core.limits import why
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program as PtxProgram
@@ -170,6 +170,11 @@ class Proof:
 
 def proof_of(operator: Operator, types: Types, choices: Choices, asked: Asked, progress: Progress = nothing_said) -> Proof:
     """What is not done when the budget is spent is unchecked. UserError: TOOL_MISSING, CUDA_ERROR."""
+    with rarely_collected():
+        return _proof_of(operator, types, choices, asked, progress)
+
+
+def _proof_of(operator: Operator, types: Types, choices: Choices, asked: Asked, progress: Progress) -> Proof:
     functions = FunctionsProof("not looked at")
     moved = whole = None
     try:

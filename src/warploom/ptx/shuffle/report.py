@@ -38,7 +38,7 @@ class VectorLoad:
     assumed: bool
     applies: bool
     predicted_gain: float
-    """Of all vector loads of the kernel together."""
+    """Gain from all vector loads of the kernel together."""
     untouched: tuple[str, ...] = ()
     """What `noalias` says of stores between the loads."""
 

@@ -1,9 +1,10 @@
 """CPU time of benchmark cases at two commits: `python benchmarks/compare_commits.py BEFORE AFTER --bench ptx --case 'app/*'`.
 
-Each commit gets a worktree of its own, which is removed at the end; this interpreter runs both, so its packages must do for both.
-Since two busy hyper-threads stretch CPU seconds, the smallest of several runs counts. A case of more than a fifth of a second
-runs twice at each commit, in turns, and up to `--most` times while it looks more than 10 % slower. With `--budget` a case
-that spends its budget on something that its line counts is compared by seconds for each of these. Prints one JSON line a case.
+Each commit gets a worktree of its own, which is removed at the end; this interpreter runs both, so its packages must do for
+both. Each case is forked from a process that has imported all of its commit (`forked_cases.py`). Since two busy hyper-threads
+stretch CPU seconds, the smallest of several runs counts. A case of more than a fifth of a second runs twice at each commit, in
+turns, and up to `--most` times while it looks more than 10 % slower. With `--budget` a case that spends its budget on something
+that its line counts is compared by seconds for each of these. Prints one JSON line a case.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +48,44 @@ def git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def run(tree: Path, bench: str, case: str, options: list[str]) -> dict[str, Line]:
-    """The lines of the cases that match."""
-    command = [sys.executable, "-P", "-m", "warploom", "bench", bench, "--json", "--case", case, *options]
-    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
-    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
-    lines: list[Line] = [json.loads(text) for text in done.stdout.splitlines()]
-    if not lines:
-        sys.exit(done.stderr)
-    return {line["case"]: line for line in lines if "seconds" in line}
+@contextmanager
+def cases(tree: Path, bench: str, options: list[str]) -> Iterator[Cases]:
+    found = Cases(tree, bench, options)
+    try:
+        yield found
+    finally:
+        found.end()
+
+
+class Cases:
+    """The cases of one commit."""
+
+    def __init__(self, tree: Path, bench: str, options: list[str]) -> None:
+        self._bench, self._options = bench, options
+        command = [sys.executable, "-P", str(ROOT / "benchmarks" / "forked_cases.py")]
+        environment = os.environ | {"PYTHONPATH": str(tree / "src")}
+        self._process = subprocess.Popen(
+            command,
+            cwd=tree,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.names: list[str] = self._asked([bench, ""])
+
+    def run(self, case: str) -> Line:
+        return self._asked([self._bench, case, *self._options])
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _asked(self, request: list[str]) -> Any:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        return json.loads(self._process.stdout.readline())
 
 
 @dataclass
@@ -92,14 +123,17 @@ class Compared:
         }  # fmt: skip
 
 
-def compare(before: Path, after: Path, bench: str, pattern: str, options: list[str], most: int) -> Iterator[Line]:
-    first, second = run(before, bench, pattern, options), run(after, bench, pattern, options)
-    for name in first:
-        if name in second:
-            found = Compared([first[name]], [second[name]])
+def compare(before: Cases, after: Cases, bench: str, pattern: str, most: int) -> Iterator[Line]:
+    for name in before.names:
+        if fnmatchcase(name, pattern) and name in after.names:
+            first, second = before.run(name), after.run(name)
+            if "seconds" not in first or "seconds" not in second:
+                yield {"record": "case", "bench": bench, "case": name, "status": [first.get("status"), second.get("status")]}
+                continue
+            found = Compared([first], [second])
             while found.is_judged and len(found.after) < (most if found.is_slower else LEAST_RUNS):
-                found.before.append(run(before, bench, name, options)[name])
-                found.after.append(run(after, bench, name, options)[name])
+                found.before.append(before.run(name))
+                found.after.append(after.run(name))
             yield found.line(bench, name)
 
 
@@ -119,12 +153,17 @@ def main() -> None:
         "record": "run", "bench": asked.bench, "before": before, "after": after, "python": sys.version.split()[0],
         "seconds": "CPU seconds of the case, the smallest of its runs", "cases": asked.case, "budget": asked.budget,
     }  # fmt: skip
-    with worktree(before) as old, worktree(after) as new:
+    with (
+        worktree(before) as old,
+        worktree(after) as new,
+        cases(old, asked.bench, options) as first,
+        cases(new, asked.bench, options) as second,
+    ):
 
         def lines() -> Iterator[Line]:
             yield head
             for pattern in asked.case or ["*"]:
-                yield from compare(old, new, asked.bench, pattern, options, asked.most)
+                yield from compare(first, second, asked.bench, pattern, asked.most)
 
         for line in lines():
             print(json.dumps(line), flush=True)

@@ -31,7 +31,7 @@ class Completed(Result):
     """A sketch and its completions."""
 
     sketch: Sketch
-    """Still with its holes."""
+    """The sketch that was completed, still with its holes."""
     report: Report | None
     """What the engine reports; None when it was stopped before it had something to say."""
 
@@ -42,7 +42,7 @@ class Completed(Result):
 
     @property
     def solutions(self) -> tuple[dict[str, str], ...]:
-        """Of each completion: hole name -> Python expression in the sketch's own variables."""
+        """One dictionary for each completion: hole name -> Python expression in the sketch's own variables."""
         return tuple(hole_texts(self.sketch.kernel, completion.holes) for completion in self.completions)
 
     @property

@@ -53,7 +53,7 @@ class Exchanged(Result):
 
     @property
     def wavefronts(self) -> int:
-        """Of all threads' stores to shared memory and loads from it."""
+        """Wavefronts of all threads' stores to shared memory and loads from it."""
         return cast(int, self.line.get("wavefronts", 0))
 
     @property

@@ -45,7 +45,7 @@ class Explored(Result):
     implementations: Implementations | None
     """The program and the implementation of each of its kernels; None without an answer, and for a sketch."""
     report: Report | None
-    """Of the completed sketch; None for a tensor function."""
+    """Report on the completed sketch; None for a tensor function."""
     function: TensorFunction | None
     """The tensor function; None for a sketch."""
 
@@ -97,12 +97,12 @@ class Explored(Result):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of the arrays, by name."""
+        """Sizes of the arrays, by name."""
         return cast("dict[str, int]", self.line.get("sizes", {}))
 
     @property
     def time_ms(self) -> float | None:
-        """Of the implementation; None without an answer. `time_is` says how it was taken."""
+        """Time of the implementation; None without an answer. `time_is` says how it was taken."""
         return cast("float | None", self.line.get("time_ms"))
 
     @property
@@ -122,7 +122,7 @@ class Explored(Result):
 
     @property
     def language(self) -> str:
-        """Of `code`: `C` or `CUDA C++`."""
+        """Language of `code`: `C` or `CUDA C++`."""
         return "C" if self.options is not None and self.options.target.kind == "cpu" else "CUDA C++"
 
     @property

@@ -44,7 +44,7 @@ class JitFunction(TensorHolder):
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return self.tensor.name
 
     @property

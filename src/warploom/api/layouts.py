@@ -31,12 +31,12 @@ class Laid(Result):
 
     @property
     def wavefronts(self) -> dict[str, int]:
-        """By access."""
+        """The wavefronts of each access."""
         return cast("dict[str, int]", self.line.get("wavefronts", {}))
 
     @property
     def least(self) -> dict[str, int]:
-        """By access the fewest wavefronts that any map needs."""
+        """The fewest wavefronts that any map needs, for each access."""
         return cast("dict[str, int]", self.line.get("least", {}))
 
     @property
@@ -51,7 +51,7 @@ class Laid(Result):
 
     @property
     def better(self) -> str:
-        """Of a checked map: another one with fewer wavefronts, or one that works; empty without one."""
+        """For a checked map: another one with fewer wavefronts, or one that works; empty without one."""
         found = cast("dict[str, Any]", self.line.get("better", {}))
         return str(found.get("map", ""))
 

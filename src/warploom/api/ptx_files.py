@@ -23,7 +23,7 @@ from warploom.tools.ptx.run import launch_outcome
 from warploom.tools.ptx.shuffle import ASSUMPTIONS, Shuffled, policy_of, shuffled
 
 Extents: TypeAlias = int | Sequence[int]
-"""Of a grid or a block: x, or up to three numbers."""
+"""Size of a grid or a block: x, or up to three numbers."""
 Assumption: TypeAlias = Literal["nsw", "aligned", "noalias"]
 """What `shuffle_ptx` may take for granted."""
 
@@ -60,7 +60,7 @@ class ShuffledPtx(Result):
 
     @property
     def loads(self) -> int:
-        """Of all kernels."""
+        """Number of loads in all kernels."""
         return sum(report.loads for report in self.reports)
 
     @property

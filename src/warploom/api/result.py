@@ -46,7 +46,7 @@ class Result:
 
     @property
     def domain(self) -> str:
-        """With `proved`: over what. Empty otherwise."""
+        """What a `proved` answer holds for. Empty for other verdicts."""
         return str(self.line.get("domain", ""))
 
     @property

@@ -23,7 +23,7 @@ class Solved(Result):
 
     @property
     def solutions(self) -> tuple[dict[str, str], ...]:
-        """Of each listed solution: statement -> the gather in place of its hole. With `goal="all"` at most 1000 are listed."""
+        """For each listed solution: statement -> the gather in place of its hole. With `goal="all"` at most 1000 are listed."""
         listed = cast("list[dict[str, str]] | None", self.line.get("solutions"))
         return tuple(listed) if listed is not None else (self.holes,) if self.count else ()
 
@@ -44,7 +44,7 @@ class Solved(Result):
 
     @property
     def cost(self) -> int | None:
-        """Of the best; None without an answer."""
+        """Cost of the best solution; None without an answer."""
         return cast("int | None", self.line.get("cost"))
 
     @property

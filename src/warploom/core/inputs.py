@@ -12,7 +12,7 @@ from warploom.core.diagnostics import Diagnostic, UserError
 from warploom.core.spans import Span
 
 LARGEST_BYTES = 1 << 28
-"""Of a file that is read whole: devices such as /dev/zero have no end."""
+"""Size of the largest file that is read whole: devices such as /dev/zero have no end."""
 
 
 def read_text(path: str | Path) -> str:

@@ -26,7 +26,7 @@ class Text:
     text: str
     level: int = PRIMARY
     value: int | None = None
-    """Of an integer literal: its value."""
+    """The value of an integer literal; None for all else."""
 
     def at(self, level: int) -> str:
         """The text, in parentheses where an operator of `level` needs them."""

@@ -76,9 +76,10 @@ def lower(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Lowered:
     body = _decided(body, facts)
     facts = gather_facts(replace(filled, body=body))
     names = _Fresh(filled)
-    body = peeled(body, _ShufflePass(filled, facts, originals, names).from_itself, names)
-    facts = gather_facts(replace(filled, body=body))
-    body = map_own_index(body, lambda e: simplify(e, facts.ranges))
+    cut = peeled(body, _ShufflePass(filled, facts, originals, names).from_itself, names)
+    if cut != body:
+        facts = gather_facts(replace(filled, body=cut))
+        body = map_own_index(cut, lambda e: simplify(e, facts.ranges))
     body = _ShufflePass(filled, facts, originals, names).block(body, ())
     registers = RegisterPass(facts, names)
     body = map_own_index(registers.block(body), lambda e: simplify(e, facts.ranges))

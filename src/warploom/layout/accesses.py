@@ -39,7 +39,7 @@ class Access:
     elements: Ints
     """[requests, lanes, elements of a lane], as row * columns + column; -1 where a lane takes no part."""
     is_listed: bool = False
-    """Of a function of the user: its name does not say which elements it takes."""
+    """True for a function of the user: its name does not say which elements it takes."""
     is_store: bool = False
 
     @property

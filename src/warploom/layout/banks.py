@@ -31,7 +31,7 @@ class Price:
     ways: int
     """Most wavefronts of one request, per wavefront that it needs at least."""
     worst: tuple[tuple[int, int], ...] = ()
-    """Of the first request with a conflict: two lanes that meet in one bank."""
+    """Two lanes that meet in one bank, from the first request with a conflict."""
 
 
 def is_wide_enough(access: Access, table: Ints) -> bool:
@@ -46,7 +46,7 @@ def is_wide_enough(access: Access, table: Ints) -> bool:
 
 
 def wavefronts(tile: Tile, access: Access, table: Ints) -> int:
-    """Of all requests; `table` gives the place of each element."""
+    """Wavefronts of all requests; `table` gives the place of each element."""
     return counted(*_addresses(tile, access, table), _bytes(tile, access), tile.memory, is_store=access.is_store)
 
 

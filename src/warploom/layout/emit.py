@@ -14,7 +14,7 @@ Target: TypeAlias = Literal["cuda", "cute", "triton", "numba", "tilelang", "pyth
 TARGETS: tuple[Target, ...] = get_args(Target)
 
 _CONSTANT_BYTES = 1 << 16
-"""Of constant memory."""
+"""Size of constant memory."""
 
 
 def emit(found: Map, tile: Tile, target: Target) -> str:

@@ -477,6 +477,8 @@ _ROWS = (
 
 ARCHITECTURES: dict[str, Architecture] = {row.name: row for row in _ROWS}
 """All rows by name, the oldest first."""
+if len(ARCHITECTURES) < len(_ROWS):
+    raise RowError(f"expected one row for each architecture, got {', '.join(row.name for row in _ROWS)}")
 COMPILED: tuple[str, ...] = tuple(row.name for row in _ROWS if row.is_compiled)
 """Names of those that the CUDA compilers of today know."""
 

@@ -21,7 +21,7 @@ class SharedMemory:
 
     banks: int
     lanes: int
-    """Of a request: a warp, a wavefront, a subgroup."""
+    """Lanes of one request: a warp, a wavefront, a subgroup."""
     reads: Mapping[int, Groups]
     """By bytes of a lane. Less than a word goes as a word does."""
     stores: Mapping[int, Groups]

@@ -67,7 +67,7 @@ class Written:
 
 
 _parsed: dict[str, tuple[tuple[str, ...], list[_Function]]] = {}
-"""Of each file: its lines, its functions."""
+"""The lines and the functions of each file."""
 
 
 def written(function: Callable[..., object]) -> Written:

@@ -132,14 +132,14 @@ def test_the_identity_law_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("verdict", [Open("given up"), Fails({})])
 def test_a_law_that_does_not_hold_leaves_it_unproved(name: str, verdict: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifting, name, lambda *_, **__: verdict)
-    found = lifting._judged(family(X, ex.add(A, right(A))), sum)
+    found = lifting._Begun(family(X, ex.add(A, right(A))), sum).judged
     assert (found.status, found.verdict) == ("unknown", "tested") and found.reason == f"not proved: {name}"
-    assert lifting._judged(family(X, ex.add(A, right(A))), None).verdict == "unchecked"
+    assert lifting._Begun(family(X, ex.add(A, right(A))), None).judged.verdict == "unchecked"
 
 
 def test_a_list_that_shows_an_unproved_guess_wrong_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifting, "base", lambda *_, **__: Open("given up"))
-    found = lifting._judged(family(X, ex.add(A, right(A))), lambda xs: sum(xs) + 1)  # type: ignore[call-overload]
+    found = lifting._Begun(family(X, ex.add(A, right(A))), lambda xs: sum(xs) + 1).judged  # type: ignore[call-overload]
     assert (found.status, found.verdict, found.operator) == ("unknown", "unchecked", None)
 
 

@@ -23,7 +23,7 @@ class TensorKernel:
     sizes: Mapping[str, int]
     """Sizes to measure at."""
     compute: Compute
-    """By NumPy: takes inputs and scalars by name, gives the outputs in the function's order."""
+    """The same in NumPy: takes inputs and scalars by name, gives the outputs in the function's order."""
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     """Scalars to try it with."""
 

@@ -40,7 +40,7 @@ class Candidate:
     permutes: int
     wavefronts: int
     sectors: int
-    """Of loads from global memory, if that is where values come from."""
+    """Sectors of the loads from global memory, if that is where values come from."""
     loads: int
     parts: Mapping[str, float]
     """Cycles of a multiprocessor: `exchange` (shuffles, wavefronts, loads), `alu` (selects, permutes, logic) and `issue`."""
@@ -77,7 +77,7 @@ class Exchange:
 
     src: Distributed
     dst: Distributed
-    """With free axes renamed."""
+    """The destination, with its free axes renamed."""
     chosen: Candidate
     pareto: tuple[Candidate, ...]
     least: Least | None

@@ -33,7 +33,7 @@ from warploom.ptx.syntax import Name
 from warploom.solve import Unsat
 
 _MOST_STRIDES, _LONGEST_STRIDE, _MOST_NUMBERS = 2, 16, 4
-"""Of which lengths are made that may be enough."""
+"""How many strides, how long, and how many numbers a length that may be enough is made of."""
 _QUICK_RLIMIT = 150_000
 """For a length that may be enough: that is found quickly, or not at all."""
 _MOST_ROUNDS = (1 << 31) - 1

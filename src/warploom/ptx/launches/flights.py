@@ -28,7 +28,7 @@ _State: TypeAlias = tuple[int, _Since, _Since, int]
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """Of one copy."""
+    """How long one copy may be on its way."""
 
     at_barriers: Mapping[int, frozenset[Rounds]]
     """By barrier where it may be on its way: its rounds, counted from that barrier's."""
@@ -49,7 +49,7 @@ def _is_wait(instruction: Instruction) -> bool:
 
 
 class Flights:
-    """Of all copies of a routine."""
+    """How long each copy of a routine may be on its way."""
 
     def __init__(self, routine: Routine, graph: FlowGraph, intervals: Intervals) -> None:
         self._routine = routine

@@ -38,7 +38,7 @@ from warploom.solve import Handle, Sat, Unknown, Unsat
 RLIMIT = 1_000_000
 """z3's resource units for one question; well under a second mostly."""
 _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
-"""Of a thread or block; without an axis it is a vector of them all."""
+"""Index of a thread or a block; without an axis it is the vector of all three."""
 _OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
 """What a kernel may ask for instead, to tell threads of a block or blocks apart."""
 _NOT_FOLLOWED = frozenset({"stmatrix", "suld", "wmma"})
@@ -53,9 +53,9 @@ _CHOOSING = frozenset({"select", "trunc", "and", "or", "xor", "high", "umin", "u
 _SMALL = (3, 4096)
 """Most blocks along an axis, and the greatest parameter, of a launch that is to be replayed."""
 _MOST_BYTES = 1 << 22
-"""Of an array whose length is assumed, in such a launch."""
+"""Largest array whose length is assumed, in such a launch."""
 SMALL_BLOCKS = ((1, 130), (64, 130), (1, 1026))
-"""Of the launches that are tried: fewest threads along x, greatest sum of the three extents of a block."""
+"""Blocks of the launches that are tried: fewest threads along x, greatest sum of the three extents of a block."""
 
 
 Threads: TypeAlias = Literal["blocks", "block", "warp", "warps", "thread"]

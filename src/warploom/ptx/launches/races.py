@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeVar
 from warploom.core.limits import tick
 from warploom.ptx.launches.alike import Alike
 from warploom.ptx.launches.assumptions import Assumed
+from warploom.ptx.launches.exact_words import Words, has_bitwise
 from warploom.ptx.launches.flights import Flights
 from warploom.ptx.launches.integers import AXES, Pair, Products, constant
 from warploom.ptx.launches.intervals import Intervals, Round, Rounds, are_in_step, is_barrier, is_of_warp
@@ -35,7 +36,6 @@ from warploom.ptx.launches.questions import (
 from warploom.ptx.launches.tickets import Ticket, tickets
 from warploom.ptx.launches.together import Together
 from warploom.ptx.launches.uniform import is_lasting
-from warploom.ptx.launches.words import Words, has_bitwise
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.symbolic import Access, Term
 from warploom.ptx.syntax import Name

@@ -49,7 +49,7 @@ class Search:
     halo: bool = False
     """Show what `Plan.halo` needs."""
     lone_sources: bool = False
-    """A load that an earlier one could cover is no source, covered or not."""
+    """Say also what is covered where a load that an earlier one could cover is no source (`Detected.of_lone_sources`)."""
     noalias: bool = False
     """Arrays behind different pointer parameters do not overlap where one of them is written."""
 
@@ -67,6 +67,7 @@ class Detected:
     loads: int
     plans: tuple[Plan, ...]
     refused: tuple[Refused, ...]
+    of_lone_sources: tuple[Plan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,30 +107,40 @@ class _Detector:
         self.accesses = {a.instruction: a for a in emulation.trace}
         self.keyed: dict[object, list[tuple[_Place, Neighbour, int]]] = {}
         """By form of the load and key of an address moved by a distance: the source, the distance, the constant part."""
+        self.everywhere: dict[tuple[int, int], list[tuple[Neighbour, Skeleton]]] = {}
+        """By load and reach: its address at other threads."""
+        self.tried: dict[tuple[int, _Chance, bool], Plan | str] = {}
         self.strides: dict[Term, int | None] = {}
         self.threads: dict[Neighbour, OtherThread] = {}
         self.irregular = 0
-        self.coverable: set[int] = set()
-        """Loads that are no sources with `Search.lone_sources`."""
         self.plain = Algebra(emulation.table, emulation.algebra(emulation.order[0]).facts) if emulation.order else None
 
     def run(self) -> Detected:
         counted = [i for i, each in enumerate(self.routine.instructions) if is_counted(each, shared=self.search.shared)]
         places, refused = self._places(counted)
+        plans, others = self._plans(places, lone=False)
+        of_lone = tuple(self._plans(places, lone=True)[0]) if self.search.lone_sources else ()
+        return Detected(len(counted), tuple(plans), tuple(sorted(refused + others, key=lambda r: r.load)), of_lone)
+
+    def _plans(self, places: list[_Place], *, lone: bool) -> tuple[list[Plan], list[Refused]]:
+        """With `lone`, no load that an earlier one could cover is a source, nor one that may not have run."""
+        self.keyed, self.irregular = {}, 0
+        coverable: set[int] = set()
         plans: list[Plan] = []
+        refused: list[Refused] = []
         for place in places:
-            found = self._covered(place)
-            if isinstance(found, Plan) and self.search.lone_sources:
+            found = self._covered(place, lone=lone)
+            if isinstance(found, Plan) and lone:
                 self._offer(place)
-                self.coverable.add(place.load.index)
-                found = self._covered(place, without=self.coverable)
+                coverable.add(place.load.index)
+                found = self._covered(place, coverable, lone=lone)
             if isinstance(found, Plan):
                 plans.append(found)
                 continue
             refused.append(Refused(place.load.index, found))
-            if place.load.index not in self.coverable:
+            if place.load.index not in coverable:
                 self._offer(place)
-        return Detected(len(counted), tuple(plans), tuple(sorted(refused, key=lambda r: r.load)))
+        return plans, refused
 
     def _places(self, counted: list[int]) -> tuple[list[_Place], list[Refused]]:
         places: list[_Place] = []
@@ -161,19 +172,21 @@ class _Detector:
                 self._offer_everywhere(place)
                 continue
             at = Neighbour(0, rows)
-            moved = place.address if rows == 0 else self._thread(at).elsewhere(place.address)
-            self._enter(place, at, moved)
+            found = self._skeleton(self._moved(place, at))
+            self.keyed.setdefault((place.load.form, found.key), []).append((place, at, found.constant))
 
     def _offer_everywhere(self, place: _Place) -> None:
         self.irregular += 1
         reach = self.search.max_delta if self.irregular <= _IRREGULAR else 0
-        for x in range(-reach, reach + 1):
-            at = Neighbour(x)
-            self._enter(place, at, place.address if x == 0 else self._thread(at).elsewhere(place.address))
+        key = place.load.index, reach
+        if key not in self.everywhere:
+            threads = (Neighbour(x) for x in range(-reach, reach + 1))
+            self.everywhere[key] = [(at, self._skeleton(self._moved(place, at))) for at in threads]
+        for at, found in self.everywhere[key]:
+            self.keyed.setdefault((place.load.form, found.key), []).append((place, at, found.constant))
 
-    def _enter(self, place: _Place, at: Neighbour, address: Term) -> None:
-        found = self._skeleton(address)
-        self.keyed.setdefault((place.load.form, found.key), []).append((place, at, found.constant))
+    def _moved(self, place: _Place, at: Neighbour) -> Term:
+        return place.address if at.is_self else self._thread(at).elsewhere(place.address)
 
     def _skeleton(self, address: Term) -> Skeleton:
         assert self.plain is not None
@@ -216,17 +229,19 @@ class _Detector:
 
     # one load
 
-    def _covered(self, place: _Place, without: AbstractSet[int] = frozenset()) -> Plan | str:
+    def _covered(self, place: _Place, without: AbstractSet[int] = frozenset(), *, lone: bool) -> Plan | str:
         """The plan that covers the load, else why there is none; `without` these loads as sources."""
         if not any(r != "_" for r in place.load.registers):
             return "nobody takes what it loads"
         reason = ""
         chances = [chance for chance in self._chances(place) if chance.source.load.index not in without]
-        for unsure in (False,) if self.search.lone_sources else (False, True):
+        for unsure in (False,) if lone else (False, True):
             for chance in chances:
                 if unsure and self._runs_before(chance.source, place):
                     continue
-                found = self._tried(place, chance, unsure=unsure)
+                key = place.load.index, chance, unsure
+                if (found := self.tried.get(key)) is None:
+                    found = self.tried[key] = self._tried(place, chance, unsure=unsure)
                 if isinstance(found, Plan):
                     return found
                 # Why a source that may not have run is no source either says more than that it may not have run.

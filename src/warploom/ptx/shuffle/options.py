@@ -38,7 +38,7 @@ class ShuffleOptions:
     noalias: bool = False
     """Take it that arrays behind different pointer parameters do not overlap where one of them is written."""
     lone_sources: bool = False
-    """Take as sources only loads that no earlier one could cover, as PTXASW does, to compare counts with it. Else all loads that
-    stay are sources."""
+    """Say also what is covered if only loads that no earlier one could cover are sources, as in PTXASW, to compare counts with it
+    (`KernelReport.of_lone_sources`). What is rewritten takes all loads that stay as sources."""
     limits: LaunchLimits | None = None
     """Limits that every launch keeps; None: those of every device. Beyond them the result may be wrong."""

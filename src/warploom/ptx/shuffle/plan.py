@@ -100,7 +100,7 @@ class Plan:
     assumed: tuple[str, ...] = ()
     """Assumptions taken for granted by `--assume nsw` and `noalias`, as text."""
     stores: tuple[Store, ...] = ()
-    """Of a reuse: where one of them writes what the load reads, it loads."""
+    """Stores between the two loads of a reuse: where one of them writes what the load reads, it loads."""
     unsure: bool = False
     """Not every way to the load leads through the source: a thread that ran it notes so, and others do not take its value."""
     stride_bytes: int | None = None

@@ -38,7 +38,7 @@ class VectorLoad:
     assumed: bool
     applies: bool
     predicted_gain: float
-    """Of all vector loads of the kernel together."""
+    """Gain from all vector loads of the kernel together."""
     untouched: tuple[str, ...] = ()
     """What `noalias` says of stores between the loads."""
 
@@ -66,6 +66,8 @@ class KernelReport:
     seconds: float
     """CPU seconds of analysis and rewriting."""
     vectors: tuple[VectorLoad, ...] = ()
+    of_lone_sources: tuple[Candidate, ...] = ()
+    """Candidates by the paper's rule for sources, if they were asked for; none of them is applied."""
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -75,6 +77,11 @@ class KernelReport:
     def shuffles(self) -> tuple[Candidate, ...]:
         """Candidates that take a value from another lane."""
         return tuple(c for c in self.candidates if c.kind == "shuffle")
+
+    @property
+    def shuffles_of_lone_sources(self) -> tuple[Candidate, ...]:
+        """The same by the paper's rule."""
+        return tuple(c for c in self.of_lone_sources if c.kind == "shuffle")
 
     @property
     def reuses(self) -> tuple[Candidate, ...]:

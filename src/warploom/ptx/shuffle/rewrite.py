@@ -81,8 +81,9 @@ def _kernel(program: Program, function: Function, options: ShuffleOptions, edits
         code.apply(applied, joined if options.vectors else ())
     refused.sort(key=lambda r: r.line)
     seconds = time.process_time() - started
+    of_lone = tuple(_candidate(routine, plan) for plan in detected.of_lone_sources)
     return KernelReport(
-        function.name, detected.loads, tuple(judged), tuple(refused), options.mode, options.variant, seconds, vectors
+        function.name, detected.loads, tuple(judged), tuple(refused), options.mode, options.variant, seconds, vectors, of_lone
     )  # fmt: skip
 
 

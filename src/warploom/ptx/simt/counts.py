@@ -67,9 +67,9 @@ class Counts:
     """Counts of a whole launch."""
 
     warp_instructions: Mapping[str, int]
-    """By class: how often warps issued one."""
+    """How often warps issued an instruction of each class."""
     thread_instructions: Mapping[str, int]
-    """By class, each thread of the warp that took part counted."""
+    """The same, with each thread of the warp that took part counted."""
     global_load_requests: int
     global_load_sectors: int
     global_store_requests: int

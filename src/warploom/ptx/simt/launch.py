@@ -41,7 +41,7 @@ class Launch:
     status: Status
     """`finished`, or why it stopped: `fault` (as on hardware), `deadlock`, `limit` (of executed instructions: unknown)."""
     arrays: Mapping[int, NDArray[Any]]
-    """By argument index: the arrays after the launch (copies; after a fault as far as it came)."""
+    """The arrays after the launch, by index of the argument (copies; after a fault as far as it came)."""
     findings: tuple[Finding, ...]
     counts: Counts | None
     """Counts, when asked for."""

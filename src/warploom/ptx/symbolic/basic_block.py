@@ -49,7 +49,7 @@ class Trace:
     accesses: list[Access] = field(default_factory=list[Access])
     versions: Versions = field(default_factory=Versions)
     loop_writes: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
-    """By loop header: spaces that the loop's body may write; '*' for all."""
+    """Spaces that the body of each loop may write, by its header; '*' for all."""
 
 
 class BasicBlockRun:

@@ -23,7 +23,7 @@ class BlockState:
 
     entry: Registers
     results: dict[int, Registers]
-    """By instruction: registers that it wrote, with their new values."""
+    """Registers that each instruction wrote, with their new values."""
     path: tuple[Term, ...]
     algebra: Algebra
 
@@ -46,7 +46,7 @@ class Emulation:
     order: tuple[int, ...]
     """Blocks in the order of the trace."""
     steps: dict[int, dict[str, Term]]
-    """By loop header: change per iteration of the registers that have a recurrence."""
+    """Change per iteration of the registers that have a recurrence, for each loop by its header."""
     lanes: Lanes
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 from warploom.core import UserError
@@ -19,7 +21,7 @@ from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
 from warploom.scan.operators.invariants import invariants, orders
-from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third, widths
+from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
 from warploom.scan.operators.naming import names
 from warploom.scan.operators.neutral import find_identity
@@ -66,28 +68,27 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 
     `serial` is tested against, if given. `styles` is a hint: how values combine (sums, maxima or minima).
     """
-    best: Lifting | None = None
     reasons: list[str] = []
-    near: list[Family] = []
-    judged: list[Family] = []
+    begun: list[_Begun] = []
     for families, why in _attempts(loop, styles):
         reasons += why
         for family in families:
-            if family in judged:  # from several starts closing may end at one family
+            if any(family == one.family for one in begun):  # from several starts closing may end at one family
                 continue
-            judged.append(family)
-            found = _judged(family, serial)
-            if found.verdict == "proved":
-                return found
-            if best is None or found.verdict == "tested":
-                best = found
-            if found.status == "error":
-                return found
-            if not any(isinstance(law.verdict, Fails) for law in found.laws) and found.operator is not None:
-                near.append(family)
-    for family in sorted(near, key=lambda f: len(f.slots))[:1]:
-        found = _judged(family, serial, PATIENCE)
-        best = found if found.verdict == "proved" else best
+            begun.append(_Begun(family, serial))
+            if begun[-1].is_composed:
+                found = begun[-1].judged
+                if found.verdict == "proved" or found.status == "error":
+                    return found
+    near = (one.family for one in sorted(begun, key=lambda one: len(one.family.slots)) if one.is_near)
+    for family in islice(near, 1):
+        found = _Begun(family, serial, PATIENCE).judged
+        if found.verdict == "proved":
+            return found
+    best: Lifting | None = None
+    for one in begun:
+        if best is None or one.judged.verdict == "tested":
+            best = one.judged
     if best is None:
         reason = "; ".join(dict.fromkeys(reasons))
         return Lifting(loop, "unknown", "unchecked", reason=f"no family of functions closed under composition: {reason}")
@@ -140,15 +141,40 @@ def _families(
     return found, reasons
 
 
-def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lifting:
+class _Begun:
+    """A family whose composition was asked about; the other laws wait until somebody wants them.
+
+    A family that is not composed is not proved, whatever its other laws say, and the next may be.
+    """
+
+    def __init__(self, family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> None:
+        self.family = family
+        self._serial, self._rlimit = serial, rlimit
+        composed = composition(family, [], rlimit)
+        self._known = invariants(family)
+        if not isinstance(composed, Holds) and self._known:
+            composed = composition(family, self._known, rlimit)
+        self._orders = [] if isinstance(composed, Holds) else orders(family)
+        if self._orders:
+            composed = composition(family, self._known, rlimit, self._orders, throughout(family.loop))
+        self._composed = Law("composition", composed)
+        self.is_composed = isinstance(composed, Holds)
+
+    @cached_property
+    def judged(self) -> Lifting:
+        return _judged(self.family, self._serial, self._rlimit, self._composed, self._known, self._orders)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether no law is refuted."""
+        return self.judged.operator is not None and not any(isinstance(law.verdict, Fails) for law in self.judged.laws)
+
+
+def _judged(
+    family: Family, serial: Serial | None, rlimit: int, composed: Law, known: list[Expr], sorted_slots: list[Order]
+) -> Lifting:
     loop = family.loop
-    laws = [Law("base", base(family)), Law("composition", composition(family, [], rlimit))]
-    known = invariants(family)
-    if not isinstance(laws[1].verdict, Holds) and known:
-        laws[1] = Law("composition", composition(family, known, rlimit))
-    sorted_slots = [] if isinstance(laws[1].verdict, Holds) else orders(family)
-    if sorted_slots:
-        laws[1] = Law("composition", composition(family, known, rlimit, sorted_slots, throughout(loop)))
+    laws = [Law("base", base(family)), composed]
     projection = [_simpler(family, known, p) for p in family.projection()]
     family = family.restricted(family.needed([*projection, *family.finals(loop.kept)]))
     known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]

@@ -30,7 +30,7 @@ class _Fraction:
     high: int = 0
 
 
-Form: TypeAlias = Callable[[Expr, Expr], Expr]
+Recovered: TypeAlias = Callable[[Expr, Expr], Expr]
 """A state of a sum and a count."""
 
 

@@ -61,9 +61,9 @@ class Scope(StrEnum):
     LOCAL = "local"
     """Merged or unrolled loops only: registers."""
     THREAD = "thread"
-    """And threads mapped alike: registers."""
+    """Those loops, and threads mapped alike: registers."""
     BLOCK = "block"
-    """And a temporary array of the thread block."""
+    """All of these, and a temporary array of the thread block."""
 
 
 class Role(StrEnum):

@@ -113,7 +113,7 @@ class Implementation(Generic[C]):
     bound_ms: float
     """No run of it takes less, if the figures of the target are right."""
     features: Features | None = None
-    """Of its space; None: the target's."""
+    """Features of its space; None: those of the target."""
 
     def judged(self, measurement: Measurement) -> Measurement:
         """The same, but a modelled time is never below the bound: bound and model are one model of time."""

@@ -77,7 +77,7 @@ class ProgramExploration:
     together: Timed | None = None
     """All stages, measured one after the other; None where that was not done."""
     spaces: tuple[KernelSpace, ...] = ()
-    """Of every stage of the program."""
+    """The space of each stage of the program."""
 
     @property
     def time_ms(self) -> float | None:

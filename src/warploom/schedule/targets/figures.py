@@ -45,7 +45,7 @@ INSTRUCTIONS: dict[Cost, Instructions] = {
 }  # fmt: skip
 """By what an operation costs. Of several, one is for the special units."""
 LOOP_INSTRUCTIONS = Instructions(1, 3)
-"""Of an iteration: add, compare, branch. Unrolling leaves the first two out."""
+"""Instructions of an iteration: add, compare, branch. Unrolling leaves the first two out."""
 
 
 def least_cycles(name: str) -> float:

@@ -89,7 +89,7 @@ class Neighbours(Generic[S, A]):
         self._turn = 0
 
     def draft(self, child: Child[S]) -> Draft[S, A] | None:
-        """Of a complete candidate; None for what is no answer, or a known one."""
+        """The draft of a complete candidate; None for what is no answer, or a known one."""
         leaf = self._incumbent.leaf(child)
         if leaf is None:
             return None

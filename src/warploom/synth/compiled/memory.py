@@ -98,7 +98,7 @@ class Region:
     is_constant: bool = False
     """True if the array lies in constant memory."""
     element_bytes: int = 0
-    """Of an array's elements."""
+    """Size of the array's elements."""
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     check: Callable[..., None] | None = None

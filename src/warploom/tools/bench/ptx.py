@@ -75,11 +75,11 @@ def measure(name: str, options: ShuffleOptions, seed: int, progress: Progress) -
     progress("analysing")
     stopwatch = Stopwatch()
     module = parse(text, f"{name}.ptx")
-    found = shuffle(module, options)
+    found = shuffle(module, replace(options, lone_sources=True))
     analysis_s = stopwatch.read().seconds
     (report,) = found.reports
     deltas = [c.delta for c in report.shuffles]
-    as_paper = len(shuffle(module, replace(options, lone_sources=True)).reports[0].shuffles)
+    as_paper = len(report.shuffles_of_lone_sources)
     progress("running both")
     programs = lower(module), lower(parse(found.text))
     differing = [e for e in EXTENTS if not _same(stencil, shape, programs, e, seed)]

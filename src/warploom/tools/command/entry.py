@@ -25,7 +25,6 @@ from warploom.core import UserError
 from warploom.core.limits import TerminatedError
 from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, plain_line
 from warploom.tools.command.outcome import Outcome, failed
-from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 
 PARENT = "WARPLOOM_PARENT"
@@ -103,7 +102,7 @@ class Commands(click.Group):
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> NoReturn:
         """Runs the command and exits."""
         given = list(sys.argv[1:] if args is None else args)
-        output, stopwatch = Output(_wants_lines(given)), Stopwatch()
+        stopwatch = Stopwatch()
         options["standalone_mode"] = False
         try:
             code = super().main(args, *more, **options)
@@ -113,11 +112,18 @@ class Commands(click.Group):
             error.show()
             if _wants_lines(given):
                 line = plain_line(_case(given), "error", stopwatch.read(), reason=error.format_message())
-                output.outcome(Outcome(line, BAD_INPUT))
+                _show(Outcome(line, BAD_INPUT), given)
             sys.exit(BAD_INPUT)
         except UserError as error:
-            sys.exit(output.outcome(failed(_case(given), error, stopwatch)))
+            sys.exit(_show(failed(_case(given), error, stopwatch), given))
         sys.exit(code if isinstance(code, int) else SOLVED)
+
+
+def _show(outcome: Outcome, given: Sequence[str]) -> int:
+    """Prints what ends a command before it runs; its exit code."""
+    from warploom.tools.command.output import Output  # imported here: `--help` and `--version` print no tables
+
+    return Output(_wants_lines(given)).outcome(outcome)
 
 
 def run(command: Callable[[], object]) -> NoReturn:

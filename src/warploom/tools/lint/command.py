@@ -26,7 +26,7 @@ from warploom.tools.lint.told import github, line, sarif, text
 from warploom.tools.lint.watch import Keeping, watch, words
 from warploom.tools.ptx.run import ARGUMENT_HELP
 
-Form = Literal["text", "json", "sarif", "github"]
+TextFormat = Literal["text", "json", "sarif", "github"]
 
 
 @click.command("lint", cls=Keeping)
@@ -86,7 +86,7 @@ def lint_command(
     baseline: Path | None,
     write_baseline: Path | None,
     limit: int | None,
-    form: Form | None,
+    form: TextFormat | None,
     html: Path | None,
     is_watching: bool,
     debug: bool,

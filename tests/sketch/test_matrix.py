@@ -218,6 +218,8 @@ assert(spec(inp) == sketch(inp));
         ("int b = 0;", "int b = 0; for (int b = 0; b < 1; b++) { }", "expected a new name, got b again"),
         ("int b = 0;", "int b = 0; int n = 4;", "expected a new name, got n again"),
         ("int b = 0; for", "for", "NameError"),
+        ("int b = 0;", "b = 0;", "expected a variable that is declared, got b"),
+        ("float a = inp[0]", "a = inp[0]", "expected a variable that is declared, got a"),
         ("int b = 0;", "if (i < 2) { int b = 0; }", "expected a name of this block, got b of one that has ended"),
         ("inp[k][i]; }", "inp[k][i]; k += 1; }", "expected k to be changed by its loop alone, got an assignment"),
         ("inp[k][i]; }", "inp[k][i]; inp[k][i] = inp[0][i]; }", "expected a specification that leaves its argument inp as it is"),

@@ -56,7 +56,7 @@ class _Scopes:
                     self._new(name, names)
                 case Assign(target=target, value=value):
                     self._values([target, value])
-                    self._assigned(target)
+                    self._assigned(target, names)
                 case Accumulate(target=target, operands=operands, when=when):
                     self._values([target, *operands, *([] if when is None else [when])])
                 case Return(value=value):
@@ -83,8 +83,10 @@ class _Scopes:
         names.add(name.text)
         self._ended.discard(name.text)
 
-    def _assigned(self, target: Expr) -> None:
+    def _assigned(self, target: Expr, names: set[str]) -> None:
         match target:
+            case Name(text=text) if text not in names:
+                raise wrong(target.span, f"expected a variable that is declared, got {text}", f"Declare it: float {text} = ...;")
             case Name(text=text) if text in self._indices:
                 raise wrong(
                     target.span, f"expected {text} to be changed by its loop alone, got an assignment", "Use another name."

@@ -5,6 +5,7 @@ import pytest
 
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.layout import access, emit, layout, tile
+from warploom.layout.cute import read
 from warploom.ptx import launch
 
 
@@ -29,3 +30,11 @@ def test_printed_places(text: str, names: tuple[str, ...]) -> None:
     out = np.full(given.elements, -1, dtype=np.int32)
     ran = launch(compile_to_ptx(source), grid=-(-given.elements // 32), block=32, args=[out], checks=False)
     assert ran.arrays[0].tolist() == found.map.table.tolist()
+
+
+def test_a_swizzle_over_rows_that_are_further_apart_is_text_of_cute() -> None:
+    given = tile("6x32:u8")
+    found = layout(given, [access("diagonals:128bit", given)], 169).map
+    text = emit(found, given, "cute")
+    assert found.swizzle is not None and text.endswith("o (6,32):(128,1)")
+    assert (read(text, given).table == found.table).all()

@@ -291,6 +291,7 @@ def test_exchange_writes_code_and_renames_k(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--from", "striped", "--to", "blocked"), "expected --regs"),
+        (("--from", "striped", "--to", "(32,3):(3,1)", "--bits", 8), "expected --regs"),
         (("--from", "striped", "--to", "blocks", "--regs", 2), "got 'blocks'"),
         (("--from", "striped", "--to", "mma:m16n8k8:A:tf32", "--regs", 2), "expected --regs 4"),
         (("--from", "blocked", "--to", "striped", "--regs", 2, "--bits", 8, "--via", "tma"), "side by side"),

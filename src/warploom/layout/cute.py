@@ -161,7 +161,9 @@ def write(found: Map, tile: Tile) -> str:
         return f"({tile.rows},{tile.columns}):({pitch},1)"
     if found.swizzle is not None:
         bits, base, shift = found.swizzle
-        text = f"Swizzle<{bits},{base},{shift}> o ({tile.rows},{tile.columns}):({tile.columns},1)"
+        second = int(found.table[tile.columns]) if tile.rows > 1 else tile.columns
+        pitch = second ^ ((second >> shift) & (((1 << bits) - 1) << base))
+        text = f"Swizzle<{bits},{base},{shift}> o ({tile.rows},{tile.columns}):({pitch},1)"
         if (read(text, tile).table == found.table).all():
             return text
     raise UserError(

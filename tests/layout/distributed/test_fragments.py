@@ -14,6 +14,7 @@ from warploom.layout.distributed import (
     distributed_of_function,
     distributed_of_text,
     fragment,
+    sizes_of_text,
 )
 from warploom.ptx import launch
 
@@ -276,3 +277,19 @@ def test_bases_of_triton_say_what_the_accumulator_holds() -> None:
 def test_bases_that_are_none(bases: str, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         distributed_of_text(bases, 2, 2, 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("(32,4):(1,32)", (32, 4)),
+        ("Swizzle<2,0,3> o ((4,8),(2,3)):((2,8),(1,64))", (32, 6)),
+        ('{"register": [[1], [2]], "lane": [[4]]}', (2, 4)),
+        ("{'register': 7, 'lane': [[4]]}", None),
+        ("((4,8),x):((2,8),1)", None),
+        ("(32,4,2):(1,32,128)", None),
+        ("striped", None),
+    ],
+)
+def test_sizes_that_a_text_says(text: str, sizes: tuple[int, int] | None) -> None:
+    assert sizes_of_text(text) == sizes

@@ -87,6 +87,11 @@ def test_what_a_journal_calls_impossible_is_not_proved_again(tmp_path: Path) -> 
     assert again["recorded"] == {"verdict": "proved"}
 
 
+def test_a_case_may_be_named_by_its_size() -> None:
+    _, lines, _ = run("--max", "3", "--case", "2x3")
+    assert [line["case"] for line in lines] == ["transpose/crc/2x3"]
+
+
 def test_no_size_and_bad_journal(tmp_path: Path) -> None:
     code, lines, stderr = run("--case", "transpose/crc/99x1")
     assert (code, lines[0]["status"]) == (2, "error")

@@ -28,6 +28,24 @@ def needs_no_sizes(text: str) -> bool:
     return fragment(text) is not None
 
 
+def sizes_of_text(text: str) -> tuple[int, int] | None:
+    """(lanes, items) of CuTe's `(lanes,items):(..)` or of Triton's bases; None of what does not say them."""
+    try:
+        if text.lstrip().startswith("{"):
+            given = json.loads(_as_json(text))
+            return 1 << len(given["lane"]), 1 << len(given["register"])
+        if cute.is_cute(text):
+            lanes, items = cast("list[Any]", json.loads(_as_json(text.rsplit(":", 1)[0].rsplit(" o ", 1)[-1])))
+            return int(np.prod(np.array(lanes))), int(np.prod(np.array(items)))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    return None
+
+
+def _as_json(text: str) -> str:
+    return text.replace("'", '"').replace("(", "[").replace(")", "]")
+
+
 def distributed_of_text(text: str, lanes: int, registers: int, bits: int) -> Distributed:
     """The layout of that name; `registers` hold one element each, or as many as fit into 32 bits; UserError (REGISTERS)."""
     found = fragment(text)
@@ -66,7 +84,7 @@ def _of_bases(text: str, lanes: int, items: int, bits: int) -> Distributed:
     """Of `{"register": [[row, column], ...], "lane": [...]}`, Triton's linear layout: where each bit moves the element."""
     form = '{"register": [[row, column], ...], "lane": [...]} of one warp'
     try:
-        given = json.loads(text.replace("'", '"').replace("(", "[").replace(")", "]"))
+        given = json.loads(_as_json(text))
         parts = [
             [tuple(index(n) for n in basis) for basis in given.pop(name, [])] for name in ("register", "lane", "warp", "block")
         ]

@@ -148,6 +148,14 @@ class Gatherings:
         return int(rounds.sum()), chosen + int(merged.sum())
 
 
+@dataclass(frozen=True, slots=True)
+class LeastMoves:
+    """No completion has fewer."""
+
+    shuffles: int = 0
+    selects: int = 0
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class HolePrices:
     """What the functions of one choice of the search cost, by an objective."""
@@ -167,18 +175,23 @@ class HolePrices:
         shuffles, selects = (np.concatenate([p[n] for p in parts]) for n in (0, 1))
         return self.objective.packed({"shuffles": shuffles, "selects": selects, "cost": functions.costs})
 
-    def least(self, functions: Functions | None, allowed: BoolArray) -> int:
-        """No function of the choice costs less; `functions` are those left, `allowed`: [points, values]."""
+    def least(self, functions: Functions | None, allowed: BoolArray, moves: LeastMoves) -> int:
+        """No function of the choice costs less; `functions` are those left, `allowed`: [points, values]; `moves`: what no
+        completion does with fewer."""
         if functions is not None and len(functions) * len(self.point) <= _CHUNK:
-            return int(self.of(functions).min())
+            counts: dict[Part, int] = {"shuffles": moves.shuffles, "selects": moves.selects, "cost": int(functions.costs.min())}
+            return max(int(self.of(functions).min()), self._packed(counts))
         sources = np.where(allowed[self.point], self.source, UNDEFINED)
         lane = self.gatherings.lane[sources].reshape(self.gatherings.lanes, -1, sources.shape[1])
         stays = (lane == np.arange(self.gatherings.lanes)[:, None, None]) | (lane == _OWN)
         # Undefined stands for what is not allowed, too: it stays only where it is allowed.
         is_allowed = allowed[self.point].reshape(lane.shape)
-        shuffles = np.array([int((~(stays & is_allowed).any(axis=2)).any(axis=0).sum())])
-        cost = np.array([0 if functions is None else int(functions.costs.min())])
-        return int(self.objective.packed({"shuffles": shuffles, "selects": np.zeros(1, np.int64), "cost": cost})[0])
+        shuffles = max(moves.shuffles, int((~(stays & is_allowed).any(axis=2)).any(axis=0).sum()))
+        cost = 0 if functions is None else int(functions.costs.min())
+        return self._packed({"shuffles": shuffles, "selects": moves.selects, "cost": cost})
+
+    def _packed(self, counts: Mapping[Part, int]) -> int:
+        return int(self.objective.packed({part: np.array([count]) for part, count in counts.items()})[0])
 
 
 def warp_lanes(flat: Sequence[FlatStatement]) -> int:

@@ -15,6 +15,7 @@ from warploom.synth.dataflow.composed import ComposedSet, Member, Way
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.fold_rows import FoldRowsConstraint
 from warploom.synth.dataflow.forward import CheckedFolds, forward
+from warploom.synth.dataflow.least_moves import least_moves
 from warploom.synth.dataflow.lower import Lowered
 from warploom.synth.dataflow.numbers import ZERO_NUMBER
 from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
@@ -97,6 +98,8 @@ class ProgramModel(SketchModel):
         self.counters = counters
         self.live = frozenset(h for c in constraints for h in c.holes)
         """Holes that the goal depends on."""
+        self.below: int | None = None
+        """Only answers that cost less are looked for; None: all."""
         self.only_moves = all(isinstance(c, ElementConstraint | UsefulConstraint) for c in constraints)
         """No folds: what the look ahead follows is all there is."""
 
@@ -137,7 +140,9 @@ class ProgramModel(SketchModel):
             yield from self._split_point(candidate, choice)
             return
         ahead = self._ahead(candidate, choice)
-        functions = self._members(candidate, choice, ahead)
+        cost = self.bound(candidate)[1] - self._least(choice, candidate.functions[choice])
+        most = None if self.below is None else self.below - cost - 1
+        functions = self._members(candidate, choice, ahead, most)
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
@@ -146,7 +151,6 @@ class ProgramModel(SketchModel):
         if prices is not functions.costs:
             order: IntArray = np.argsort(prices, kind="stable").astype(np.int64)
             functions, prices = functions.select(order), prices[order]
-        cost = self.bound(candidate)[1] - self._least(choice, candidate.functions[choice])
         for start in range(0, len(functions), FOLLOWED):
             members = np.arange(start, min(start + FOLLOWED, len(functions)))
             settled: list[dict[int, Functions] | None] = [None] * len(members)
@@ -178,10 +182,11 @@ class ProgramModel(SketchModel):
         functions = [chosen.get(hole, old) for hole, old in enumerate(candidate.functions)]
         return Settled(candidate.allowed, functions, candidate.domains, candidate.needed, total=total)
 
-    def _members(self, candidate: Candidate, choice: int, ahead: Ahead | None) -> Functions | None:
-        """Members of a hole that are left after a look ahead; None: too many to list."""
+    def _members(self, candidate: Candidate, choice: int, ahead: Ahead | None, most: int | None) -> Functions | None:
+        """Members of a hole of at most that price which are left after a look ahead; None: too many to list."""
         functions = candidate.functions[choice]
         if functions is not None:
+            functions = self._cheap_enough(choice, functions, most)
             if ahead is not None:
                 return functions.select(ahead.surviving(functions))
             self.counters.tested += len(functions)
@@ -192,7 +197,19 @@ class ProgramModel(SketchModel):
             found = ahead.surviving_pairs(members)
             return None if found is None else found.matching(allowed)
         listed = members.matching(allowed)
+        if listed is not None:
+            listed = self._cheap_enough(choice, listed, most)
         return listed if listed is None or ahead is None else listed.select(ahead.surviving(listed))
+
+    def _cheap_enough(self, choice: int, functions: Functions, most: int | None) -> Functions:
+        if most is None:
+            return functions
+        prices = self.lowered.holes[choice].prices
+        if prices is not None:
+            # Shuffles and selects are dear to count, so members whose index operations are too many go first.
+            before = self._leasts[choice] - prices.objective.cost_in(self._leasts[choice])
+            functions = functions.select(np.flatnonzero(before + functions.costs <= most))
+        return functions.select(np.flatnonzero(self._prices(choice, functions) <= most))
 
     def bound(self, candidate: Candidate) -> Cost:
         if isinstance(candidate, Settled):
@@ -218,7 +235,12 @@ class ProgramModel(SketchModel):
         if root is None:
             return dict.fromkeys(self.live, 0)
         priced = ((hole, self.lowered.holes[hole].prices) for hole in self.live)
-        return {hole: p.least(root.functions[hole], root.allowed[hole]) for hole, p in priced if p is not None}
+        elements = [c for c in self.constraints if isinstance(c, ElementConstraint)]
+        return {
+            hole: p.least(root.functions[hole], root.allowed[hole], least_moves(root, elements, self.filter.injective, hole, p))
+            for hole, p in priced
+            if p is not None
+        }
 
     def confirmed(self, root: Candidate, functions: Mapping[int, Functions]) -> tuple[Cost, Found] | None:
         """The answer that takes these functions, if it is one. `root`: propagated."""

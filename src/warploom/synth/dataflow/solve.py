@@ -219,6 +219,7 @@ class _Run:
 
     def _search(self, model: ProgramModel, first: tuple[tuple[Cost, Found], ...]) -> tuple[tuple[Cost, Found], ...]:
         below = first[0][0] if first else None
+        model.below = None if below is None else below[1]
         outcome = self.searcher(0, model, self.goal, self.statistics, below)
         self.complete, self.reason = outcome.complete, outcome.reason
         return outcome.answers or first

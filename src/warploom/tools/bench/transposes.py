@@ -181,7 +181,8 @@ def transposes_command(
             pairs.sort(key=lambda pair: pair[1])
         for m, n in pairs:
             sizes.append((kind, m, n, grammar))
-    sizes = [size for size in sizes if pattern is None or fnmatchcase(_name(*size[:3]), pattern)]
+    if pattern is not None:
+        sizes = [size for size in sizes if fnmatchcase(_name(*size[:3]), pattern) or fnmatchcase(f"{size[1]}x{size[2]}", pattern)]
     try:
         if not sizes:
             message = f"expected sizes from {least} to {most} that the pattern matches, got {pattern or 'none'}"

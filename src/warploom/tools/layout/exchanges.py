@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.layout.distributed import (
+    WORD_BITS,
     Distributed,
     differing,
     distributed_of_array,
     distributed_of_function,
     distributed_of_text,
     needs_no_sizes,
+    sizes_of_text,
 )
 from warploom.layout.exchange import (
     Candidate,
@@ -180,9 +182,15 @@ def read_pair(
             if given is not None and given != has:
                 raise UserError(Diagnostic("REGISTERS", f"expected {option} {has}, which {known.name} has, got {given}"))
         sizes = known.lanes, known.elements.shape[2], known.bits
-    elif regs is None:
-        raise UserError(Diagnostic("REGISTERS", "expected --regs, the registers of a lane, got none", fix="Write --regs 4."))
     else:
+        said = next(
+            (found for given in (source, destination) if isinstance(given, str) and (found := sizes_of_text(given))), None
+        )
+        per_register = max(1, WORD_BITS // width)
+        if regs is None and said is not None and said[1] % per_register == 0:
+            lanes, regs = said[0] if lanes is None else lanes, said[1] // per_register
+        if regs is None:
+            raise UserError(Diagnostic("REGISTERS", "expected --regs, the registers of a lane, got none", fix="Write --regs 4."))
         sizes = 32 if lanes is None else lanes, regs, width
     warps = 1 if known is None else known.warps
     one, two = (

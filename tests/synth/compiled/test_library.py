@@ -43,7 +43,7 @@ def test_completed_kernels_are_proved_at_several_sizes(name: str) -> None:
     assert len(proof.instances) == 4 and proof.instances[0] == tuple(sketch.complete_at.items())
 
 
-@pytest.mark.parametrize("name", ONE_SIZE)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * n.endswith("2d-7")) for n in ONE_SIZE])
 def test_kernels_with_known_completions_are_proved_where_they_were_completed(name: str) -> None:
     sketch, holes = known(name)
     proof = prove_compiled(sketch, holes, instances=(sketch.complete_at,))

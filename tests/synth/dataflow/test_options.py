@@ -62,7 +62,7 @@ def test_every_choice_agrees_long(name: str) -> None:
         _assert_right(random_program(random.Random(seed), 300), OPTIONS[name])
 
 
-LARGE = {("nothing", "sf/trove-8x3"), ("one location", "sf/trove-8x3")}
+LARGE = {(name, case) for name in ("nothing", "one location") for case in ("sf/hvx-gaussian", "sf/trove-8x3")}
 """Seconds, without what makes the case small."""
 
 

@@ -161,6 +161,7 @@ def test_parts_of_different_problems_are_not_mixed() -> None:
         solve_in_parts(rcr(), lambda: Here(change), parts=2)
 
 
+@pytest.mark.slow
 def test_on_a_cluster() -> None:
     distributed = pytest.importorskip("distributed")
     from warploom.solve import cluster_executor

@@ -80,6 +80,7 @@ def test_fewest_accumulates(make: object) -> None:
     assert report.completions[0].accumulates == 20
 
 
+@pytest.mark.slow
 def test_all_solutions_at_the_authors_width() -> None:
     report = complete(mult_shared(2, lanes=4), all_solutions=True)
     assert (report.status, report.verdict, report.space) == ("solved", "proved", 1)

@@ -143,7 +143,7 @@ def test_div_rcp_sqrt(name: str, rounding: str) -> None:
 
 
 def test_every_f16_product_and_sum_with_chosen_operands() -> None:
-    everything = np.arange(1 << 16, dtype=np.uint16)[::7].copy()
+    everything = np.arange(1 << 16, dtype=np.uint16)[::13].copy()
     for other in (0x0001, 0x3C01, 0xC3FF, 0x7BFF, 0x8000):
         b = np.full_like(everything, other)
         _check(float_mul("f16", everything, b), [reference.mul("f16", int(x), other, "rn") for x in everything], everything)

@@ -66,7 +66,7 @@ def test_unknown_names_are_refused() -> None:
 
 @pytest.mark.parametrize("name", [
     "table1/mss-operator", "lift/atoi", "refuse/decay", "accept/affine_maps", "families/kadane", "families/first_negative",
-    "families/rolling_hash", "families/fibonacci_forced", "families/common_and_any_bits", 
+    "families/rolling_hash", "families/fibonacci_forced", "families/common_and_any_bits",
     "families/smallest_or_none", "families/first_repeat", "families/differences", "families/lower_case",
     "families/roman", "families/extent", "unbounded/squared_state", "families/welford", "families/online_softmax",
     "families/crc8",

@@ -33,7 +33,7 @@ class Completed(Result):
     sketch: Sketch
     """The sketch that was completed, still with its holes."""
     report: Report | None
-    """What the engine reports; None when it was stopped before it had something to say."""
+    """The engine's report; None when it was stopped before it had something to say."""
 
     @property
     def completions(self) -> tuple[Completion, ...]:

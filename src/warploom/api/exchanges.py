@@ -14,7 +14,8 @@ from warploom.tools.layout.exchanges import exchanged, told
 from warploom.tools.pages.layouts import banks_as_text, layout_page, layout_part
 
 Held: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
-"""What lanes hold: a name, a function of (lane, item) or (warp, lane, register, slot), or elements [lanes, items]."""
+"""Layout of the elements that lanes hold: a name, a function of (lane, item) or (warp, lane, register, slot), or elements [lanes,
+items]."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

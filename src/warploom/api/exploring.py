@@ -33,7 +33,7 @@ from warploom.tools.explore.target import explored
 from warploom.tools.kernels.files import kernel_text
 
 Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
-"""What can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
+"""Kernels that can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -41,7 +41,7 @@ class Explored(Result):
     """A kernel and the fastest implementation found."""
 
     options: KernelOptions | None
-    """What was asked of a tensor function; None for a sketch."""
+    """The options of the question, for a tensor function; None for a sketch."""
     implementations: Implementations | None
     """The program and the implementation of each of its kernels; None without an answer, and for a sketch."""
     report: Report | None

@@ -85,7 +85,7 @@ class JitFunction(TensorHolder):
         return self._tuned(asked, budget_s, nodes, seed, progress or nothing_said)
 
     def kind(self, *arrays: Any, **named: Any) -> str:
-        """What a call with these arrays runs: `found` by a search, `plain` loops, or `evaluated`."""
+        """Kind of kernel that a call with these arrays runs: `found` by a search, `plain` loops, or `evaluated`."""
         return self._calls.runner(self._calls.signature.bind(arrays, named).sizes).kind
 
     def _tuned(self, sizes: Mapping[str, int], budget_s: float | None, nodes: int | None, seed: int, tell: Progress) -> Explored:

@@ -38,7 +38,7 @@ class Lifted(Result):
     module: scan.Module
     """The text that the loop stands in."""
     lifting: scan.Lifting | None
-    """What the engine reports; None when it was stopped."""
+    """The engine's report; None when it was stopped."""
 
     @property
     def kind(self) -> str:
@@ -47,7 +47,7 @@ class Lifted(Result):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What one value of the operator carries, as `name: type`."""
+        """Fields of one value of the operator, as `name: type`."""
         return tuple(cast("list[str]", self.line.get("fields", ())))
 
     @property
@@ -158,7 +158,7 @@ class CheckedOperator(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else is worth knowing."""
+        """Further notes on the answer, as sentences."""
         return tuple(cast("list[str]", self.line.get("notes", ())))
 
 

@@ -16,7 +16,7 @@ class LoadedKernel(Result):
     """A saved kernel; its fields are those of the result that was saved."""
 
     calls: Calls
-    """What checks the arguments and runs the kernel."""
+    """Checks the arguments and runs the kernel."""
 
     @property
     def text(self) -> str:

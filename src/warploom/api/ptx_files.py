@@ -25,7 +25,7 @@ from warploom.tools.ptx.shuffle import ASSUMPTIONS, Shuffled, policy_of, shuffle
 Extents: TypeAlias = int | Sequence[int]
 """Size of a grid or a block: x, or up to three numbers."""
 Assumption: TypeAlias = Literal["nsw", "aligned", "noalias"]
-"""What `shuffle_ptx` may take for granted."""
+"""Assumptions that `shuffle_ptx` may make."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -51,11 +51,11 @@ class ShuffledPtx(Result):
     text: str
     """The new file; the old one where ptxas refused the new."""
     reports: tuple[KernelReport, ...]
-    """What became of the loads of each kernel, and why."""
+    """Report on the loads of each kernel: what became of them, and why."""
 
     @property
     def summary(self) -> str:
-        """What became of all loads, in one sentence."""
+        """One sentence on what became of all loads."""
         return str(self.line.get("summary", ""))
 
     @property
@@ -77,7 +77,7 @@ class RanPtx(Result):
     """A launch of a kernel in the interpreter."""
 
     launch: Launch | None
-    """What the interpreter reports; None when it was stopped."""
+    """The interpreter's report; None when it was stopped."""
 
     @property
     def arrays(self) -> dict[int, NDArray[Any]]:

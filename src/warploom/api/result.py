@@ -1,4 +1,4 @@
-"""What every function of the API returns: the report line of the contract, its fields, and files of it."""
+"""The result that every function of the API returns: the report line of the contract, its fields, and files of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Result:
 
     @property
     def case(self) -> str:
-        """What was asked, by name."""
+        """Name of the question."""
         return str(self.line["case"])
 
     @property
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def domain(self) -> str:
-        """What a `proved` answer holds for. Empty for other verdicts."""
+        """Domain for which a `proved` answer holds. Empty for other verdicts."""
         return str(self.line.get("domain", ""))
 
     @property
@@ -101,8 +101,8 @@ class Result:
 
 
 def worked(case: str, work: Callable[[Stopwatch], Outcome], budget_s: float | None) -> Outcome:
-    """What `work` gives within `budget_s` CPU seconds (None: any). An interruption and a spent budget end it as `unknown`, with
-    the best so far where there is one. UserErrors are raised."""
+    """The outcome of `work` within `budget_s` CPU seconds (None: without limit). An interruption and a spent budget end it as
+    `unknown`, with the best so far where there is one. UserErrors are raised."""
     if budget_s is not None and not budget_s >= 0:
         raise UserError(Diagnostic("BUDGET", f"expected 0 seconds or more as budget_s, got {budget_s!r}"))
     stopwatch = Stopwatch()

@@ -22,7 +22,7 @@ MOST_UNROLLED = 4
 
 @wl.device(shared_holes=True)
 def turned(word, lane, i):
-    """What some other lane holds, `i` steps on."""
+    """The word of another lane, `i` steps on."""
     return wl.shfl(word, wl.xform(lane, 32, i, coefficients=(0, 1, -1), constants=(0, 1, -1), name="lane"))
 
 

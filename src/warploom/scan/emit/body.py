@@ -21,7 +21,8 @@ class Slot:
     expr: Expr | None = None
     """The variable, where it is one."""
     before: str = ""
-    """Of an element: it has no array, but is the number of this name of the element before (of the first one: its own)."""
+    """For an element without an array of its own: the name of the number that it repeats from the previous element (the first
+    element takes its own)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ def _checked(slot: Slot) -> str:
 
 
 def breaches(ready: Body) -> list[tuple[str, str]]:
-    """Of what the loop takes: NumPy's text of a test of the elements, and what one that fails it breaks."""
+    """Conditions that the loop sets on its elements: NumPy's text of each test, and what an element that fails it breaks."""
     loop = ready.operator.loop
     printer = Printer(NUMPY, ready.types, {s.expr: s.name for s in (*ready.elements, *ready.constants) if s.expr is not None}, {})
     tests = [(printer.text(a), "an assertion of the loop") for a in loop.assumed]

@@ -71,8 +71,8 @@ def _is_of_padding(made: CudaScan, finding: Finding) -> bool:
 
 
 def executed(made: CudaScan, tiles: int) -> tuple[Counts, Comparison]:
-    """What `scan_device` executes on so many whole tiles, and its results compared with the loop. UserError and RuntimeError as
-    `compare`."""
+    """Counts of what `scan_device` executes on `tiles` whole tiles, and its results compared with the loop's. UserError and
+    RuntimeError as `compare`."""
     count = tiles * made.tile
     constants = constant_values(made.plain.loop, 0)
     given = elements(made.plain.loop, count, 0)

@@ -28,7 +28,7 @@ DTYPES: dict[Scalar, np.dtype[Any]] = {
 _PIECE = 9
 """Length of the random lists that longer ones are made of."""
 _LENGTHS = (5, 1, 33, 2, 70, 17, 1, 150)
-"""Of segments in turn."""
+"""Lengths of the segments, in turn."""
 _PLACES = 48
 """Places of a backward list that are compared, and as many at its end."""
 _TOLERANCE = {"float32": 2e-4, "float64": 1e-9}

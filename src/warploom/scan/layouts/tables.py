@@ -79,7 +79,7 @@ class _Placing:
         self._bank = [-1] * elements
         self._order = self._ordered(wide, elements)
         self._board: list[tuple[_Placed, list[int]]] = []
-        """What is placed, with the groups whose worst bank got worse by it."""
+        """The placed elements in order, each with the groups whose worst bank got worse by it."""
         self.most = 1 + sum(weight * len(cells) for weight, cells in zip(self._weights, wide, strict=True))
         """More conflicts than any table has."""
 

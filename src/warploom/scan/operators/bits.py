@@ -75,7 +75,7 @@ class Sums:
 
 
 class _Degrees:
-    """What sums may have: nothing cancels."""
+    """Monomials that may occur in a sum, as if none cancelled."""
 
     def __init__(self) -> None:
         self.zero: Joined = frozenset()
@@ -138,7 +138,7 @@ class Reader(Generic[T]):
         """Expressions that are variables of their own; without `atoms`, those are found that are not known by bits."""
 
     def number(self, expr: Expr) -> Number[T]:
-        """What is not known by bits becomes a variable of its own."""
+        """The number of an expression; a part whose bits are not known becomes a variable of its own."""
         for part in ex.subexpressions(expr):
             if part in self._numbers or part in self._failed:
                 continue

@@ -28,7 +28,7 @@ from warploom.scan.reading.binary import Binary
 TRIES = 3000
 WORD_RLIMIT_TRIES = 400
 Function: TypeAlias = Callable[..., object]
-"""Of two operands, or of their parts."""
+"""A function of two operands, or of their parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ def _plain(value: Value) -> object:
 
 
 def _parts(value: Any) -> Mapping[object, object] | None:
-    """Of a dictionary or an object of a dataclass."""
+    """Parts of a dictionary or of an object of a dataclass, by name; None for other values."""
     if type(value) is dict:
         return cast("Mapping[object, object]", value)
     return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else None

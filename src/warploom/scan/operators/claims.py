@@ -1,4 +1,4 @@
-"""What else is claimed of an associative operator: that it commutes, and how far floats come apart by their grouping."""
+"""Further claims about an associative operator: that it commutes, and how far float results differ between groupings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes with the greatest element so far: how often it was seen, the sum of what stood beside it.
+"""States that go with the greatest element so far: how often it was seen, the sum of what stood beside it.
 
 best = max(best, u(e));  s = a(e) if u(e) > best else s + b(e) if u(e) == best else s
 """
@@ -33,7 +33,8 @@ def beside_extremes(loop: Loop, style: Style, start: Start) -> Closure:
 
 
 def _added(state: State, best: State, element: Expr, loop: Loop) -> Expr | None:
-    """What the first of equal elements gives, where the others add as much; None where the state does not go with them."""
+    """The value that the first of several equal elements gives the state, where each further one adds as much; None for a state
+    that does not go with the extreme element."""
     old, new = ex.variable("old", ex.REAL), ex.variable("new", ex.REAL)
     equal = {best.variable: new, element: new}
     sign = 1 if best.step.op == "max" else -1

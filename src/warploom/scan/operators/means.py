@@ -176,7 +176,8 @@ class _Sums:
         return self._fraction(real) == self._fraction(ex.substituted(after, zeros))
 
     def _first(self, state: State, value: Expr, total: Expr) -> Expr | None:
-        """What the sum starts with, where there are elements already."""
+        """The sum to start with so that the state has its initial value, where elements are counted already; None where the value
+        does not grow by a constant per unit of the sum."""
         known: dict[Expr, Expr] = {self._n: ex.constant(self._start), **{t: s for t, (_, s) in self._steps.items()}}
         at_zero = ex.substituted(value, {**known, total: ex.ZERO})
         at_one = ex.substituted(value, {**known, total: ex.ONE})

@@ -33,7 +33,7 @@ _LIST = "xs"
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What is offered instead of a function of two values: `lifting` is proved, or None and `reason` says why."""
+    """A replacement for a function of two values: `lifting` is proved, or is None and `reason` says why."""
 
     lifting: Lifting | None
     reason: str = ""

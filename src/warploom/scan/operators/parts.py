@@ -68,7 +68,8 @@ def _replaced(expr: Expr, values: Mapping[Expr, Expr]) -> Expr:
 
 
 def _folded(state: State, loop: Loop) -> Expr | None:
-    """What the state is folded with, if with that alone; the fold's element without states."""
+    """The element that the step folds into the state, by one operation and without other states; None where the step does
+    more."""
     step, states = state.step, {s.variable for s in loop.states}
     if step.op not in FOLDS or state.variable not in step.args:
         return None

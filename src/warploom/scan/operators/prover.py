@@ -70,7 +70,7 @@ class Translator:
     def __init__(self, width: int | None = None, *, opaque_products: bool = False) -> None:
         self.builder = Builder()
         self.whole = word(width) if width else INT
-        """What integers are."""
+        """The sort of integers: words of `width` bits, or unbounded."""
         self._products: dict[ex.Monomial, Handle] | None = {} if opaque_products else None
         """With `opaque_products`, products of variables are variables of their own."""
         self._width = width

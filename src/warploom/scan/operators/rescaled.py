@@ -32,7 +32,7 @@ def rescaled(loop: Loop, style: Style, start: Start) -> Closure:
 
 
 def _greatest(state: State, loop: Loop) -> Expr | None:
-    """What the state is the maximum of."""
+    """The finite element whose running maximum the state is; None where it is no such maximum."""
     step, states = state.step, {s.variable for s in loop.states}
     if step.op != "max" or state.variable not in step.args or state.variable.sort.above:
         return None
@@ -44,7 +44,7 @@ def _greatest(state: State, loop: Loop) -> Expr | None:
 
 
 def _added(state: State, greatest: Expr, element: Expr, loop: Loop) -> Expr | None:
-    """What an element adds to `state * exp(greatest)`."""
+    """The amount that an element adds to `state * exp(greatest)`; None where there is no such amount."""
     finite = ex.variable(f"{greatest.value}_finite", ex.REAL)
     plain = ex.variable(f"{state.variable.value}_plain", ex.REAL)
     found: set[Expr] = set()

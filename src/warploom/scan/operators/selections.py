@@ -39,7 +39,7 @@ def what_is_kept(loop: Loop, style: Style, start: Start) -> Closure:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What elements give to states: an expression of the element, or its place, `counter + shift`."""
+    """A value that an element gives to a state: an expression of the element, or its place, `counter + shift`."""
 
     value: Expr
     shift: Expr | None = None
@@ -100,7 +100,7 @@ class _Kept:
 
 
 def _leaves(step: Expr) -> list[Expr]:
-    """What a choice among values chooses from."""
+    """The values that nested choices (`ite`, `max`, `min`) choose from."""
     match step.op:
         case "ite":
             return [*_leaves(step.args[1]), *_leaves(step.args[2])]

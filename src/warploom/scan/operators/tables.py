@@ -399,7 +399,7 @@ def _absorbed(table: Table) -> Table:
 
 
 def _between(table: Table) -> Table:
-    """Of three regions, `no`, p and `yes`, the middle one joined to either of the others by p."""
+    """Joins the middle one of three regions along an axis (`no`, p, `yes`) to one of the others, by p."""
     changed = True
     while changed:
         changed = False

@@ -48,7 +48,7 @@ class Completed:
     source: str = ""
     """The template, completed, after the helper functions that have holes; of an assertion only functions that have some."""
     domain: str = ""
-    """What the inputs are, for which it is proved."""
+    """The inputs for which it is proved, in words."""
     counterexamples: int = 0
     reason: str = ""
 
@@ -75,9 +75,10 @@ class _Task:
     printed: list[Function]
     """Functions to print even if they have no hole."""
     divisions: list[Division]
-    """Of both sides."""
+    """Divisions on both sides."""
     anything: list[Expr]
-    """What paths of the template give that return nothing: whatever it is, the sides are to be equal, so no input takes them."""
+    """Results of those paths of the template that return nothing: they stand for any value, and the sides must be equal for each,
+    so that no input takes such a path."""
 
     @property
     def are_numbers(self) -> list[bool]:

@@ -155,7 +155,8 @@ def _renamed(inner: Closure, names: Mapping[Expr, Expr]) -> Closure:
 
 @dataclass(slots=True)
 class _Lists:
-    """What is known of a list of n elements: all of them up to `full`; of a longer one its first, its last, and its windows."""
+    """The known part of a list of n elements: every element while n is at most `full`; for a longer list its first and last
+    elements and the result of its windows."""
 
     window: _Window
     inner: Closure
@@ -210,7 +211,8 @@ class _Lists:
         return elements[-back][self.window.loop.fields.index(field)]
 
     def _earlier(self, kept: Mapping[Expr, Expr], back: int, field: Expr) -> Expr:
-        """What was one element nearer, one element before."""
+        """The value that was kept for `field` from `back - 1` elements before; one element later it lies `back` elements
+        before."""
         return next(kept[v] for v, at in self.window.kept.items() if at == (back - 1, field))
 
     def _combined(self, left: Mapping[Expr, Expr], other: Mapping[Expr, Expr]) -> dict[Expr, Expr]:

@@ -89,7 +89,7 @@ def _function(source: str, name: str) -> object:
 
 @cache
 def printed_module(source: str) -> dict[str, Any]:
-    """What a NumPy module that was printed defines."""
+    """The names that a printed NumPy module defines, found by executing it."""
     scope: dict[str, Any] = {}
     exec(compile(source, "<vectorised>", "exec"), scope)
     return scope
@@ -300,7 +300,8 @@ def _serial_source(operator: Operator) -> str:
 
 
 def _repeated(steps: Sequence[Expr]) -> list[Expr]:
-    """What is computed more than once and never fails, inner expressions first; comparisons are not written as their sums."""
+    """Expressions that are computed more than once and never fail, inner ones first. Operands of `ge` and `gt` are not counted,
+    since comparisons are not written as the sums they hold."""
     uses = Counter(steps)
     every = subexpressions(*steps)
     for part in every:

@@ -27,7 +27,7 @@ BEFORE = "[-1]"
 
 @dataclass(slots=True)
 class Arrays:
-    """What the statements before the loop say about lengths and lists of results."""
+    """Facts from the statements before the loop, about lengths and lists of results."""
 
     function: Function
     lengths: dict[str, str] = field(default_factory=dict[str, str])

@@ -31,7 +31,7 @@ class Header:
     """Variables that hold the element."""
     index: str | None = None
     start: Expr = ex.ZERO
-    """What the index is at the first element."""
+    """Value of the index at the first element."""
     is_indexed: bool = False
     """True if elements are read by position."""
     begins: int = 0

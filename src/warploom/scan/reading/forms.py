@@ -43,7 +43,7 @@ class Forms:
     """Parameters whose length is asked for."""
     taken: set[str] = field(default_factory=set[str])
     window: list[ast.stmt] = field(default_factory=list[ast.stmt])
-    """What every iteration does first, whether or not the loop was left."""
+    """Statements that every iteration runs first, whether or not the loop was left."""
     returned: str | None = None
     """The variable that keeps what the loop returns; None means that it did not."""
 

@@ -39,7 +39,7 @@ class Interpreter(Lookups):
     returned: str | None = None
     """The variable that keeps what a loop returns; None in it means that the loop goes on."""
     falls_off: Callable[[Value], Value] | None = None
-    """What a function gives on paths without a `return`, from what it gives on others; None: all paths return, or none."""
+    """Gives a function's value on paths without a `return`, from its value on the others; None: all paths return, or none."""
 
     def block(self, statements: Sequence[ast.stmt], bindings: Mapping[str, Value]) -> Ended:
         """`continue` ends a block as its last statement does."""
@@ -111,7 +111,8 @@ class Interpreter(Lookups):
         return now
 
     def _counted(self, node: ast.expr, bindings: dict[str, Value]) -> Sequence[Value] | None:
-        """What a loop within the loop goes over: `range` of numbers, or a tuple."""
+        """The values that a loop within the loop goes over: those of a `range` of numbers, or of a tuple; None for other
+        iterables."""
         if isinstance(node, ast.Call):
             if not isinstance(node.func, ast.Name) or self.bound(node.func) is not range or node.keywords:
                 return None

@@ -76,7 +76,8 @@ class Lookups(Evaluator):
         return Record(kind, parts)
 
     def _container(self, node: ast.expr, op: ast.cmpop, bindings: dict[str, Value]) -> Value:
-        """What stands behind `in`: also a set or a dictionary of the file, which is not changed while the loop runs."""
+        """The value on the right of `in`; this may be a set or a dictionary of the file, which is not changed while the loop
+        runs."""
         if isinstance(op, ast.In | ast.NotIn):
             if isinstance(node, ast.Set):
                 return tuple(self.value(e, bindings) for e in node.elts)

@@ -63,7 +63,7 @@ def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What is read again where states have to begin with other values."""
+    """The parts of the function that are read again where states have to begin with other values."""
 
     loop: ast.For
     header: Header
@@ -229,7 +229,7 @@ class _Reader(Elements):
             return self._module.wrong(loop, "SHAPE", message, "Use one variable per part.")
 
     def _called(self, part: str, constants: Mapping[str, Expr]) -> str:
-        """What the state is called; a name that a parameter has is its own only before the loop."""
+        """Name of the state: its own, or a free one where its own is no identifier or is a parameter's before the loop."""
         if part not in constants and part.isidentifier():
             return part
         if part not in self._renamed:

@@ -100,7 +100,7 @@ def packed(shape: Shape, fields: Iterator[object]) -> object:
 
 
 def access(shape: Shape) -> Iterator[str]:
-    """What is written after a value of the shape for each of its fields."""
+    """For each field of a value of the shape, the text (`.name`, `['key']`) that selects it when written after the value."""
     match shape:
         case Sort():
             yield ""

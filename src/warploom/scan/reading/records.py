@@ -15,7 +15,7 @@ class _Sample(NamedTuple):
 
 
 _OF_TUPLES = cast(type[object], type(_Sample.__dict__["field"]))
-"""What reads a field of a named tuple."""
+"""Type of the descriptor that reads a field of a named tuple."""
 
 
 def fields_of(kind: type) -> dict[str, object] | None:

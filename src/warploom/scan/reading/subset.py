@@ -27,7 +27,7 @@ MAX_SHIFT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What an operation of two operands means here; its sign and types are those of its row in `operations`."""
+    """The meaning of an operation on two operands; its sign and types are those of its row in `operations`."""
 
     node: type[ast.operator]
     meaning: Callable[[Expr, Expr], Expr]
@@ -96,7 +96,7 @@ SIGNS = ", ".join(o.sign for o in OPERATIONS.values())
 
 
 class Reader(Protocol):
-    """What the meaning of a function needs of the interpreter that reads its call."""
+    """The part of the interpreter that the meaning of a function needs to read its call."""
 
     rounds: bool
     """True if integers became floats."""

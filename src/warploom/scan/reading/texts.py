@@ -37,7 +37,7 @@ TESTS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Ranges of ASCII characters."""
 CASES: Mapping[str, tuple[str, str, int]] = {"lower": ("A", "Z", 32), "upper": ("a", "z", -32)}
-"""What changes of a character, and by how much."""
+"""First and last character that each method changes, and the amount added to their codes."""
 _ASKING = ("ord", "int")
 
 

@@ -68,7 +68,7 @@ def offset_of(node: ast.expr, index: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """What stands before the loop, and what every iteration does first."""
+    """Statements to put before the loop, and those that every iteration runs first."""
 
     begin: list[ast.stmt]
     shifts: list[ast.stmt]
@@ -77,7 +77,7 @@ class Windowed:
 def windowed(
     function: Function, loop: ast.For, free: Callable[[str], str], measured: Callable[[ast.expr], str | None]
 ) -> Windowed | None:
-    """What the loop, which is changed, needs beside its own statements; None where it is none of these.
+    """Statements that the loop, which is changed in place, needs beside its own; None where it takes no windows.
 
     `free` gives names that the function does not have; `measured` the parameter whose length an expression is.
     """
@@ -185,7 +185,7 @@ def _zipped(function: Function, loop: ast.For, measured: Callable[[ast.expr], st
 
 
 def _start_of(function: Function, name: str) -> bool | int | None:
-    """What a variable for an element holds before there is one; None for elements that are no single numbers."""
+    """Value of a variable for an element before there is one; None for elements that are not single numbers."""
     hint = function.annotation(name)
     if hint is MISSING:
         return 0

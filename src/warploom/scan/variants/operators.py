@@ -36,7 +36,7 @@ class ScanForm:
 
     @property
     def flag(self) -> str:
-        """What the flag of an element says: that it is the first of a segment, or the last."""
+        """Kind of the flag that elements have: `head` marks the first one of a segment, `tail` the last."""
         return "tail" if self.is_backward else "head"
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from warploom.solve.space import Candidate
 
 CPU_SHARPNESS = 1.5
-"""Of the norm that joins a CPU's work with its waits for each cache: of those tried, the one that ranks measured kernels best
-(benchmarks/results/README.md)."""
+"""Exponent of the norm that joins a CPU's work with its waits for each cache: of those tried, the one that ranks measured kernels
+best (benchmarks/results/README.md)."""
 
 
 class Bound:

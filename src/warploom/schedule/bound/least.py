@@ -20,8 +20,8 @@ from warploom.schedule.bound.total import DRAM
 
 
 def least_work(figures: TargetFigures, scratch: Scratch, clock_ghz: float) -> Work:
-    """Of the multiprocessor that has the most. What one thread must do in turn is waiting; bytes that are read and stored may
-    pass side by side, so the larger number counts."""
+    """Least work of the multiprocessor that has the most. Work that one thread must do in turn counts as waiting; bytes read and
+    bytes stored may overlap, so the larger number counts."""
     totals = scratch.totals
 
     def cycles(*resources: int) -> float:

@@ -40,7 +40,8 @@ _WIDEST_LOG = 7
 
 
 PRODUCT_CYCLES = 1.0
-"""Of a sum of products that whole warps make, from one product to the next: at most 16 of them add up in what takes longer."""
+"""Least cycles from one product to the next in a sum of products that whole warps make: one instruction adds up at most 16 of
+them and takes longer than 16 cycles."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Binding:
     copies: tuple[tuple[Array, Array], ...]
     """(what the kernel writes, the caller's array that gets it): outputs that the kernel cannot write in place."""
     results: tuple[Any, ...]
-    """What the call returns: the caller's own arrays, or new ones."""
+    """Arrays that the call returns: the caller's own, or new ones."""
     is_empty: bool
     """Every output is without elements: there is nothing to do."""
 
@@ -67,7 +67,7 @@ class Signature:
         self.all = tuple(name for name in parameters if name in is_known)
         self.outputs = tuple(name for name in self.all if name in self.arrays and self.arrays[name].role is Role.OUTPUT)
         self.inputs = tuple(name for name in self.all if name not in self.outputs or self.arrays[name].old is not None)
-        """What a call must give: arrays that are read and written among it."""
+        """Arrays that a call must give, including those that are read and written."""
         self.dtypes = {name: to_numpy(a.dtype) for name, a in self.arrays.items()}
         self._span = arrays[0].span
 
@@ -246,7 +246,7 @@ _F32_FIX = "Declare it as f32."
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What was given instead of an array."""
+    """Description of a value that was given instead of an array."""
 
     got: str
     fix: str = _ARRAY_FIX

@@ -28,7 +28,7 @@ _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a call looked like that can go the short way: NumPy's arrays by position, contiguous, outputs apart."""
+    """Form of a call that can go the short way: NumPy's arrays by position, contiguous, outputs apart."""
 
     runner: CompiledRunner
     arrays: tuple[tuple[int, bool, int], ...]

@@ -1,4 +1,4 @@
-"""What runs when a tensor function is called: compiled kernels, or the evaluation of the mathematics where no compiler works."""
+"""Runners of tensor functions: compiled kernels, or the evaluation of the mathematics where no compiler works."""
 
 from __future__ import annotations
 

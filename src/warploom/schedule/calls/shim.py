@@ -45,8 +45,9 @@ class _Form(ctypes.Structure):
 def short_way(
     runner: CompiledRunner, given: Sequence[np.ndarray[Any, Any]], written: set[int], order: Sequence[int]
 ) -> Short | None:
-    """What runs the kernel on a tuple of arrays like those given and answers 1, or does nothing and answers 0; None where that
-    cannot be: several kernels or threads, scratch, scalars, no compiler. `order`: which of the arrays is each of the kernel's."""
+    """Function that runs the kernel on a tuple of arrays like those given and returns 1, or does nothing and returns 0; None
+    where that cannot be: several kernels or threads, scratch, scalars, no compiler. `order`: which of the arrays is each of the
+    kernel's."""
     direct = runner.direct
     formats = [array.dtype.char for array in given]
     if (

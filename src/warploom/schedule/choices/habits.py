@@ -1,4 +1,4 @@
-"""What fast kernels of GPUs mostly have in common, as decisions: where descents of a search may begin.
+"""Decisions that fast GPU kernels mostly have in common: starting points for the descents of a search.
 
 Sums over tiles, as CUTLASS and others have them: blocks share out the results, threads keep a few of them in registers, and
 what they read again comes from tiles in shared memory, which are copied ahead by all threads, in vectors, as they lie in memory.
@@ -138,7 +138,7 @@ class Tiles:
                         yield "order", (one.producer, statement), "BEFORE|AFTER"
 
     def others(self) -> Iterator[Habit]:
-        """Of operations beside the sum."""
+        """Habits for operations other than the sum."""
         return iter(())
 
     def sizes(self) -> Iterator[Habit]:
@@ -210,9 +210,9 @@ class Rows:
     def __init__(self, objects: Objects, threads: int, rows: int) -> None:
         self.objects = objects
         self.threads = threads
-        """Of a row."""
+        """Threads that share one row."""
         self.rows = rows
-        """Of a thread, which loads once what belongs to a column."""
+        """Rows of one thread, which loads once what belongs to a column."""
         self.loop = {x.statement: x for x in objects.loops}
         self.extents = objects.backbone.extents
         self.summed = {x.axis for x in objects.loops if x.is_reduction}
@@ -313,7 +313,7 @@ class MatrixTiles(Tiles):
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def others(self) -> Iterator[Habit]:
-        """What is done with the results, and what that loads, is done where they are."""
+        """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
         staged = {self.operation[t.producer].statement for t in self.staged}
         for operation in self.objects.operations:
             if operation.temporary is not None or operation is self.total or operation.statement in staged:

@@ -33,7 +33,7 @@ from warploom.schedule.targets import Target
 START_CYCLES = 300.0
 """Cycles before a block's first work: parameters, indices, first addresses."""
 SHARPNESS = 4.0
-"""Of the norm that joins the parts."""
+"""Exponent of the norm that joins the parts of a kernel's time."""
 STREAMED = 0.92
 """Share of the memory bandwidth of data sheets that kernels reach which only stream (axpy and copies: 90 to 93%)."""
 CODE = 6000

@@ -66,14 +66,14 @@ _SUMS_REORDERED = ("-fno-signed-zeros", "-fassociative-math")
 
 
 class Build(StrEnum):
-    """What the C compiler may do with nests."""
+    """How far the C compiler may change nests."""
 
     DECIDED = "decided"
-    """Nothing that a nest decides."""
+    """It changes nothing that a nest decides."""
     EXACT = "exact"
-    """Loops and vectors of its own."""
+    """It chooses its own loops and vectors."""
     SUMS = "sums"
-    """That, and sums in another order."""
+    """It also takes sums in another order."""
 
     @property
     def flags(self) -> tuple[str, ...]:

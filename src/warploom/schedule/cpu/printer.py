@@ -329,7 +329,7 @@ def iterations_text(loops: Sequence[Loop]) -> str:
 
 
 def _iterations(loops: Sequence[Loop]) -> Text:
-    """Of loops in one another: a number, or a product with the tiles of sizes known at run time."""
+    """Number of iterations of nested loops: a constant, or a product with the tile counts of sizes known at run time."""
     known = decimal(prod(loop.size for loop in loops if loop.trips is None))
     open_ = [_trips(loop.trips) for loop in loops if loop.trips is not None]
     texts = open_ if known == decimal(1) and open_ else [*open_, known]

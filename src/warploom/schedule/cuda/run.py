@@ -202,7 +202,7 @@ def _device_arrays(kernel: CudaKernel, arrays: Mapping[str, Any]) -> list[Any]:
 
 
 def _on_device(buffer: Buffer, array: Any) -> Any:
-    """What the device gets: of bf16 the words, which NumPy has no type for. UserError: ARRAY_SHAPE."""
+    """The array as the device gets it: for bf16 the 16-bit words, since NumPy has no such type. UserError: ARRAY_SHAPE."""
     if buffer.dtype.name != "bf16" or not _is_of_numpy(array):
         return array
     return _words(buffer, _checked(buffer, {buffer.name: array}))

@@ -150,7 +150,7 @@ def _read_statement(state: State, node: ast.stmt) -> None:
 _CHANGES: dict[type[ast.operator], Operator] = {
     ast.Add: Operator.ADD, ast.Sub: Operator.SUB, ast.Mult: Operator.MUL, ast.Div: Operator.DIV,
 }  # fmt: skip
-"""What `+=` and its siblings do to the contents of an array that is read and written."""
+"""The operator that `+=` and its siblings apply to the contents of an array that is read and written."""
 
 
 def _is_changed(state: State, target: ast.expr, operator: ast.operator) -> bool:
@@ -227,8 +227,8 @@ def _changed(
     state: State, change: Operator, expression: Expression, array: ArrayParameter | None, indices: tuple[str, ...],
     target: ast.expr, node: ast.stmt,
 ) -> Expression:  # fmt: skip
-    """What `+=` stores: the sum over the indices that the left side has not; of an array that is read and written its contents
-    from before, and that. `-=` takes the sum away; `*=` and `/=` take no sum."""
+    """The expression that `+=` stores: the sum over the indices that the left side lacks; for an array that is read and written,
+    its earlier contents plus that sum. `-=` subtracts the sum; `*=` and `/=` take no sum."""
     over = tuple(i for i in indices_of(expression) if i not in indices)
     is_changed = array is not None and array.old is not None
     if not over and not is_changed:

@@ -15,7 +15,7 @@ from warploom.core.linear import Linear, collected
 from warploom.schedule.frontend.tree import Digit
 
 MOST_POINTS = 4096
-"""Of the period in which the divided indices repeat."""
+"""Longest period, in values of the index, after which the divided indices may repeat."""
 
 
 @dataclass(frozen=True, slots=True)

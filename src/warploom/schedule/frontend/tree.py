@@ -31,7 +31,7 @@ class ArrayParameter:
     role: Role
     span: Span = field(default=NOWHERE, compare=False)
     old: str | None = None
-    """Of an array that is read and written: the name of the array that has its contents from before."""
+    """For an array that is read and written, the name of the array with its earlier contents; None for others."""
 
 
 @dataclass(frozen=True, slots=True)

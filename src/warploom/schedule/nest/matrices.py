@@ -51,19 +51,19 @@ class Factor:
 
     load: Load
     base: Affine
-    """Threads and loops around the part; without what tells the lanes of a warp apart."""
+    """Offset in elements from threads and from loops around the part, without the share that tells a warp's lanes apart."""
     is_transposed: bool
-    """Pieces lie along rows or columns, not along the summed index."""
+    """True if pieces lie along rows or columns, not along the summed index."""
     by_pair: int
     by_one: int
     across: int
-    """From the first 8 rows to the other 8; from 8 columns to the next, where one load is of 16."""
+    """Elements from the first 8 rows to the other 8; or from 8 columns to the next, where one load takes 16."""
     inward: int
-    """From the first 8 summed indices to the other 8."""
+    """Elements from the first 8 summed indices to the other 8."""
     parts: tuple[int, ...]
-    """Of each 16 rows, or 8 columns."""
+    """Offset in elements of each group of 16 rows, or of 8 columns."""
     slices: tuple[int, ...]
-    """Of each 16 summed indices."""
+    """Offset in elements of each group of 16 summed indices."""
 
     def pieces(self, part: int, slice_: int, far: int, deep: int) -> Ints:
         """The first elements of the pieces of a matrix, behind `base`."""
@@ -80,7 +80,7 @@ class Products:
     """The outermost loops of the part, one after the other in one body."""
     sum: Compute
     dtype: DType
-    """Of the factors."""
+    """Type of the factors."""
     rows: Factor
     columns: Factor
     row_points: tuple[Point, ...]
@@ -241,7 +241,7 @@ def _offset(load: Load, used: Ref) -> Affine | None:
 
 
 def _offsets(strides: Mapping[int, int], loops: Sequence[Loop]) -> Ints:
-    """Of all points of the loops, the last the fastest."""
+    """Offsets in elements of all points of the loops; the last loop runs fastest."""
     found = np.zeros(1, np.int64)
     for loop in loops:
         found = (found[:, None] + strides.get(loop.number, 0) * np.arange(loop.size)).reshape(-1)

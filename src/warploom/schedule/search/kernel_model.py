@@ -221,8 +221,8 @@ class KernelModel(Generic[C]):
         return None if candidate is None else Step(candidate, trail)
 
     def begin(self, step: Step[C], chance: random.Random) -> tuple[tuple[int, Hashable], ...]:
-        """What fast kernels mostly have, two times in three without some of it. Decisions are numbered as in `open_choices`, in
-        the order of a descent."""
+        """Decisions that fast kernels mostly have; two descents in three leave some of them out. They are numbered as in
+        `open_choices`, in the order of a descent."""
         space = self.space
         if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
             return ()

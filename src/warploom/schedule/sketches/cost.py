@@ -68,7 +68,7 @@ class _Counted:
 
 
 _PIPES: dict[Unit, str] = {"load path": "exchange", "f32 units": "arithmetic", "issue": "issue"}
-"""What the interpreter's counts tell of, as reports call it."""
+"""Units whose work the interpreter's counts give, with their names in reports."""
 _SAMPLE = 3
 """Blocks that are counted along each axis of the grid, at most: a first, an inner and a last one."""
 
@@ -114,7 +114,7 @@ def _terms(kernel: Kernel, counted: _Counted, on: Architecture, registers: int, 
 
 
 def _shape(param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Of its NumPy array, whose last axis is a vector's components."""
+    """Shape of the parameter's NumPy array; its last axis holds a vector's components."""
     return _extents(param, sizes) + ((param.dtype.lanes,) if param.dtype.lanes > 1 else ())
 
 

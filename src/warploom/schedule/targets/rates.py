@@ -64,8 +64,8 @@ class Rates:
 
     @property
     def speeds(self) -> Speeds:
-        """Of one multiprocessor of a GPU, per cycle: all arithmetic at the speed of `alu`, all that the load and store units do
-        at that of `memory`."""
+        """Speeds of one GPU multiprocessor, per cycle: all arithmetic runs at the speed of `alu`, all work of the load and store
+        units at that of `memory`."""
 
         def per_cycle(resource: str) -> float:
             return self.rate(resource).core / self.clock_ghz

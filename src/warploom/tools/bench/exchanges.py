@@ -99,7 +99,7 @@ def _holds(found: object, wanted: object, name: str) -> bool:
 
 
 def counted(line: dict[str, Any]) -> dict[str, Any]:
-    """What bars speak of."""
+    """The line with the counts that bars are set on."""
     shared = [entry["wavefronts"] for entry in line["pareto"] if entry["via"] == "shared"]
     return line | {
         "crossbar": line["shuffles"] + line["wavefronts"],

@@ -57,7 +57,7 @@ _STRUCTURES = re.compile(r"aos-store-crc-(\d+)")
 
 
 def peers(name: str) -> dict[str, dict[str, int]]:
-    """What others take for the same: a kernel by hand; trove's and CUB's exchanges of registers, by their rules."""
+    """Counts of others for the same movement: a kernel by hand; trove's and CUB's exchanges of registers, by their rules."""
     found: dict[str, dict[str, int]] = {}
     if name in HAND:
         found["hand"] = {"sass_instructions": HAND[name]}

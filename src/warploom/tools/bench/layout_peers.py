@@ -1,4 +1,4 @@
-"""What others take for the same movement, counted anew: trove, CUB and CuTe's atoms from their rules, Triton from its PTX.
+"""Counts of others for the same movement, made anew: trove, CUB and CuTe's atoms from their rules, Triton from its PTX.
 
 Triton, where it is installed, compiles for sm_90 without a device; its PTX runs in the interpreter, which counts.
 """

@@ -37,7 +37,7 @@ class Row:
     accesses: tuple[str, ...] = field(default=())
 
     def peers(self) -> dict[str, Counts]:
-        """What known maps of the tile take."""
+        """Counts of known maps of the tile, by the map's name."""
         if not self.tile:
             return {}
         given = tile(self.tile)
@@ -115,7 +115,7 @@ def _holds(found: object, wanted: object, name: str) -> bool:
 
 
 def _counted(line: dict[str, Any]) -> dict[str, Any]:
-    """What bars speak of."""
+    """The line with the figures that bars are set on."""
     taken = line.get("wavefronts")
     return (
         {"most_seconds": line["seconds"]}

@@ -1,4 +1,4 @@
-"""What the warps of the paper's kernels wait for, by the model (PTXASW, figure 3 and section 8)."""
+"""Stalls of the warps of the paper's kernels by their reasons, by the model (PTXASW, figure 3 and section 8)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CODES: Mapping[str, Variant] = {"PTXASW": "", "NO LOAD": "no-load", "NO CORNER":
 
 
 def facts_of(stencil: Stencil, max_delta: int) -> KernelFacts | None:
-    """What a policy sees of a compiled kernel; None when nothing can be shuffled."""
+    """Facts about a compiled kernel that a policy sees; None when nothing can be shuffled."""
     seen: list[KernelFacts] = []
 
     def look(facts: KernelFacts, candidate: Candidate) -> Decision:

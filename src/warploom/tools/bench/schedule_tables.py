@@ -179,7 +179,7 @@ def _levels(row: Published, budget_s: float, seed: int, progress: Progress) -> t
     frontier = _enumerated(model, DEPTH, below, 0.75 * budget_s, seed, progress)
     behind = frontier
     if not frontier.levels.complete:
-        # What the cut keeps is far less, and may be enumerated alone.
+        # The cut keeps far fewer nodes, which may be enumerated alone.
         behind = enumerate_levels(
             model, DEPTH, below=below, all_nodes=False, sample=_SAMPLE, seed=seed, budget=Budget(cpu_s=0.75 * budget_s)
         )

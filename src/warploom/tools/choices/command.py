@@ -134,7 +134,7 @@ def _text(key: tuple[str, tuple[str, ...]]) -> str:
 
 
 def _told(described: Described, model: _Listing, line: Line) -> list[str]:
-    """What people read: counts, then the implementations shown, one choice a line."""
+    """Lines for people to read: counts, then the implementations shown, one choice a line."""
     count = "all of them" if line["complete"] else "at least"
     said = [f"  {line['decisions']} decisions, {line['open']} open after propagation; {count}: {model.count:,} implementations"]
     for number, found in enumerate(model.shown, 1):

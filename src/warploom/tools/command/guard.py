@@ -53,7 +53,7 @@ def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch
 
 
 def bounded(case: str, work: Callable[[], Outcome], stopwatch: Stopwatch, debug: bool = False) -> Outcome:
-    """What `work` gives, or the outcome that tells of the limit or the interruption. Errors of the user and faults are raised."""
+    """The outcome of `work`, or one that tells of the limit or the interruption. Errors of the user and faults are raised."""
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(DEEPEST, depth))
     try:

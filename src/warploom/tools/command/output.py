@@ -41,7 +41,7 @@ class BrokenLineError(AssertionError):
 
 
 def _counted(line: Line) -> str:
-    """What a warp does beside index operations, where a program is one warp's."""
+    """Text of a warp's instructions other than index operations, where a program is one warp's."""
     return "".join(f"{line[name]} {name}, " for name in ("shuffles", "selects") if name in line)
 
 

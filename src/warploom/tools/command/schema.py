@@ -67,5 +67,5 @@ def schema() -> dict[str, Any]:
 
 
 def _when(condition: Mapping[str, Any], needed: list[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
-    """What a line must have whose fields are as the condition says."""
+    """Part of the schema: fields that a line needs, and their types, where it fits the condition."""
     return {"if": {"properties": dict(condition)}, "then": {"required": needed, "properties": dict(properties)}}

@@ -40,7 +40,7 @@ class Probes:
             _end(started.process)
 
     def answer(self, name: str) -> Found:
-        """What the probe has found, when it ends or its time is over."""
+        """The probe's finding, when it ends or its time is over."""
         started = self._started[name]
         left = max(0.0, started.began + self._limit_s - time.monotonic())
         try:

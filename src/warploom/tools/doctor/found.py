@@ -1,4 +1,4 @@
-"""What a probe has found out."""
+"""The finding of a probe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Warploom stands on, part by part: what each is for, and who looks at it."""
+"""The parts that Warploom stands on: what each is for, and the probe that looks at it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from warploom.tools.doctor.found import Found
 @dataclass(frozen=True, slots=True)
 class Part:
     enables: str
-    """What works with it, and does not without it."""
+    """Features that work only with this part."""
     probe: Callable[[], Found]
     is_needed: bool = False
     """Without it nothing works."""

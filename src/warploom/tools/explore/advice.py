@@ -1,4 +1,4 @@
-"""What an exploration without an implementation has tried, and what to change."""
+"""Advice after an exploration without an implementation: what it has tried, and what to change."""
 
 from __future__ import annotations
 

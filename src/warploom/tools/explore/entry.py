@@ -55,7 +55,7 @@ class Entry:
     declaration: str
     """`int product(const float *A, ..., int threads)`."""
     text: str
-    """What it needs, and the function."""
+    """C text: the function, after what it needs."""
 
 
 def entry_of(program: Program, nests: Sequence[Nest], sources: Sequence[Source], text: str) -> Entry:

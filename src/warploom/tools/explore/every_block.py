@@ -160,7 +160,7 @@ class Blocks:
         return self._first_block(box, run)
 
     def _first_block(self, box: Box, run: SymbolicRun) -> CompiledProof:
-        """What the first block of the box stores, and that what it must store moves as its accesses do."""
+        """Notes what the first block of the box stores, and checks that what it must store moves as its accesses do."""
         moves = {use: elements_moved(run, self.arrays[use.partition(USE)[0]], box.positions, use) for use in run.moves}
         elements = {name: np.array(sorted(run.written(self.arrays[name])), np.int64) for name in self.outputs}
         implied = run.implied.elements if run.implied is not None else {}

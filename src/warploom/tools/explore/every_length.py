@@ -43,7 +43,7 @@ from warploom.tools.command.messages import one_line
 from warploom.tools.explore.every_block import Arguments, Blocks
 
 _MOST_BOXES = 120
-"""Of one family of sizes."""
+"""Most boxes of blocks in one family of sizes."""
 _MOST_TIMES = 8
 """Rounds of a loop in one step."""
 _MOST_RUNS = 8
@@ -106,7 +106,7 @@ class _Lengths:
         self.outputs = [r.name for r in stage.regions if r.role is Role.OUTPUT]
 
     def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
-        """Of steps of as many rounds as the loop's state takes to repeat, which the first run may tell."""
+        """A proof by steps of as many rounds as the loop's state takes to repeat; the first run may tell how many."""
         times = 1
         while times <= _MOST_TIMES:
             try:

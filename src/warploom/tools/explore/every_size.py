@@ -89,7 +89,7 @@ class _Part:
     domains: list[str] = field(default_factory=list[str])
     steps: int = 0
     unproved: CompiledProof | None = None
-    """What ended it."""
+    """The proof that did not succeed and ended the run; None: all were proved."""
 
 
 class _Sizes:
@@ -109,7 +109,7 @@ class _Sizes:
         self.stage, self.kernel = stage, kernel
         self.arguments = _open(arguments, stage, self.size)
         self.step = gcd(self.size.multiple, self.trips.per)
-        """What is left in a block is a multiple of this one."""
+        """Divisor of the number of indices that are left for a block."""
         self.greatest = greatest_proved(self.size, self.trips, axis)
         self.loaded: set[str] = set()
         self.stored: set[str] = set()

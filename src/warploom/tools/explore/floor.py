@@ -113,7 +113,7 @@ def alone(
 
 
 def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, found_ms: float, options: KernelOptions) -> Line:
-    """What the line says of the plain loop that it is about now. Its only bound is that of the whole space."""
+    """The line for the plain loop, which is now the answer. Its only bound is that of the whole space."""
     bound_ms = line["root_bound_ms"]
     assert isinstance(bound_ms, float)
     timing = times.timing

@@ -51,7 +51,7 @@ class KernelOptions:
     """Order of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     features: Features | None = None
-    """Of the space; None: the target's."""
+    """Features of the space; None: the target's."""
     journal: Path | None = None
     """A folder."""
     cluster: str | None = None

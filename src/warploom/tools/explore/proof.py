@@ -50,7 +50,7 @@ _REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
 _SLOWER = 8
 _DIVISORS = (1, 2, 4, 8, 16, 32)
-"""Of the tiles, where a launch with the tiles as they are is too large."""
+"""Divisors of the tiles to try, where a launch with the tiles as they are is too large."""
 _OF_WORDS = 8
 """As many words are moved in the time of an operation on symbols."""
 _OF_COPIES = 2
@@ -61,7 +61,7 @@ _BEYOND_STAGES = 2
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Of the printed kernels."""
+    """Proof of the printed kernels."""
 
     verdict: str
     """`proved`, `refuted` or `unchecked`."""

@@ -25,7 +25,7 @@ class Recorded:
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     span: Span | None = None
     is_papers: bool = False
-    """Of the paper's space."""
+    """True for decisions of the paper's space."""
     run_time: Mapping[str, int] = field(default_factory=dict[str, int])
     """Sizes known at run time: what they are multiples of."""
 
@@ -104,7 +104,7 @@ def _multiples(value: object) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What decisions are judged for."""
+    """The question that decisions are judged for: kernel, target and sizes."""
 
     kernel: str
     target: str

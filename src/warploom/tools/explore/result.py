@@ -47,7 +47,7 @@ class Explored:
 
     @property
     def nests(self) -> tuple[Nest, ...]:
-        """What runs, stage by stage."""
+        """The nests that run, stage by stage."""
         return self.plain or tuple(i.nest for i in self.implementations)
 
     @property

@@ -178,7 +178,7 @@ def _strategy(model: FamilyModel, order: tuple[str, ...] | None) -> Strategy:
 
 
 def _searched(model: FamilyModel, found: Outcome[Tuned]) -> Line:
-    """What the search did."""
+    """Fields of the line about the search: its counts, and whether it was complete."""
     statistics = found.statistics
     return {
         "nodes": statistics.nodes,

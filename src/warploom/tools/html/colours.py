@@ -8,7 +8,7 @@ MAX_STRIPES = 16
 HOLE_COLOURS = ("#9fd8a0", "#f6e27f", "#f7b77e", "#a9c9f5", "#d9b3ef", "#f2a7b4")
 """Colours of swizzles: green, yellow and orange first, as in the paper's figure 1."""
 ELSEWHERE = "hsl(30 20% 88%)"
-"""Of elements that only other warps read, which this one gets through shared memory."""
+"""Colour of elements that only other warps read, and that this warp gets through shared memory."""
 
 
 def element_colours(elements: Mapping[str, Sequence[str]], constants: frozenset[str]) -> dict[str, str]:

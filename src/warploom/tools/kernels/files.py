@@ -29,8 +29,8 @@ def kernel_text(function: TensorFunction, explored: Explored, options: KernelOpt
 
 
 def loaded(path: Path) -> tuple[Signature, CompiledRunner, Mapping[str, Json]]:
-    """What a call takes, what runs, and the report. UserError (KERNEL_FILE) for a file that `kernel_text` did not make or that
-    was changed since; it may be of another machine, since its C is compiled here."""
+    """Signature of the kernel, its runner and the report. UserError (KERNEL_FILE) for a file that `kernel_text` did not make or
+    that was changed since. The file may be of another machine, since its C is compiled here."""
     kept = read(path, is_shipped=True)
     if kept.record is None:
         raise _refused(path, kept.reason)

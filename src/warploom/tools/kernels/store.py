@@ -82,7 +82,7 @@ def add(folder: Path, record: Mapping[str, Json]) -> Path:
 
 
 def file_text(record: Mapping[str, Json]) -> str:
-    """What the file of a record holds."""
+    """Text of a record's file: JSON with a digest, and a newline."""
     whole = {"format": FORMAT, "version": warploom.__version__, "machine": machine_digest(), **record}
     return json.dumps({**whole, "digest": _digest(whole)}, ensure_ascii=False) + "\n"
 
@@ -102,7 +102,7 @@ def find(folder: Path | None, function: str, program: Program, threads: int, *, 
 
 
 def read(path: Path, *, is_shipped: bool = False) -> Kept:
-    """What the file holds, if it counts; `is_shipped`: its place was named by the user, as one names Python files."""
+    """Contents of the file, if it counts; `is_shipped`: the user named its place, as one names Python files."""
     if not is_shipped and not is_private(path.parent):
         return Kept(path, None, f"{path.parent} can be written by others")
     try:

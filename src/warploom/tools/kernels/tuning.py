@@ -26,7 +26,7 @@ from warploom.tools.kernels import store
 class Tuned:
     outcome: Outcome
     runner: Runner | None
-    """What calls of these sizes shall run from now on; None: what they ran before."""
+    """The runner of calls of these sizes from now on; None: as before."""
 
 
 def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, progress: Progress) -> Tuned:
@@ -82,8 +82,8 @@ def plain_program(function: TensorFunction, sizes: Mapping[str, int]) -> Program
 
 
 def known_runner(function: TensorFunction, program: Program, threads: int, shipped: Path | None = None) -> Runner | None:
-    """What the user's store, or else the folder of a package, has for this program: kernels that count, or that plain loops are
-    the fastest. None where they have nothing."""
+    """The runner for this program in the user's store, or else in the folder of a package: kernels that count, or plain loops
+    where those are the fastest. None where neither has one."""
     for folder in (store.store_folder(), shipped):
         kept = store.find(folder, function.name, program, threads, is_shipped=folder is not None and folder == shipped)
         runner = None if kept is None else runner_of(kept, function, program, threads)

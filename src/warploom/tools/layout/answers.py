@@ -1,4 +1,4 @@
-"""What the commands on layouts do: read the question, ask `warploom.layout`, have the certificate checked, report."""
+"""Work of the commands on layouts: read the question, ask `warploom.layout`, have the certificate checked, report."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _page(html: Path | None, line: Line) -> tuple[Path, ...]:
 
 
 def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
-    """What the small checker says of a certificate, or of a report line that holds one."""
+    """The small checker's outcome for a certificate, or for a report line that holds one."""
     require_file(path, "a certificate")
     try:
         given: object = json.loads(read_text(path))
@@ -209,7 +209,7 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
 
 
 def _claims(document: Certificate) -> Line:
-    """What a report line says where its certificate is this one."""
+    """Fields that a report line has where its certificate is this one."""
     found: Line = {name: {a["name"]: a[name] for a in document["accesses"]} for name in ("wavefronts", "least")}
     return found | {
         "map": document["map"],
@@ -258,7 +258,7 @@ def _claims_of_exchange(document: Certificate) -> Line:
 
 
 def _contradictions(line: Line, claims: Line) -> list[str]:
-    """What a line says otherwise than its certificate."""
+    """Sentences on fields of a line that differ from its certificate."""
     asked = re.search(r"\d+x\d+:\w+$", str(line.get("case")), re.ASCII)
     said = line | ({"tile": _shape(asked[0])} if asked else {})
     return [

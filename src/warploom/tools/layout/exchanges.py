@@ -1,4 +1,4 @@
-"""What `warploom exchange` does: read the layouts of registers, ask for the exchange, have the certificate checked, report."""
+"""Work of `warploom exchange`: read the layouts of registers, ask for the exchange, have the certificate checked, report."""
 
 from __future__ import annotations
 

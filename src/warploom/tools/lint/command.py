@@ -137,7 +137,7 @@ def lint_command(
 
 
 def _quiet(output: Output, outcome: Outcome) -> int:
-    """Of a form that a machine reads: what there is to say besides goes to stderr."""
+    """Exit code after output in a form that a machine reads; other messages go to stderr."""
     for message in outcome.messages:
         click.echo(message, err=True)
     if outcome.line["status"] != "solved" and not outcome.messages:

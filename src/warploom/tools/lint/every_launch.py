@@ -37,7 +37,7 @@ PROVES = ("data-race", "divergent-barrier")
 """Rules that cannot speak in a launch of the domain of a proof; out-of-bounds is one more where all lengths are known."""
 _SCALARS = {"f32": "f32:1", "f64": "f64:1", "f16": "f16:1"}
 _FILLS = ("zeros:u8:4194304", "random:f32:1048576")
-"""What arrays hold: indices that are read lie inside; and numbers that differ."""
+"""Contents of the arrays: zeros, so that indices that are read lie inside; and numbers that differ."""
 
 
 def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], stopwatch: Stopwatch) -> Linted:
@@ -177,7 +177,7 @@ def _replayed(
     path: str, options: LintOptions, source: Source, found: Launch, fill: str, stopwatch: Stopwatch,
     shown: frozenset[str] = RACE,
 ) -> Linted | None:  # fmt: skip
-    """What the launch shows when it runs; None: nothing by these rules."""
+    """Findings of the launch when it runs; None: nothing by these rules."""
     assert options.kernel is not None
     routine = source.program.routines[options.kernel]
     texts = list(_arguments(routine, found, fill))

@@ -1,4 +1,4 @@
-"""What is wrong with one launch of a kernel, by rule and with places in the user's source."""
+"""Findings in one launch of a kernel, by rule and with places in the user's source."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Launchable:
     """Those given, in the form that the compiled kernel takes, and memory for parameters that its compiler has added."""
     shared_bytes: int
     positions: tuple[int, ...] = ()
-    """Of each value the user's argument that it is part of; empty: they are these arguments."""
+    """For each value, the number of the user's argument that it is part of; empty: the values are the arguments."""
 
     def named(self, message: str) -> str:
         """With the user's numbers of arguments."""

@@ -50,7 +50,7 @@ class LintOptions:
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """What a launch of a kernel is found to be."""
+    """Findings in a launch of a kernel, and the outcome that is reported."""
 
     case: str
     found: tuple[Found, ...]

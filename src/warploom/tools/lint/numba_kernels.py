@@ -66,7 +66,8 @@ class NumbaKernel:
 
 
 def _parts(value: Argument) -> list[Argument]:
-    """What a kernel takes for a value: of an array its two owners, count, bytes of an element, data, shape and strides."""
+    """Values that a kernel takes for an argument: for an array two owners, count, bytes of an element, data, shape and
+    strides."""
     if not isinstance(value, np.ndarray):
         return [value]
     array: NDArray[Any] = value

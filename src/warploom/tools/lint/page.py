@@ -34,7 +34,7 @@ _Heat = dict[tuple[str, int], "_Cost"]
 
 @dataclass(slots=True)
 class _Cost:
-    """Of one line of a source: what is shown, and how hot it is from 0 to 1."""
+    """Cost of one line of a source: for each kind the text shown, and how hot it is from 0 to 1."""
 
     sectors: tuple[str, float] = ("", 0.0)
     wavefronts: tuple[str, float] = ("", 0.0)
@@ -106,7 +106,7 @@ def _anchor(file: str, line: int) -> str:
 
 
 def _of_launch(source: Source, counts: Counts) -> _Heat:
-    """What the lines of the source cost in the launch."""
+    """Costs of the source's lines in the launch."""
     sums: dict[tuple[str, int], list[int]] = {}
     for number, counted in counts.by_line.items():
         place = source.places(number)[0]
@@ -122,7 +122,7 @@ def _of_launch(source: Source, counts: Counts) -> _Heat:
 
 
 def _of_every_launch(line: Mapping[str, Any]) -> _Heat:
-    """What a request of a whole warp takes, where it is known for every launch."""
+    """Cost of a request of a whole warp, by line, where it is known for every launch."""
     found: _Heat = {}
     for row in cast("list[dict[str, Any]]", line.get("accesses") or []):
         cost = found.setdefault((str(row["file"]), int(row["line"])), _Cost())

@@ -1,4 +1,4 @@
-"""What a thread and a block take, by ptxas: spills, local memory, and how many warps fit on a multiprocessor."""
+"""Resources of a thread and a block, by ptxas: spills, local memory, and how many warps fit on a multiprocessor."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ENOUGH = 0.5
 
 
 def resources(source: Source, kernel: str, arch: str, threads: int, shared_bytes: int) -> list[Found]:
-    """What ptxas says of the kernel, for blocks of so many threads with so much dynamic shared memory; nothing where it is not
-    installed or refuses the file."""
+    """Findings of ptxas on the kernel, for blocks of `threads` threads with `shared_bytes` bytes of dynamic shared memory; none
+    where it is not installed or refuses the file."""
     try:
         _, log = assemble(source.ptx, arch, options=(f"--entry={kernel}",))
     except UserError:
@@ -45,7 +45,8 @@ def resources(source: Source, kernel: str, arch: str, threads: int, shared_bytes
 
 
 def occupancy_text(arch: str, registers: int, shared_bytes: int, threads: int) -> str:
-    """What keeps the multiprocessor from being half full; empty where it is, or where its limits are not known."""
+    """Text that names what keeps the multiprocessor less than half full; empty where it is not, or where its limits are
+    unknown."""
     try:
         on = architecture(arch)
         warps = resident_warps(on, registers, shared_bytes, threads)

@@ -72,7 +72,7 @@ RULES = (
 FIX_BETWEEN_BLOCKS = (
     "No barrier orders two blocks: let one block write each place, use an atomic operation of the GPU's scope, or two launches."
 )
-"""Of a data race of two blocks."""
+"""How to fix a data race of two blocks."""
 BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
 OF_KIND: Mapping[str, Rule] = {
     "shared_race": BY_NAME["data-race"],

@@ -30,7 +30,7 @@ _PROSE = re.compile(r'"""[\s\S]*?"""|#.*|//.*|\{name\}')
 class Kind:
     suffix: str
     command: str
-    """What to do with the file: `{file}`, `{name}`."""
+    """Command line to try on the file; `{file}`, `{stem}` and `{name}` are filled in."""
 
 
 KINDS: Mapping[str, Kind] = {

@@ -34,7 +34,7 @@ class Grid:
 
     title: str
     rows: str
-    """What a row is."""
+    """Meaning of a row."""
     columns: str
     cells: Sequence[Sequence[tuple[str, int] | None]]
     ringed: frozenset[tuple[int, int]] = frozenset()
@@ -77,7 +77,7 @@ def wavefront_rows(line: Mapping[str, Any]) -> Iterator[Sequence[object]]:
 
 
 def grids(line: Mapping[str, Any]) -> Iterator[Grid]:
-    """What is drawn of the line; nothing without a certificate."""
+    """Grids that are drawn for the line; none without a certificate."""
     document = cast("dict[str, Any]", line.get("certificate") or {})
     if "held" in document:
         yield from _registers(line, document)

@@ -75,10 +75,10 @@ class _Watcher(Listener):
         self.loops: list[tuple[str, int]] = []
         self.active: frozenset[int] = frozenset()
         self.asked: dict[str, dict[int, int]] = {}
-        """What holes gave since the last step, by thread."""
+        """Values that holes gave since the last step: hole, then thread."""
         self.words = _Words()
         self.origins: list[_Origins] = [{}]
-        """Of the statement and, behind it, of the operands that it is inside of."""
+        """Origins of the statement and, behind them, of the operands that are being evaluated."""
         self.is_shuffled = False
         self.operator = ""
 

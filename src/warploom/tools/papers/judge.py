@@ -16,7 +16,7 @@ _KEPT = ("v", "status", "verdict", "seconds", "wall_s", "peak_mb", "reason", "do
 """Fields of the benchmark's line that stand in the row's, too."""
 _MODEL_UNITS = ("ms", "% of stalls")
 _OWN_UNITS = ("s", "tested / oracle", "times faster")
-"""Of the search itself: what its line says of counted instructions is not about them."""
+"""Units of figures of the search itself: what its line says of counted instructions is not about them."""
 
 
 def case_of(row: Row) -> Case | Line:

@@ -23,7 +23,7 @@ Better: TypeAlias = Literal["less", "more", "same", ""]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What gives our number."""
+    """The benchmark that gives our number."""
 
     case: Case
     """As `warploom bench` runs it, under its own name."""
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def peer(self) -> float | None:
-        """What ours is compared with: the paper's number, else that of the authors' tool."""
+        """The number that ours is compared with: the paper's, else that of the authors' tool."""
         return self.theirs if self.theirs is not None else self.authors_tool
 
 
@@ -74,9 +74,9 @@ class Item:
     name: str
     title: str
     claim: str
-    """What the paper says."""
+    """The paper's claim."""
     differs: str
-    """What differs here, and why."""
+    """Difference from the paper here, and its reason."""
 
 
 def lines_of(name: str) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def title(paper: str) -> str:
 
 
 def drawings(paper: str) -> str:
-    """What of the paper's figures has no numbers."""
+    """Parts of the paper's figures that have no numbers."""
     return _head(paper)["drawings"]
 
 

@@ -211,7 +211,7 @@ def ptxasw() -> Iterator[Row]:
 
 
 def _stalls() -> Iterator[Row]:
-    """What section 8 says of the samples; of a change the share before and after, which the model has both."""
+    """Rows for the samples of section 8; for a change the shares before and after it, since the model has both."""
     shared: dict[str, Any] = {"paper": "ptxasw", "item": "figure-3", "unit": "% of stalls", "better": ""}
     called = "{} {}, {}, {}".format
     found = [(s.generation, s.kernel, s.code, s.reason, s.percent, "") for s in STALLS]
@@ -364,7 +364,7 @@ def telamon() -> Iterator[Row]:
 
 
 def _searches(name: str, search: str, theirs_ms: float) -> Iterator[Row]:
-    """What a search finds with a budget of nodes: medians over the seeds."""
+    """Rows for a search with a budget of nodes: medians over the seeds."""
     case = schedule_case(f"search/{name}-{search}", None, 1, 0)
     same: dict[str, Any] = {"paper": "telamon", "item": "section-5.1"}
     is_axpy = name == "axpy"

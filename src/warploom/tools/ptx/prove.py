@@ -215,7 +215,8 @@ def _replayed(again: Replay) -> tuple[Line, tuple[str, ...]]:
 
 
 def not_shown(proof: CompiledProof, again: Replay) -> tuple[Status, CompiledProof]:
-    """What a refutation is that its replay does not show: open, or a bug of Warploom where exact numbers contradict it."""
+    """Status and proof for a refutation that its replay does not show: open, or a bug of Warploom where exact numbers contradict
+    it."""
     if again.is_bug:
         reason = f"a bug of Warploom: its judges disagree, the symbolic run finds {proof.reason}; {again.reason}"
         return "error", replace(proof, verdict="unchecked", reason=reason, fault=None, difference=None)

@@ -36,7 +36,7 @@ _SHOWN = 16
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What the replay showed."""
+    """Result of a replay."""
 
     is_shown: bool
     reason: str = ""
@@ -165,7 +165,7 @@ def run_on(
 
 
 def contents(ran: Launch, arguments: tuple[Argument, ...]) -> dict[str, npt.NDArray[Any]]:
-    """What the arrays hold after a launch; components of vectors on the last axis."""
+    """Contents of the arrays after a launch, by name; components of vectors lie on the last axis."""
     return {
         a.name: _read(ran.arrays[k], scalar_of(a.dtype)).reshape(_full(a))
         for k, a in enumerate(arguments)

@@ -186,7 +186,7 @@ class Shuffled:
     summary: str
     arch: str
     refused: str = ""
-    """What ptxas said against the new text."""
+    """Error of ptxas on the new text; empty where it took it."""
     costs: Mapping[str, Resources] = field(default_factory=dict[str, Resources])
 
 

@@ -113,7 +113,7 @@ def _bound(one: Kernel, other: Kernel, texts: tuple[str, ...]) -> tuple[Argument
 def _run(
     kernel: Kernel, arguments: tuple[Argument, ...], arrays: Mapping[str, npt.NDArray[Any]], scalars: Mapping[str, int | float]
 ) -> tuple[dict[str, npt.NDArray[Any]] | None, str]:
-    """What the arrays hold afterwards; None and why where the kernel does not run without a finding."""
+    """Contents of the arrays afterwards; None and the reason where the kernel does not run without a finding."""
     try:
         ran = run_on(
             kernel.source.program, kernel.name, arguments, (), arrays, scalars, (kernel.grid, kernel.block), kernel.shared_bytes

@@ -40,7 +40,7 @@ class Elements:
         self.outputs = [ArrayArgument(f"{s.name} stored", dtype_of(s), (results,), "undefined") for s in body.outputs]
         self.constants = [ScalarArgument(s.name, dtype_of(s), None) for s in body.constants]
         self.known: dict[tuple[Term, ...], Interval] = {}
-        """What values combine: those that were read, and those that other blocks hand over."""
+        """Range of elements that each value combines: of values that were read, and of those that other blocks hand over."""
 
     def functions(self) -> dict[str, Opaque]:
         """The operator's functions, of which nothing is known but what they take and give."""

@@ -1,4 +1,4 @@
-"""What the kernels of `scan emit` execute on full tiles: counted by the PTX interpreter, results compared with the loop."""
+"""Counts of what the kernels of `scan emit` execute on full tiles, by the PTX interpreter; results compared with the loop."""
 
 from __future__ import annotations
 

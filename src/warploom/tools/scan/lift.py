@@ -273,7 +273,7 @@ def _operator_text(line: Line) -> list[str]:
 
 
 def _fixed_text(line: Line) -> list[str]:
-    """What is offered instead of an operator that was checked."""
+    """Lines on the replacement that is offered for an operator that was checked."""
     if "fixed" not in line:
         return []
     offered = cast("Line | None", line["fixed"])

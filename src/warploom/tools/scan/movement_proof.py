@@ -1,4 +1,4 @@
-"""What is said of the movement of kernels, proved with an unknown operator; how an attempt to prove one launch ends."""
+"""Proofs of the movement of kernels, with an unknown operator, and how an attempt to prove one launch ends."""
 
 from __future__ import annotations
 

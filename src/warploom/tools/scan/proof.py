@@ -114,9 +114,9 @@ class _Launch:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Of the kernels as printed: their movement with an unknown operator, and the operator's functions.
+    """Proof of the kernels as printed: their movement with an unknown operator, and the operator's functions.
 
-    `movement`: of those for warps and blocks. `whole`: of those for whole arrays; None: not looked at.
+    `movement`: proof of the kernels for warps and blocks. `whole`: of those for whole arrays; None: not looked at.
     """
 
     movement: MovementProof
@@ -169,7 +169,8 @@ class Proof:
 
 
 def proof_of(operator: Operator, types: Types, choices: Choices, asked: Asked, progress: Progress = nothing_said) -> Proof:
-    """What is not done when the budget is spent is unchecked. UserError: TOOL_MISSING, CUDA_ERROR."""
+    """Proof of the operator's kernels; parts that are not done when the budget is spent stay unchecked. UserError: TOOL_MISSING,
+    CUDA_ERROR."""
     with rarely_collected():
         return _proof_of(operator, types, choices, asked, progress)
 

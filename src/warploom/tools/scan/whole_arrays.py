@@ -98,14 +98,14 @@ def prove_launches(made: CudaScan, tiles: Sequence[int], text: str | None = None
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What a block stores and hands over, whatever it found."""
+    """Cells and values that a block stores and hands over, whatever flags it found."""
 
     flags: Flags
     released: frozenset[Cell]
     """Before it took its ticket."""
     stored: frozenset[Cell]
     values: Mapping[tuple[str, int], Interval]
-    """What the structures that it stored combine, by array and place."""
+    """Range of elements that each structure it stored combines, by array and place."""
     results: frozenset[int]
 
 
@@ -229,14 +229,14 @@ class WholeArray:
 
     @staticmethod
     def _learn(elements: Elements, promise: _Promise) -> None:
-        """What later blocks read where this one has stored."""
+        """Notes the ranges that later blocks read where this one has stored."""
         for (name, slot), interval in promise.values.items():
             handed = HandedArgument(name, layout_of(elements.made.body.fields), elements.made.value_bytes, slot + 1)
             elements.known[handed.symbols(slot)] = interval
 
 
 def mixtures(earlier: Sequence[Flags]) -> Iterator[Flags]:
-    """What the flags of earlier blocks, the nearest first, may give: every choice of words is one of these.
+    """Flags that a block may read of earlier blocks, the nearest first: every choice of words is one of these.
 
     The nearest flag that gives its last word is tried at each place. NotSeenError for flags of more than two words.
     """

@@ -1,4 +1,4 @@
-"""What a search for a dataflow program's gathers has tried without an answer, and what to change."""
+"""Advice after a search for a dataflow program's gathers without an answer: what it has tried, and what to change."""
 
 from __future__ import annotations
 

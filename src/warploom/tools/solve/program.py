@@ -69,7 +69,7 @@ class Source:
     file: str
     """Name of the file, for places of errors."""
     goal: str | None = None
-    """What the last statement must hold, where the text does not say it."""
+    """Goal of the last statement, where the text does not say it; None: the text says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ KEPT_SUFFIXES: Mapping[str, Suffix] = {"ir": ".ir", "cuda": ".cu", "ptx": ".ptx"
 
 
 def form_text(suffix: Suffix, target: Target, report: Report, line: Mapping[str, object], printed: Printed) -> str:
-    """Of a sketch with a completion. UserError: NO_COMPILER for PTX without NVIDIA's tools, or the page's own."""
+    """Text of a completed sketch in the form of the suffix. UserError: NO_COMPILER for PTX without NVIDIA's tools, or the page's
+    own."""
     match suffix:
         case ".ir":
             assert report.kernel is not None, "a report with a completion has its kernel"

@@ -23,7 +23,7 @@ from warploom.machines import nearest_architecture
 from warploom.synth import blank_arrays
 
 MOST_THREADS = 1 << 12
-"""Of a launch that is counted beside its CUDA."""
+"""Most threads of a launch that is counted beside its CUDA."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def add_memory(words: Vocabulary) -> None:
         [~of_later_array(p, q), layout(p, q).is_("OUTER")],
     )
     laid_out, follows = words.laid_out, space.fact("follows", 2)
-    """Of pairs of one value: the second comes after the first in the list of pairs."""
+    """`follows`: two pairs belong to one value, and the second comes after the first in its list of pairs."""
     space.require(
         "what is no dimension comes first",
         {p: words.staged_pairs, q: words.staged_pairs},

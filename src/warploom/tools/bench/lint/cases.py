@@ -29,7 +29,7 @@ NAMES = (
     *(f"every-launch/{name}" for name in (*LANGUAGES, "seeded")),
 )  # fmt: skip
 _RANDOM_LAUNCHES, _SEED = 20, 1
-"""Of each kernel that is proved."""
+"""Random launches of each kernel that is proved, and the seed of their choice."""
 _SHOWN = 5
 """Mistakes that are named where they are not found."""
 

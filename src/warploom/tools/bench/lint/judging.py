@@ -1,4 +1,4 @@
-"""What `lint` says of a kernel with a planted mistake, beside its twin without."""
+"""Judgement of what `lint` says of a kernel with a planted mistake, beside its twin without."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def judgement(bug: Bug, found: Ran, twin: Ran) -> Judged:
 
 
 def share(judged: Sequence[Judged]) -> float:
-    """Of the mistakes that are some: those that `lint` finds on their line, or `same` by their results."""
+    """Share of the real mistakes that `lint` finds on their line, or `same` by their results; NaN where there are none."""
     real = [one for one in judged if one.judgement != "equivalent"]
     right = [one for one in real if one.judgement in ("found", "other-result")]
     return len(right) / len(real) if real else math.nan

@@ -42,7 +42,7 @@ class Language:
     name: str
     path: Path
     pattern: re.Pattern[str]
-    """Of a kernel: its launches, its text and its name."""
+    """Pattern of a kernel in the file: its launches, its text and its name."""
     rules: tuple[Rule, ...]
     build: Builder
 
@@ -66,7 +66,7 @@ class Language:
 
     @property
     def head(self) -> str:
-        """What comes before the first kernel, without its comments."""
+        """Text of the file before its first kernel, without lines of comments."""
         text = self.path.read_text(encoding="utf-8")
         first = self.pattern.search(text)
         assert first is not None

@@ -105,7 +105,7 @@ class Kernel:
 
     name: str
     line: int
-    """Of its text in the file."""
+    """First line of its text in the file."""
     text: str
     launches: tuple[Launched, ...]
 
@@ -119,7 +119,7 @@ class Bug:
     before: str
     after: str
     text: str
-    """Of the kernel with it."""
+    """Text of the kernel with the mistake."""
 
     @property
     def key(self) -> str:

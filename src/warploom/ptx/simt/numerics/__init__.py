@@ -79,9 +79,10 @@ from warploom.ptx.simt.numerics.logic import (
     shr,
     slct,
 )
-from warploom.ptx.simt.numerics.mma import mma
+from warploom.ptx.simt.numerics.mma import mma, product_sum
+from warploom.ptx.simt.numerics.wmma import Whole, whole, whole_types
 from warploom.ptx.simt.numerics.operations import OPCODES, Operation, bind, is_arithmetic
-from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, quiet, scalar_type
+from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, join, quiet, scalar_type, split
 
 __all__ = [
     "COMPARISONS", "OPCODES", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Fragment", "MatrixAccess", "Operation",
@@ -94,5 +95,5 @@ __all__ = [
     "is_arithmetic", "lane_mask", "logic_and", "logic_not", "logic_or", "logic_xor", "lop3", "lop3_predicate",
     "mad_carry", "mask_lanes", "match_all", "match_any", "matrix_access", "mma", "movmatrix", "popc", "prmt", "quiet",
     "redux", "scalar_type", "scatter", "selp", "set_value", "setp", "shf", "shfl", "shl", "shr", "slct", "sub_borrow",
-    "szext", "testp", "vote",
+    "szext", "testp", "vote", "Whole", "join", "product_sum", "split", "whole", "whole_types",
 ]  # fmt: skip

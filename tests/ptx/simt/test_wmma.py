@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from warploom.core import UnsupportedError, UserError
 from warploom.ptx.simt import Launch, launch
 
-HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{"
+HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)
+{"""
 DTYPES = {
     "f16": np.float16, "f32": np.float32, "tf32": np.float32, "u8": np.uint8, "s8": np.int8, "s32": np.int32, "f64": np.float64,
 }  # fmt: skip

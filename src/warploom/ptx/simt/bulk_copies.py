@@ -83,9 +83,9 @@ def _copy(site: Site, to: str, source: str, *, is_counted: bool) -> Step:
             if size % _PIECE:
                 message = f"a bulk copy of {size} bytes, not a multiple of {_PIECE}"
                 raise running.fault("misaligned", message, code, instruction, int(one.threads[0]))
+            into, count = 0, size // 4
             if size:
                 (there, into), (here, begin) = (side.find(one, size, running) for side in sides)
-                count = size // 4
                 if running.is_watching:
                     for side, region, word in ((sides[1], here, begin), (sides[0], there, into)):
                         _note(side.word, region, word, count, one, running)

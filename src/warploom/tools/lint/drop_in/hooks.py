@@ -8,7 +8,7 @@ import importlib.machinery
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 _ABSENT = object()
 
@@ -20,7 +20,7 @@ class Changes:
         self._old: list[tuple[Any, str, object]] = []
 
     def put(self, owner: Any, name: str, value: object) -> None:
-        attributes: Mapping[str, object] = vars(owner)
+        attributes = cast("Mapping[str, object]", vars(owner))
         self._old.append((owner, name, attributes.get(name, _ABSENT)))
         setattr(owner, name, value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def _value(value: Any, name: str) -> Any:
     found = as_array(value, name)
     if not isinstance(found, np.ndarray):
         return np.int32(found) if type(found) is int and -(2**31) <= found < 2**31 else found
-    array: NDArray[Any] = found
+    array = cast("NDArray[Any]", found)
     if not array.flags.writeable:
         message = f"expected an array that can be written for {name}, got a read-only one"
         raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix="Give a copy."))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.core import DType, f32, i16, i32, u16, u32, u64
+from warploom.core import DType, f32, i16, i32, i64, u16, u32, u64
 from warploom.ptx import lower, parse
 from warploom.synth.compiled import ArrayArgument, CompiledProof, prove_equivalent
+from warploom.synth.compiled.numbers import value_of
+from warploom.terms import apply, atom
 
 _HEAD = (
     ".version 8.5\n.target sm_80\n.address_size 64\n"
@@ -85,3 +87,12 @@ def test_numbers_are_compared_in_the_type_of_the_comparison() -> None:
     one = text.format(test="setp.le.u32 %p1, %r1, 65539;")
     other = text.format(test="max.u32 %r2, %r1, 65539; setp.eq.u32 %p1, %r2, 65539;")
     assert compared(one, other, u16, u32).verdict in ("proved", "unchecked")
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "wanted"), [("cast.f32.i32", i32, None), ("cast.u32.i64", i64, 5), ("cast.i32.f32", f32, 5)]
+)
+def test_numbers_say_nothing_of_floats_that_are_converted_to_integers(op: str, kind: DType, wanted: int | None) -> None:
+    element = atom("a", (0,))
+    made = apply(op, element)
+    assert value_of(made, {made: kind}, lambda _: 5) == wanted

@@ -7,7 +7,7 @@ and overlaps are served by copies: of inputs before the kernel runs, of outputs 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NoReturn, TypeAlias, cast
@@ -40,9 +40,16 @@ class Binding:
     copies: tuple[tuple[Array, Array], ...]
     """(what the kernel writes, the caller's array that gets it): outputs that the kernel cannot write in place."""
     results: tuple[Any, ...]
-    """Arrays that the call returns: the caller's own, or new ones."""
+    """What the call returns, the caller's own arrays or new ones of NumPy, before `returned`."""
+    packages: tuple[Callable[[Array], Any] | None, ...]
+    """For each result the function that makes a new array one of the caller's package; None: it stays."""
     is_empty: bool
     """Every output is without elements: there is nothing to do."""
+
+    def returned(self) -> Any:
+        """The result, or a tuple of several; to be asked for once the kernel has run, since packages may copy what they take."""
+        made = tuple(r if make is None else make(r) for r, make in zip(self.results, self.packages, strict=True))
+        return made[0] if len(made) == 1 else made
 
 
 class Signature:
@@ -99,6 +106,7 @@ class Signature:
             self._check_sizes(sizes, shapes)
         wanted = list[Array]()
         copies, results = list[tuple[Array, Array]](), dict[str, Any]()
+        package = self._package(values)
         for name in self.arrays:
             if name in self.olds:
                 wanted.append(np.array(arrays[self.olds[name]], order="C", copy=True, subok=False))
@@ -107,7 +115,7 @@ class Signature:
                 if own is None:
                     own = np.empty(shapes[name], self.dtypes[name])
                     wanted.append(own)
-                    results[name] = self._alike(own, values)
+                    results[name] = own
                     continue
                 others = [a for n, a in arrays.items() if n != name]
                 self._check_output(self.arrays[name], own, {n: arrays[n] for n in self.outputs if n in arrays and n != name})
@@ -123,7 +131,8 @@ class Signature:
                 is_plain = array.flags.c_contiguous and array.flags.aligned
                 wanted.append(array if is_plain else np.array(array, order="C", copy=True, subok=False))
         returned = tuple(results[name] for name in self.outputs)
-        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, is_empty)
+        packages = tuple(package if name not in arrays else None for name in self.outputs)
+        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, packages, is_empty)
 
     def _by_name(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
         """Without outputs, arguments by position are the inputs in their order; else all parameters in theirs."""
@@ -225,16 +234,17 @@ class Signature:
     def _copy_fix(self, parameter: ArrayParameter) -> str:
         return "Pass a copy." if parameter.name in self.inputs else "Pass a copy, or leave the output out."
 
-    def _alike(self, array: Array, values: Mapping[str, object]) -> Any:
-        """The new output in the kind of the first input: a tensor of its package where that is not NumPy's."""
+    def _package(self, values: Mapping[str, object]) -> Callable[[Array], Any] | None:
+        """What makes an output a tensor of the first input's package; None where that is NumPy's."""
         first = next((values[n] for n in self.inputs if n in self.arrays), None)
         if first is None or isinstance(first, np.ndarray):
-            return array
+            return None
         for base in type(first).__mro__:  # a class of the user's own, too
             make = getattr(sys.modules.get(base.__module__.partition(".")[0]), "from_dlpack", None)
             if make is not None:
-                return make(array)
-        return array
+                return make
+        space = getattr(first, "__array_namespace__", None)  # the class of JAX's arrays is of another package
+        return getattr(space(), "from_dlpack", None) if space is not None else None
 
     def _refuse(self, code: str, message: str, span: Span = NOWHERE, fix: str = "") -> NoReturn:
         raise UserError(Diagnostic(code, message, span if span != NOWHERE else self._span, fix or f"Call {self.text}."))

@@ -20,7 +20,7 @@ from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.calls.solving import solved_sizes
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.frontend.expressions import fits
-from warploom.schedule.frontend.tree import ArrayParameter
+from warploom.schedule.frontend.tree import ArrayParameter, Places
 
 Array: TypeAlias = NDArray[Any]
 _EXACT = 1 << 53
@@ -62,10 +62,13 @@ class Signature:
         scalars: Sequence[Parameter],
         parameters: Sequence[str],
         sizes: Sequence[str],
+        places: Sequence[Places] = (),
     ) -> None:
-        """`parameters`: all names, in the order of a call; `arrays` may hold those between stages, too."""
+        """`parameters`: all names, in the order of a call; `arrays` may hold those between stages, too. `places`: arrays whose
+        elements must be places of others."""
         self.name = name
         self.sizes = tuple(sizes)
+        self.places = tuple(places)
         self.arrays = {a.name: a for a in arrays if a.role is not Role.TEMPORARY}
         self.scalars = {p.name: p for p in scalars}
         self.olds = {a.old: a.name for a in arrays if a.old is not None}
@@ -81,7 +84,7 @@ class Signature:
     @staticmethod
     def of(function: TensorFunction) -> Signature:
         tree = function.tree
-        return Signature(function.name, tree.arrays, tree.scalars, tree.parameters, function.sizes)
+        return Signature(function.name, tree.arrays, tree.scalars, tree.parameters, function.sizes, tree.places)
 
     @property
     def text(self) -> str:
@@ -89,7 +92,7 @@ class Signature:
         return f"{self.name}({', '.join(n if n in self.inputs else f'[{n}]' for n in self.all)})"
 
     def bind(self, given: Sequence[object], named: Mapping[str, object]) -> Binding:
-        """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
+        """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY, CALL_INDEX."""
         values = self._by_name(given, named)
         arrays = {
             name: self._array(self.arrays[name], values[name]) for name in self.all if name in self.arrays and name in values
@@ -104,6 +107,8 @@ class Signature:
         is_empty = all(0 in shapes[name] for name in self.outputs)
         if not is_empty:
             self._check_sizes(sizes, shapes)
+            for place in self.places:
+                self._check_places(place, arrays[place.indices], place.size.whole_at(sizes))
         wanted = list[Array]()
         copies, results = list[tuple[Array, Array]](), dict[str, Any]()
         package = self._package(values)
@@ -217,6 +222,18 @@ class Signature:
         for name, size in sizes.items():
             if size < 1:
                 self._refuse("CALL_SHAPE", f"expected sizes of 1 or more, got {name} = {size}")
+
+    def _check_places(self, place: Places, array: Array, most: int) -> None:
+        """Every element is a place, those that nothing reads, too."""
+        wrong = (array < 0) | (array >= most)
+        if wrong.any():
+            at = np.unravel_index(int(np.argmax(wrong)), array.shape)
+            where = f"{place.indices}[{', '.join(str(int(n)) for n in at)}]"
+            message = (
+                f"expected indices from 0 to {most - 1} on axis {place.axis} of {place.array!r}, got {where} = {int(array[at])}"
+            )
+            fix = f"Correct it, or write pad({place.array}, 0)[...] to read 0 outside."
+            self._refuse("CALL_INDEX", message, self.arrays[place.indices].span, fix)
 
     def _check_output(self, parameter: ArrayParameter, array: Array, outputs: Mapping[str, Array]) -> None:
         name = parameter.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from math import prod
 from typing import cast
 
@@ -11,7 +11,7 @@ from warploom.core.compiler import WRAPPING, build_library
 from warploom.schedule.backbone import Parameter, Program, Region, Role
 from warploom.schedule.calls.arguments import Signature
 from warploom.schedule.cpu import Build, CompiledNest, Shares, c_source, has_integers
-from warploom.schedule.frontend.tree import ArrayParameter
+from warploom.schedule.frontend.tree import ArrayParameter, Places
 from warploom.schedule.nest import Buffer, Nest
 from warploom.solve import Json
 
@@ -120,9 +120,11 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
     return found
 
 
-def pack_signature(program: Program, parameters: Sequence[str]) -> Json:
-    """The arguments of a program, and the order of all parameters in a call."""
+def pack_signature(program: Program, parameters: Sequence[str], places: Sequence[Places] = ()) -> Json:
+    """The arguments of a program, and the order of all parameters in a call; which arrays are places of others."""
+    regions = {r.name: r for r in program.arguments}
     return {
+        **({"places": [[p.indices, p.array, p.axis, regions[p.array].shape[p.axis]] for p in places]} if places else {}),
         "name": program.name,
         "parameters": list(parameters),
         "arrays": [
@@ -159,12 +161,29 @@ def unpack_signature(packed: Json) -> tuple[Program, Signature] | None:
                 return None
     if not any(r.role is Role.OUTPUT for r in regions):
         return None
+    places = _places(packed.get("places", []), {r.name for r in regions if r.role is Role.INPUT and not r.dtype.is_float})
+    if places is None:
+        return None
     declared = [ArrayParameter(r.name, r.dtype, tuple(polynomials.number(n) for n in r.shape), r.role) for r in regions]
     names = [str(n) for n in order]
     needed = {*(r.name for r in regions if r.role is not Role.TEMPORARY), *(p.name for p in known)}
     if sorted(names) != sorted(needed | {r.name for r in regions if r.name in names}):
         return None
-    return Program(name, (), tuple(regions), tuple(known)), Signature(name, declared, known, names, ())
+    return Program(name, (), tuple(regions), tuple(known)), Signature(name, declared, known, names, (), places)
+
+
+def _places(packed: Json, indices: Set[str]) -> list[Places] | None:
+    """None for what `pack_signature` did not make of these arrays of integers."""
+    found: list[Places] = []
+    for item in packed if isinstance(packed, list) else [None]:
+        match item:
+            case [str(name), str(array), int(axis), int(size)] if (
+                name in indices and _is_count(axis) and _is_count(size) and size
+            ):
+                found.append(Places(name, array, axis, polynomials.number(size)))
+            case _:
+                return None
+    return found
 
 
 def _is_count(value: object) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import warploom as wl
 from warploom import f32, f64, i8, i32, i64, pad, u8, u64
 from warploom.core import UserError
-from warploom.schedule.backbone import backbone_text, parse_backbone, places_of
+from warploom.schedule.backbone import backbone_text, evaluate, parse_backbone, places_of
 from warploom.schedule.calls import Calls, EvaluatedRunner, Signature, pack_signature, plain_runner, unpack_signature
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.frontend import TensorFunction
@@ -184,3 +184,15 @@ def test_sizes_known_at_run_time_are_rows_of_indices_not_places() -> None:
     assert embed.at_run_time(program, {"b": 1}).stages[0].axes[0].run_time is not None
     with pytest.raises(UserError, match="known at run time, in the places of no gather"):
         embed.at_run_time(program, {"v": 1})
+
+
+def test_the_evaluation_stops_at_a_place_outside() -> None:
+    backbone = parse_backbone(
+        "backbone b\naxis i 2: 2\ninput X f32 [3] strides [1]\ninput N i32 [2] strides [1]\noutput y f32 [2] strides [1]\n"
+        "n[i] = load i32 N[i]\nx[i] = gather f32 n[i] in X\nput[i] = store f32 x[i] to y[i]\n"
+    )
+    X = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(evaluate(backbone, {"X": X, "N": np.array([2, 0])})["y"], [2, 0])
+    for wrong in (3, -1):
+        with pytest.raises(IndexError, match="a gather from 'X' leaves it"):
+            evaluate(backbone, {"X": X, "N": np.array([0, wrong])})

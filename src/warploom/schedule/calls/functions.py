@@ -137,6 +137,8 @@ class Calls:
         key = tuple(sizes[name] for name in self.signature.sizes)
         self._chosen.add(key)
         self._remember(key, runner)
+        self._forms.clear()
+        self._shorts.clear()
 
     def ask_again(self) -> None:
         """`make` is asked again for all sizes but those of `use`."""
@@ -150,8 +152,6 @@ class Calls:
         self._runners.move_to_end(key)
         while len(self._runners) > _KEPT:
             self._chosen.discard(self._runners.popitem(last=False)[0])
-        self._forms.clear()
-        self._shorts.clear()
 
     def _note(self, given: Sequence[Any], binding: Binding, runner: Runner) -> None:
         """Remembers the form of a call whose arrays went to the kernels as they were."""

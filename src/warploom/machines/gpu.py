@@ -85,7 +85,7 @@ class Timing:
     """Lanes whose addresses the load and store units take."""
     shuffle_lanes: _Lanes
     l1_sectors: _Sectors
-    """What the first-level cache delivers."""
+    """Sectors that the first-level cache delivers."""
     nc_sectors: _Sectors
     """The same for `ld.global.nc`."""
     matrix_products: _Products

@@ -38,7 +38,7 @@ class ArrayReader:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.dots: Span | None = None
-        """Of the literal read last."""
+        """The place of the dots in the literal that was read last."""
 
     # ------------------------------------------------------------ literals and gathers
 

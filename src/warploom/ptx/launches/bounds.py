@@ -57,7 +57,7 @@ class Bounds:
     inside: frozenset[str]
     """Arrays in which all accesses to them lie, in every launch."""
     outside: tuple[Outside, ...]
-    """The first access that may not, of each other array with a known length."""
+    """For each other array with a known length, the first access that may lie outside."""
     unknown: frozenset[str]
     """Arrays of which no length is known."""
     needed: tuple[str, ...]

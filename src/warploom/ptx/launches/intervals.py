@@ -1,4 +1,4 @@
-"""Which accesses of two threads of a block may run between the same two barriers.
+"""Finds the accesses of two threads of a block that may run between the same two barriers.
 
 All threads of a block pass the same barriers in the same order (`decisions` says which branches must agree for that). So a thread
 that has passed a barrier runs, up to its next one, along a path without a barrier. Accesses `a` and `b` of two threads can meet
@@ -29,7 +29,7 @@ _MOST_WAYS = 32
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Which round of a common loop an access is in."""
+    """The round of a common loop that an access is in."""
 
     is_relative: bool
     """True: counted from the round of the barrier; False: from the loop's first."""
@@ -135,7 +135,7 @@ class Intervals:
     def _reached(
         self, block: int, position: int, rounds: Rounds, chosen: _Chosen | None
     ) -> tuple[Mapping[int, frozenset[Rounds]], _State | None]:
-        """What is reached along the chosen ways, and a place where none is chosen yet. `chosen` None: along all ways."""
+        """The accesses reached along the chosen ways, and a place where none is chosen yet. `chosen` None: along all ways."""
         found: dict[int, set[Rounds]] = {}
         seen: set[_State] = set()
         open_: _State | None = None

@@ -1,4 +1,4 @@
-"""What mbarriers order: threads that wait for a phase come after all that arrived for it (PTX ISA 9.7.13.15).
+"""The order that mbarriers give: threads that wait for a phase come after all that arrived for it (PTX ISA 9.7.13.15).
 
 Why the order holds, for a kernel that passes the checks here. Steps of a thread on one mbarrier are numbered from 0.
 
@@ -219,7 +219,7 @@ class Pipelines:
 
     @cached_property
     def _orders(self) -> Mapping[tuple[Use, Use], int]:
-        """Of an arrival and a wait the delay in rounds, the largest of all classes."""
+        """The delay in rounds between an arrival and a wait, the largest of all classes."""
         found: dict[tuple[Use, Use], int] = {}
         period, lead = self._mbarriers.period, self._mbarriers.lead
         for one, steps in self._lists.items():

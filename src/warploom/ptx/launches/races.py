@@ -46,7 +46,7 @@ _QUICK_RLIMIT = 100_000
 _TEXTURE = frozenset({"tex", "tld4"})
 
 INSIDE = "each access lies in the array that its address is computed from"
-"""What the domain takes for granted and `bounds` may prove."""
+"""A part of the domain that `bounds` may prove."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Elements:
 
     terms: Terms
     stored: NDArray[np.bool_]
-    """Which places the backbone stores to."""
+    """True at the places that the backbone stores to."""
 
 
 def evaluate_terms(backbone: Backbone) -> dict[str, Elements]:

@@ -34,7 +34,7 @@ class Repetition:
 
     axis: int
     firsts: tuple[int, ...]
-    """First point of the first step, of each loop that takes so many steps."""
+    """For each loop that takes so many steps, the first point of its first step."""
     width: int
     """Points of a step."""
     steps: int

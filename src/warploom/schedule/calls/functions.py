@@ -36,7 +36,7 @@ class _Form:
     made: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
     """Outputs to make; empty where they were given."""
     order: tuple[int, ...]
-    """Which of the given and then made arrays is each array of the kernels."""
+    """For each array of the kernels its number among the given arrays and, after them, those that are made."""
     outputs: tuple[int, ...]
     """The same of the results."""
 

@@ -77,7 +77,7 @@ def mistakes(findings: Iterable[Finding], source: Source, kernel: str, values: S
 
 
 def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Argument]) -> str:
-    """Which element of which array the finding is about, as far as that is known."""
+    """The element and the array that the finding is about, as far as that is known."""
     match = re.fullmatch(r"argument (\d+)", finding.array)
     if finding.byte is None:
         return ""

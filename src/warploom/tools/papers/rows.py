@@ -18,7 +18,7 @@ DATA = Path(__file__).with_name("data")
 PAPERS = ("swizzle-inventor", "swizzleflow", "ptxasw", "scans", "telamon")
 
 Better: TypeAlias = Literal["less", "more", "same", ""]
-"""Which of two numbers is the better one; empty: neither, the row has no bar."""
+"""Says which of two numbers is the better one; empty: neither, the row has no bar."""
 
 
 @dataclass(frozen=True, slots=True)

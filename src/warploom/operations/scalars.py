@@ -151,7 +151,7 @@ SIGN_OF: dict[type[ast.operator], str] = {
 }
 """By the node of Python's syntax, for two operands."""
 PYTHON_SIGNS: dict[type[ast.operator], str] = {**SIGN_OF, ast.Pow: "**"}
-"""Those and the sign of powers, which are made of products."""
+"""The signs above and that of powers, which are made of products."""
 FUNCTIONS: dict[str, Operation] = {name: row for row in ROWS for name in row.called}
 """By each name that Python's source may call them."""
 C_FUNCTIONS: frozenset[str] = frozenset(

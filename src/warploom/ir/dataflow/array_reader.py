@@ -43,7 +43,7 @@ class ArrayReader:
     # ------------------------------------------------------------ literals and gathers
 
     def literal(self, folds: tuple[FoldSyntax, ...], start: int | None = None, *, may_go_on: bool = False) -> LiteralSyntax:
-        """With `may_go_on`, `...` may follow the last of several lists."""
+        """Reads a list. With `may_go_on`, `...` may follow the last of several lists."""
         cursor = self.cursor
         start = cursor.peek().start if start is None else start
         inner: list[FoldSyntax] = []

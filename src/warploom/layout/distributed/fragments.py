@@ -17,7 +17,7 @@ from warploom.layout.distributed.held import WORD_BITS, Distributed, from_items,
 from warploom.layout.tiles import BITS
 
 _BITS = BITS | {f"s{bits}": bits for bits in (4, 8, 16, 32, 64)}
-"""With PTX's names of signed integers."""
+"""The bits of each type, PTX's names of signed integers included."""
 Digit: TypeAlias = tuple[int, int, int]
 """Extent, rows and columns for each step."""
 

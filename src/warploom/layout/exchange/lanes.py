@@ -48,7 +48,7 @@ class Lanes:
         return text
 
     def named(self, table: Ints) -> str:
-        """As `index`, but always a name or a number, of which bits can be taken."""
+        """Like `index`, but always a name or a number, of which bits can be taken."""
         found = self.index(table)
         if found.isidentifier() or found.isdecimal():
             return found

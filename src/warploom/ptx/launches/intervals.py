@@ -36,7 +36,7 @@ class Round:
     later: int | None
     """None: any later one. Below 0: the access began in an earlier round (`flights`)."""
     is_of_barrier: bool = False
-    """It is the barrier that is in this round, of a loop that was entered after the access began."""
+    """The barrier is in this round, not the access: a round of a loop that was entered after the access began."""
     is_past: bool = False
     """The access began in the barrier's round or in any earlier one."""
 
@@ -84,7 +84,7 @@ class Intervals:
         self.common = frozenset(h for h, loop in graph.loops.items() if loop.blocks & self._blocks)
         """Headers of loops with a barrier."""
         self._deciding = frozenset(b for b in self.decisions() if self.common.issuperset(graph.loop_nest(b)))
-        """Those that a thread comes to once in a round."""
+        """Deciding blocks that a thread comes to once in a round."""
 
     def decisions(self) -> Iterator[int]:
         """Blocks whose last instruction decides whether a thread reaches a barrier: a barrier lies between it and the place

@@ -154,7 +154,7 @@ class Mbarriers:
 
     @property
     def rounds(self) -> int:
-        """That are written down."""
+        """The number of rounds that are written down."""
         return self.lead + _TIMES * self.period
 
     # threads
@@ -256,7 +256,7 @@ class Mbarriers:
 
     @staticmethod
     def _is_plain_copy(instruction: Instruction) -> bool:
-        """From global memory to shared memory of the own block, by a number of bytes."""
+        """Whether it copies a number of bytes from global memory to shared memory of the own block."""
         spaces = list(instruction.modifiers[2:4])
         rest = set(instruction.modifiers[4:]) - {"L2::cache_hint"}
         is_here = spaces in (["shared::cluster", "global"], ["shared::cta", "global"])

@@ -102,7 +102,7 @@ class Pipelines:
     # checks
 
     def _check_rates(self) -> None:
-        """From some round on all threads use an mbarrier equally often."""
+        """Checks that from some round on all threads use an mbarrier equally often."""
         first = self._mbarriers.lead
         rounds = range(first, first + self._mbarriers.period)
         often: dict[Object, int] = {}
@@ -116,7 +116,7 @@ class Pipelines:
                     raise NotFollowedError("threads do not use an mbarrier equally often", uses[0].instruction)
 
     def _check_arrivals(self) -> None:
-        """As many threads arrive as are counted, each after the phase before."""
+        """Checks that as many threads arrive as are counted, each after the phase before."""
         threads: dict[Object, set[int]] = {}
         for one, steps in self._lists.items():
             for numbered in steps:

@@ -94,7 +94,7 @@ class Place:
     is_bulk: bool = False
     """A bulk copy that an mbarrier counts."""
     is_copy: bool = False
-    """It goes on until its thread waits for it."""
+    """An asynchronous copy, which goes on until its thread waits for it."""
 
 
 class UnclearError(Exception):

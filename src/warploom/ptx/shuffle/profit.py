@@ -48,7 +48,7 @@ _INDEX_TEST_SLOTS = 2
 _STORE_TEST_SLOTS = 3
 """A difference, an addition and a comparison; with them comes the load that is not executed."""
 _NOTE_SLOTS = 5
-"""To note that the source ran and keep its value, and to look the neighbour up in the ballot."""
+"""Instructions that note that the source ran, keep its value, and look the neighbour up in the ballot."""
 
 
 @dataclass(frozen=True, slots=True)

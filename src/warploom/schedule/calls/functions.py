@@ -131,7 +131,7 @@ class Calls:
         return self._runners.get(tuple(sizes[name] for name in self.signature.sizes))
 
     def use(self, sizes: Mapping[str, int], runner: Runner) -> None:
-        """From now on for these sizes."""
+        """Uses the runner for these sizes from now on."""
         key = tuple(sizes[name] for name in self.signature.sizes)
         self._runners[key] = runner
         self._runners.move_to_end(key)

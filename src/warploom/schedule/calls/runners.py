@@ -195,7 +195,7 @@ def plain_runner(function: TensorFunction, sizes: Mapping[str, int], threads: in
 
 
 def _at_run_time(function: TensorFunction, program: Program) -> Program:
-    """With every size as an argument that can be one."""
+    """The program with every size as an argument that can be one."""
     found: dict[str, int] = {}
     best = program
     for name in function.sizes:

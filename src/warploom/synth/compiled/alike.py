@@ -54,7 +54,7 @@ class Implied:
     """By array, in elements from thread to thread."""
     first: Triple
     last: Triple
-    """From a representative to the threads it stands for: the least and the most steps along each axis."""
+    """The most steps along each axis from a representative to the threads it stands for; `first` has the least."""
 
 
 @dataclass(slots=True)

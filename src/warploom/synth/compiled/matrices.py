@@ -212,7 +212,7 @@ class Matrices:
         return run
 
     def _conversion(self, total: DType, kind: DType) -> Callable[[Value], Value]:
-        """To the type of the sums, which is exact."""
+        """The conversion to the type of the sums, which is exact."""
         if kind is total:
             return lambda value: value
         convert = self.arithmetic.convert(total, kind, None)

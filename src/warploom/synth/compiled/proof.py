@@ -132,7 +132,8 @@ def _prove_once(
 def prove_by_cases(
     program: Program, kernel: str, arguments: tuple[Argument, ...], wanted: Mapping[str, Wanted]
 ) -> CompiledProof:  # fmt: skip
-    """As `prove_launch`, of one thread that may branch on integers of data: path by path, and case by case of what is wanted."""
+    """Like `prove_launch`, for one thread that may branch on integers of data: path by path, and case by case of what is
+    wanted."""
     alone = (1, 1, 1)
     floats = {a.name for a in arguments if a.dtype.is_float}
     terms = [

@@ -165,7 +165,7 @@ class HolePrices:
     gatherings: Gatherings
     point: IntArray
     source: IntArray
-    """As in a `GatherSet`."""
+    """The point, as in a `GatherSet`."""
 
     def of(self, functions: Functions) -> IntArray:
         """[functions] packed."""

@@ -93,7 +93,7 @@ def proof_of(
     effort: float = 1.0,
     limit_s: float = inf,
 ) -> Proof:
-    """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
+    """The proof at the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
 
     effort: how much larger than usual a block may be that is proved at the size asked for. limit_s: the CPU seconds of all that,
     which the caller holds; a part of it is kept for the small size.
@@ -253,7 +253,7 @@ def _at_small_sizes(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
 ) -> Proof:
-    """At the size asked for if all its blocks together are small enough, else at a small one."""
+    """Proves at the size asked for if all its blocks together are small enough, else at a small one."""
     if work_of(program) <= MOST_PROVED:
         return prove_nests(program, [i.nest for i in implementations], target, sizes)
     found = _instance(function, sizes, program, implementations, target)
@@ -279,7 +279,7 @@ class _Instance:
     program: Program
     nests: Sequence[Nest]
     told: tuple[str, ...]
-    """For the domain: how its tiles differ from those of the kernel."""
+    """The domain's words for how its tiles differ from those of the kernel."""
 
 
 def _instance(

@@ -26,7 +26,7 @@ class Run:
     """The benchmark that gives our number."""
 
     case: Case
-    """As `warploom bench` runs it, under its own name."""
+    """The case as `warploom bench` runs it, under its own name."""
     field: str = "seconds"
     """Where our number is in the line; dots lead into objects."""
     over: float | None = None

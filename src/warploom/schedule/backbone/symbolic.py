@@ -101,7 +101,11 @@ class SymbolicEvaluation(Evaluation):
 
             return _each(converted, operands)
         if operator in COMPARING:
-            return _each(lambda a, b: _compared(operator, dtype, a, b), operands)
+
+            def compared(a: Term, b: Term) -> Term:
+                return _compared(operator, dtype, a, b)
+
+            return _each(compared, operands)
         if operator is Operator.FMA:
             operands = [self._factor(o, term, dtype) for o, term in zip(instruction.operands, operands, strict=True)]
         return _each(lambda *items: term_of(operator, *items), operands)

@@ -18,7 +18,7 @@ from warploom.tools.kernels import tuning
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of this test alone; what is compiled is kept where it always is."""
+    """A folder for this test alone; compiled code is kept where it always is."""
     tmp_path.chmod(0o700)
     monkeypatch.setattr(tuning.store, "store_folder", lambda make=False: tmp_path)
 

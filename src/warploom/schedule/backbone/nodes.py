@@ -63,7 +63,7 @@ class Scope(StrEnum):
     LOCAL = "local"
     """Merged or unrolled loops only: registers."""
     THREAD = "thread"
-    """Those loops, and threads mapped alike: registers."""
+    """The loops above, and threads mapped alike: registers."""
     BLOCK = "block"
     """All of these, and a temporary array of the thread block."""
 

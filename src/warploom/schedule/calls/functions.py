@@ -36,7 +36,7 @@ class _Form:
     made: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
     """Outputs to make; empty where they were given."""
     order: tuple[int, ...]
-    """Which of the given and then made arrays is each array of the kernels."""
+    """For each array of the kernels its number among the given arrays and, after them, those that are made."""
     outputs: tuple[int, ...]
     """The same of the results."""
 
@@ -133,7 +133,7 @@ class Calls:
         return self._runners.get(tuple(sizes[name] for name in self.signature.sizes))
 
     def use(self, sizes: Mapping[str, int], runner: Runner) -> None:
-        """From now on for these sizes."""
+        """Uses the runner for these sizes from now on."""
         key = tuple(sizes[name] for name in self.signature.sizes)
         self._chosen.add(key)
         self._remember(key, runner)

@@ -49,7 +49,7 @@ class _Step:
     pointers: Any
     """Type of the list of its arrays."""
     arrays: tuple[int, ...]
-    """Which arrays of the program it takes."""
+    """Numbers of the program's arrays that it takes."""
     common: tuple[int, ...]
     """Bytes of the arrays of all of its threads."""
     parameters: Any
@@ -68,7 +68,7 @@ class Direct:
     units: int
     second_units: int
     arrays: tuple[int, ...]
-    """Which arrays of the program it takes, in order."""
+    """Numbers of the program's arrays that it takes, in order."""
     sizes: tuple[int, ...]
     """Values of its sizes known at run time."""
 

@@ -29,7 +29,8 @@ from warploom.schedule.nest import (
 from warploom.schedule.targets import LOOP_INSTRUCTIONS
 
 _PRODUCT_CYCLES = 33.0
-"""From one `mma.sync` to the next that adds to its result. Source: as "hopper" and "ampere" of `machines` measure m16n8k16."""
+"""Cycles from one `mma.sync` to the next that adds to its result. Source: as "hopper" and "ampere" of `machines` measure
+m16n8k16."""
 
 
 @dataclass(frozen=True, slots=True)

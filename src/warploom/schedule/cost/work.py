@@ -192,7 +192,7 @@ def _access(
 
 
 def _is_narrow(dtype: DType) -> bool:
-    """Floats of 16 bits, of which CUDA has vectors of two."""
+    """Whether it is a float of 16 bits, of which CUDA has vectors of two."""
     return dtype.is_float and dtype.bits == 16
 
 

@@ -69,11 +69,11 @@ class Build(StrEnum):
     """How far the C compiler may change nests."""
 
     DECIDED = "decided"
-    """It changes nothing that a nest decides."""
+    """The compiler changes nothing that a nest decides."""
     EXACT = "exact"
-    """It chooses its own loops and vectors."""
+    """The compiler chooses its own loops and vectors."""
     SUMS = "sums"
-    """It also takes sums in another order."""
+    """The compiler also reorders sums."""
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -260,7 +260,8 @@ def number(expression: Expression, sizes: Mapping[str, int]) -> int | float:
 
 
 def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
-    """As Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other operators."""
+    """The result as Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other
+    operators."""
     row = ROWS.get(operator)
     if row is None or row.exact is None or len(values) != row.arity:
         raise TypeError(f"{operator} of numbers")

@@ -62,7 +62,7 @@ class State:
     bound_indices: frozenset[str] = frozenset()
     """Names that the function itself makes indices: of what it stores, `over=`, `k: range(...)`."""
     own_indices: frozenset[str] = frozenset()
-    """Those, and names that stand alone between brackets."""
+    """The indices above, and names that stand alone between brackets."""
     target: str = ""
     """Name that the statement being read assigns."""
     storing: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

@@ -103,7 +103,7 @@ class Data:
         """Notes that the domain of a proof must state besides the algebra."""
 
         self.decide: Callable[[Comparison], bool | None] | None = None
-        """Which way a thread goes that decides on data (`cases.py`); None: such a decision is not followed."""
+        """The way of a thread that decides on data (`cases.py`); None: such a decision is not followed."""
 
     def made(self, term: Term, kind: DType) -> Term:
         """The term as a value of `kind`; from now on that is its type.

@@ -34,7 +34,7 @@ class ShapeClass:
         return in_class(sizes, self.fixed, self.multiples)
 
     def runner(self, sizes: Mapping[str, int]) -> CompiledRunner:
-        """Of sizes that it holds; on one thread where they are small."""
+        """A runner for sizes that the class holds; on one thread where they are small."""
         program = at_sizes(self.program, sizes)
         points = sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
         threads = self.threads if points >= SHARED_POINTS else 1

@@ -33,7 +33,7 @@ def resolve(access: Access, group: Group, running: RunningBlocks) -> list[Piece]
 
 
 def addresses(access: Access, group: Group) -> Value:
-    """What the address operand says, before windows and bounds: one for each thread, or one for all."""
+    """Values of the address operand, before windows and bounds: one for each thread, or one for all."""
     if access.slot < 0:
         return np.array(access.offset & 0xFFFFFFFFFFFFFFFF, np.uint64)
     base = group.registers[access.slot]

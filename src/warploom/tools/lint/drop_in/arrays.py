@@ -1,4 +1,4 @@
-"""What a user's program hands to a launch, as NumPy arrays over the same memory."""
+"""Arguments of a user's launch, as NumPy arrays over the same memory."""
 
 from __future__ import annotations
 

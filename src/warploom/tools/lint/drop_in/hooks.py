@@ -63,7 +63,7 @@ CHANGED: Mapping[str, Callable[[ModuleType, Changes], None]] = {
     "numba.cuda.dispatcher": _numba,
     "numba.cuda": _numba_arrays,
 }
-"""What is done to a module of that name once it has run."""
+"""Changes by the name of a module, made once it has run."""
 
 
 class _Loader(importlib.abc.Loader):

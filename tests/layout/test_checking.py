@@ -174,6 +174,9 @@ def test_languages_without_the_map_refuse(text: str, target: str) -> None:
 
 
 def test_accesses_of_a_function() -> None:
+    numpy = access_of_function("n", lambda warp, lane, step: (np.int64(lane), np.int32(step)) if step < 2 else None, SQUARE)
+    plain = access_of_function("p", lambda warp, lane, step: lane * 32 + step if step < 2 else None, SQUARE)
+    assert (numpy.elements == plain.elements).all() and len(plain.elements) == 2
     taken = access_of_function("f", lambda warp, lane, step: (lane, step + 16 * warp) if step < 16 and warp < 2 else None, SQUARE)
     assert np.array_equal(np.sort(taken.elements.reshape(32, 32)), np.sort(access("columns", SQUARE).elements.reshape(32, 32)))
     one = access_of_function("g", lambda warp, lane, step: [(lane, 4 * k + j) for k in (0,) for j in range(4)], SQUARE)

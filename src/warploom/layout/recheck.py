@@ -60,8 +60,10 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
 
 
 def is_whole(given: Any) -> bool:
-    parts: list[Any] = [*given.values()] if isinstance(given, dict) else given if isinstance(given, list) else []
-    return not isinstance(given, float) and all(is_whole(part) for part in parts)
+    if isinstance(given, dict | list):
+        parts: Any = given  # pyright: ignore[reportUnknownVariableType] - of JSON
+        return all(is_whole(part) for part in (parts.values() if isinstance(given, dict) else parts))
+    return not isinstance(given, float)
 
 
 def in_rows(rows: int, columns: int, pitch: int) -> list[int]:

@@ -123,7 +123,7 @@ def _taken(value: object, tile: Tile, name: str) -> list[int]:
     if isinstance(value, list):
         return [_element(place, tile, name) for place in cast("list[object]", value)]
     if isinstance(value, tuple) or hasattr(value, "__index__"):
-        return [_element(value, tile, name)]
+        return [_element(cast(object, value), tile, name)]
     raise wrong(f"expected (row, column), a list of them or None of {name}", _shown(value))
 
 
@@ -135,4 +135,4 @@ def _element(place: object, tile: Tile, name: str) -> int:
         case [element] if len(parts) == 1 and not isinstance(place, tuple) and 0 <= element < tile.elements:
             return element
         case _:
-            raise wrong(f"expected elements of the tile {tile} from {name}", _shown(place))
+            raise wrong(f"expected elements of the tile {tile} from {name}", _shown(cast(object, place)))

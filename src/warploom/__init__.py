@@ -8,6 +8,7 @@ they need.
 
 import warploom.core.starting  # noqa: F401, I001  # pyright: ignore[reportUnusedImport]
 
+import importlib
 import os
 import sys
 from types import ModuleType
@@ -31,6 +32,4 @@ class _Root(ModuleType):
 sys.modules[__name__].__class__ = _Root
 
 if os.environ.get("WARPLOOM_RUN") == "1":
-    from warploom.tools.lint.drop_in import activate
-
-    activate()
+    importlib.import_module("warploom.tools.lint.drop_in").activate()

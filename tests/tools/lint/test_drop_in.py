@@ -16,7 +16,7 @@ from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.tools.lint.checked import KernelError, launch_checked
 from warploom.tools.lint.drop_in import activate, activated, arrays, hooks, numba_launches
-from warploom.tools.lint.drop_in.hooks import Changes
+from warploom.tools.lint.drop_in.changes import Changes
 
 HERE = Path(__file__).parent
 NUMBA = """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from warploom.tools.lint.checked import run_silently
 from warploom.tools.lint.drop_in.arrays import as_array, compilation
-from warploom.tools.lint.drop_in.hooks import Changes
+from warploom.tools.lint.drop_in.changes import Changes
 from warploom.tools.lint.numba_kernels import NumbaKernel
 
 _KERNEL = "_warploom_kernel"

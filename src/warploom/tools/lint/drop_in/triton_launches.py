@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.tools.lint.checked import run_silently
 from warploom.tools.lint.drop_in.arrays import as_array, compilation, without_gaps
-from warploom.tools.lint.drop_in.hooks import Changes
+from warploom.tools.lint.drop_in.changes import Changes
 from warploom.tools.lint.python_kernels import TritonKernel
 
 _KERNEL = "_warploom_kernel"

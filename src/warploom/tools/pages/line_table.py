@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import cast
 
+from warploom.tools.html.shell import section, whole
+
 _COLOURS = {"solved": "#1a7f37", "unsat": "#9a6700", "unknown": "#9a6700"}
 _HEAD = ("v", "case", "status", "verdict", "domain")
 _SPENT = {"seconds": "CPU s", "wall_s": "s", "peak_mb": "MB"}
@@ -31,8 +33,7 @@ def line_table(line: Mapping[str, object]) -> str:
 
 def line_page(line: Mapping[str, object]) -> str:
     """The table as a page that needs no other file."""
-    title = escape(str(line["case"]))
-    return f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{title}</title>\n{line_table(line)}\n</html>\n"
+    return whole(str(line["case"]), section(line_table(line)))
 
 
 def _text(value: object) -> str:

@@ -45,9 +45,6 @@ def test_lines_of_ptx_and_of_machine_code() -> None:
     found = machine_listings(SOURCE, "sm_90")
     ptx, sass = ("shfl.sync", "ld.global.nc.f32", "st.global"), ("SHFL", "LDG", "STG")
     for lines, (shuffle, load_, store) in ((found.ptx, ptx), (found.sass, sass)):
-        (found.ptx, "shfl.sync", "ld.global.nc.f32", "st.global"),
-        (found.sass, "SHFL", "LDG", "STG"),
-    ):
         assert sketch_lines(lines, shuffle) == {'got = wl.shfl(to_send, wl.xform(lane, 32, k, name="swizzle2"))'}
         assert sketch_lines(lines, store) == {"y[wl.global_id()] = out.value()"}
         assert "wl.global_to_register(x, inp, offset=first, rounds=2)" in sketch_lines(lines, load_)

@@ -227,7 +227,8 @@ def _views(explored: Explored) -> list[StageView]:
         bound, nest = Bound(space), explored.nests[n]
         candidate = space.root() if explored.plain else explored.implementations[n].candidate
         model = bound.modelled(candidate, nest) if space.target.kind == "cuda" else None
-        views.append(StageView(stage.name, nest, bound.explain(candidate), model))
+        shapes = {r.name: r.shape for r in explored.program.arguments}
+        views.append(StageView(stage.name, nest, bound.explain(candidate), model, shapes))
     return views
 
 

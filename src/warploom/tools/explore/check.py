@@ -68,7 +68,7 @@ def checked(
     `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
     began = time.monotonic()
-    sizes = sizes_of(function, options)
+    sizes = sizes_of(function, options.sizes, options.run_time)
     try:
         with within(limit_s):
             if options.target.kind == "cpu":

@@ -64,7 +64,7 @@ def facts(function: Function, program: Program, options: KernelOptions) -> Line:
         "target": options.target.name,
         "threads": options.threads,
         "dtype": next(iter(dtypes)) if len(dtypes) == 1 else sorted(dtypes),
-        "sizes": sizes_of(function, options),
+        "sizes": sizes_of(function, options.sizes, options.run_time),
         "seed": options.seed,
     }
     if options.run_time:

@@ -108,7 +108,7 @@ def _holes(page: Page, holes: Sequence[tuple[str, str, str]]) -> str:
     """A table of the completions; beside each what it is for, in one lane."""
     if not holes:
         return ""
-    wanted = wanted_in(page.movement) if page.movement is not None else {}
+    wanted: Mapping[int, Wanted] = wanted_in(page.movement) if page.movement is not None else {}
     rows = [
         (_swatch(colour, name), f"<code>{escape(text)}</code>", escape(_why(name, page.movement, wanted)))
         for name, text, colour in holes

@@ -17,7 +17,7 @@ PAGES = [
     *(ROOT / "docs" / f"{name}.md" for name in EXPLAINED),
     *sorted(page for folder in FOLDERS for page in (ROOT / "docs" / folder).glob("*.md")),
 ]
-SLOW = {"first-sketch", "bank-conflict", "kernel-in-ci", "fast-kernel", "dataflow", "scan-networks"}
+SLOW = {"first-sketch", "bank-conflict", "kernel-in-ci", "fast-kernel", "pages", "dataflow", "scan-networks"}
 """Pages whose commands take seconds."""
 
 

@@ -85,6 +85,12 @@ class SymbolicEvaluation(Evaluation):
         found: Any = np.frompyfunc(lambda place: number_of(place, dtype), 1, 1)(self.index_of(index, axes, fixed))
         return _one(found) if isinstance(found, Term) else found
 
+    def gather(self, region: int, places: Terms) -> Terms:
+        del places
+        name = self.backbone.regions[region].name
+        message = f"expected operations that the proof of explored kernels follows, got a gather from {name!r}"
+        raise UnsupportedError(Diagnostic("PROOF_GATHER", message, fix="The result is tested, not proved."))
+
     def compute(self, instruction: Instruction, operands: list[Terms]) -> Terms:
         operator, dtype = instruction.operator, instruction.dtype
         if operator is Operator.CAST:
@@ -136,7 +142,7 @@ def term_of(operator: Operator, *operands: Term) -> Term:
         case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL | Operator.SELECT:
             message = f"expected operations that the proof of explored kernels follows, got {operator.value} of data"
             raise UnsupportedError(Diagnostic("PROOF_CONDITION", message, fix="The result is tested, not proved."))
-        case Operator.LOAD | Operator.STORE | Operator.CAST:
+        case Operator.LOAD | Operator.STORE | Operator.CAST | Operator.GATHER:
             raise AssertionError(f"{operator.value} is no arithmetic on one type")
         case _:
             return apply(operator.value, *operands)

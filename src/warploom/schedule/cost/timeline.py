@@ -138,7 +138,7 @@ class _Clock:
             self.ready[node.target.value] = self.now + 1
             return
         issued = copies * math.prod(x.size for x in loops if x.kind is Kind.VECTOR)
-        latency = self.latencies.arithmetic
+        latency = self.latencies.arithmetic if node.buffer is None else self.latencies.far
         if node.operator in SPECIAL:
             issued *= SPECIAL[node.operator]
             latency = self.latencies.special

@@ -194,7 +194,7 @@ class _Plain:
                 assert instruction.access is not None
                 nodes.append(Store(self.memory(instruction.access), arguments[0]))
             case _:
-                nodes.append(Compute(Ref(number, ()), instruction.operator, arguments))
+                nodes.append(Compute(Ref(number, ()), instruction.operator, arguments, buffer=instruction.region))
         return nodes
 
     def argument(self, number: int, operand: Operand) -> Argument:

@@ -13,7 +13,7 @@ import numpy as np
 from warploom.core import BY_NAME, SCALARS, Diagnostic, DType, Span, to_numpy
 from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter
-from warploom.schedule.frontend.tree import ArrayParameter, Definition, Stage
+from warploom.schedule.frontend.tree import ArrayParameter, Definition, Places, Stage
 from warploom.sketch import MISSING, Source, Written
 
 
@@ -48,6 +48,8 @@ class State:
     """Values of earlier stages, and what ended their stage."""
     used: set[str] = field(default_factory=set[str])
     """Definitions of the stage that something reads."""
+    places: dict[Places, None] = field(default_factory=dict[Places, None])
+    """Arrays whose elements must be places of others."""
     stored: dict[str, Span] = field(default_factory=dict[str, Span])
     poisoned: set[str] = field(default_factory=set[str])
     """Names whose definition or annotation is wrong."""

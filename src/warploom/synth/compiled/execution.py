@@ -167,17 +167,17 @@ class SymbolicRun:
         for k in range(argument.dtype.lanes):
             try:
                 value = self.arrays[argument.name].load(element * argument.dtype.size_bytes + k * size, size, self.data)
+                if (bad := undefined_in(value)) is not None:
+                    return bad
+                if value.__class__ in ADDRESSES:
+                    raise unsupported(f"expected data stored to {argument.name}, got an address", _where(self.routine))
+                items.append(
+                    self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
+                )
             except NoBitsError as error:
                 raise unsupported(
                     f"expected whole elements stored to {argument.name}, got {error}", _where(self.routine)
                 ) from error
-            if (bad := undefined_in(value)) is not None:
-                return bad
-            if value.__class__ in ADDRESSES:
-                raise unsupported(f"expected data stored to {argument.name}, got an address", _where(self.routine))
-            items.append(
-                self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
-            )
         return items[0] if argument.dtype.lanes == 1 else pack(*items)
 
 

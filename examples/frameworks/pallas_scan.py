@@ -17,12 +17,13 @@ def falls_kernel(prices_ref, falls_ref):
 
 prices = np.random.default_rng(0).integers(1, 1000, (8, 256)).astype(np.int32)
 row = pl.BlockSpec((1, 256), lambda n: (n, 0))
+shape = jax.ShapeDtypeStruct(prices.shape, prices.dtype)
 scan = pl.pallas_call(
     falls_kernel,
     grid=(8,),
     in_specs=[row],
     out_specs=row,
-    out_shape=jax.ShapeDtypeStruct(prices.shape, prices.dtype),
+    out_shape=shape,
     interpret=True,
 )
 falls = np.asarray(scan(prices))

@@ -1,4 +1,4 @@
-"""pandas: states of groups in two pieces of a table, merged in order; as a pandas UDF of Spark the last lines are one function."""
+"""pandas: states of groups in two pieces of a table, merged in order; the last function is a pandas UDF of Spark."""
 
 import pandas as pd
 from emitted import module_for

@@ -8,6 +8,7 @@ they need.
 
 import warploom.core.starting  # noqa: F401, I001  # pyright: ignore[reportUnusedImport]
 
+import os
 import sys
 from types import ModuleType
 
@@ -28,3 +29,8 @@ class _Root(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Root
+
+if os.environ.get("WARPLOOM_RUN") == "1":
+    from warploom.tools.lint.drop_in import activate
+
+    activate()

@@ -33,9 +33,9 @@ class _Flight:
     span: Span
     """The instruction."""
     object: int = -1
-    """Of a bulk copy, the place of the mbarrier that counts its bytes; -1: it is of a group of its thread."""
+    """For a bulk copy, the place of the mbarrier that counts its bytes; -1: the copy belongs to a group of its thread."""
     parity: int = 0
-    """Of the phase that counts them."""
+    """Parity of the phase that counts the bytes of a bulk copy."""
 
 
 def _granules(words: NDArray[np.int64], region: Region) -> NDArray[np.int64]:

@@ -4,8 +4,8 @@
 
 A number and its companions are one vector, and vectors are ordered by the number first, then by the companions: of equal sums the
 one that is kept. Vectors add, and maxima distribute over sums, as of numbers. So the loop with vectors for numbers is lifted as
-if they were numbers, and what was found is written out, number by number. Which companion decides between equals, and which way, is
-tried on short lists; the laws decide.
+if they were numbers, and what was found is written out, number by number. Which companion decides between equals, and
+which way, is tried on short lists; the laws decide.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
 
 
 def _before_places(loop: Loop, numeric: Sequence[State]) -> list[Order]:
-    """What begins at a place and is so long ends before the place that is read next."""
+    """Facts to prove: a part that begins at a place, and is as long as is kept, ends before the place that is read next."""
     counters = [s for s in numeric if s.step is ex.add(s.variable, ex.ONE)]
     begins = [s for s in numeric if s.step.op == "ite" and not s.variable.sort.is_infinite]
     lengths = [s for s in numeric if s.step.op == "max" and not s.variable.sort.is_infinite]

@@ -24,7 +24,7 @@ def section(html: str, title: str = "") -> str:
 
 
 def scrolled(html: str, label: str) -> str:
-    """What may be wider than the page: scrolled within its box, by keys, too."""
+    """A part that may be wider than the page: scrolled within its box, by keys, too."""
     return f'<div class="scrolled" tabindex="0" role="region" aria-label="{escape(label)}">{html}</div>'
 
 

@@ -1,4 +1,4 @@
-"""What lanes need where a hole decides, and who has it: a row of the drawing, and a sentence for each step with holes."""
+"""Values that lanes need where a hole decides, and who has it: a row of the drawing, and a sentence for each step with holes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MOST_LANES = 3
 @dataclass(frozen=True, slots=True)
 class Wanted:
     values: tuple[Value | None, ...]
-    """What each lane needs in this step; None: nothing, or it is not one value."""
+    """The value that each lane needs in this step; None: nothing, or it is not one value."""
     sentence: str
-    """Of the lane that shows most, such as `lane 31 needs x[32]: only lane 0 has it, in inp[1]`."""
+    """A sentence about the lane that shows most, such as `lane 31 needs x[32]: only lane 0 has it, in inp[1]`."""
 
 
 def wanted_in(movement: Movement) -> Mapping[int, Wanted]:

@@ -27,7 +27,7 @@ def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
 
 
 def values(node: ast.expr, at: list[tuple[int, int]]) -> list[int]:
-    """Of an expression for each (r, c)."""
+    """The values of an expression, one for each (r, c)."""
     match node:
         case ast.Constant(value=int(number)):
             return [number] * len(at)

@@ -33,9 +33,9 @@ class _Flight:
     span: Span
     """The instruction."""
     object: int = -1
-    """Place of the mbarrier that counts a bulk copy; -1: the copy is of a group of its thread."""
+    """For a bulk copy, the place of the mbarrier that counts its bytes; -1: the copy belongs to a group of its thread."""
     parity: int = 0
-    """Parity of the phase that counts it."""
+    """Parity of the phase that counts the bytes of a bulk copy."""
 
 
 def _granules(words: NDArray[np.int64], region: Region) -> NDArray[np.int64]:

@@ -116,7 +116,7 @@ def _mistakes(made: Launchable, ran: Launch) -> list[Found]:
 
 
 def _counting(found: Sequence[Found], ran: Launch, *, is_strict: bool) -> list[Found]:
-    """Findings that no comment silences. KernelError where one of them is a mistake."""
+    """The findings that no comment silences. KernelError where one of them is a mistake."""
     counting = [one for one in found if not is_ignored(one)]
     wrong = [one for one in counting if one.level == "error" or is_strict]
     if wrong or ran.status != "finished":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.ir.kernel.cost import index_cost
 from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexConst, IndexExpr

@@ -147,14 +147,14 @@ class SumConstraint:
         return known.bounds.copy(), known.ahead | using, known.back | using | fresh
 
     def joins(self, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
-        """Whether any output is made of inputs by sums of this operator: if by other operations alone, nothing can be concluded."""
+        """Whether any output is made of inputs by sums of this operator: of other operations nothing can be concluded."""
         reached = np.zeros(self.network.cells, np.bool_)
         reached[outputs] = True
         left = self._made_among(reached)
         while left:
             number = left.pop()
             step = self.steps[number]
-            if isinstance(step, Folds) and step.op != self.op or isinstance(step, Arithmetic) and self._signs(step) is None:
+            if (isinstance(step, Folds) and step.op != self.op) or (isinstance(step, Arithmetic) and self._signs(step) is None):
                 continue
             before = reached.copy()
             for cells in _reads(step):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from warploom.ir.swizzle.functions import BoolArray, Functions, IntArray
 
 AT_ONCE = 1 << 24
 """Entries of the tables that are made before equal functions are joined again."""
+Table = NDArray[Any]
+"""[functions, points] integers of any size, those of a last depth in 16 bits."""
 Step = tuple[str, int, int]
 """(`argument`, its number, 0), (`constant`, it, 0), (`old`, row of the depth below, 0), (`+` or `-`, row below, row below),
 or (`*`, `//` or `%`, row below, constant)."""
@@ -31,8 +34,7 @@ or (`*`, `//` or `%`, row below, constant)."""
 class _Depth:
     """All distinct functions of one depth, integers of any size."""
 
-    tables: IntArray
-    """[functions, points]."""
+    tables: Table
     costs: IntArray
     steps: list[Step]
     """[functions] how each is made of those one depth below."""
@@ -141,7 +143,7 @@ class _Distinct:
         self._clear(points)
 
     def _clear(self, points: int) -> None:
-        self.tables = np.zeros((0, points), np.int16)
+        self.tables: Table = np.zeros((0, points), np.int16)
         """With room for more; in the narrowest type of those given."""
         self.costs: IntArray = np.zeros(0, np.int64)
         self.steps: list[Step] = []
@@ -186,7 +188,7 @@ class _Distinct:
                 self.costs[number], self.steps[number] = costs[row], steps[row]
         self._append(tables[fresh], costs[fresh], [steps[n] for n in fresh.tolist()], hashes[fresh])
 
-    def _append(self, tables: IntArray, costs: IntArray, steps: list[Step], hashes: NDArray[np.uint64]) -> None:
+    def _append(self, tables: Table, costs: IntArray, steps: list[Step], hashes: NDArray[np.uint64]) -> None:
         count = len(self.steps)
         kind = np.promote_types(self.tables.dtype, tables.dtype)
         if count + len(tables) > len(self.tables) or kind != self.tables.dtype:
@@ -201,12 +203,12 @@ class _Distinct:
         self.hashes, self.numbers = every[order], numbers[order]
 
 
-def _joined(parts: list[_Depth]) -> tuple[IntArray, IntArray, list[Step]]:
+def _joined(parts: list[_Depth]) -> tuple[Table, IntArray, list[Step]]:
     tables = np.concatenate([part.tables for part in parts])
     return tables, np.concatenate([part.costs for part in parts]), [step for part in parts for step in part.steps]
 
 
-def _reduced(tables: IntArray, modulus: int) -> IntArray:
+def _reduced(tables: Table, modulus: int) -> Table:
     """`tables % modulus`, in 16 bits where that is enough; 0: as they are."""
     if not modulus:
         return tables
@@ -214,7 +216,7 @@ def _reduced(tables: IntArray, modulus: int) -> IntArray:
     return found.astype(np.int16, copy=False) if modulus <= 1 << 15 else found
 
 
-def _hashes(tables: IntArray) -> NDArray[np.uint64]:
+def _hashes(tables: Table) -> NDArray[np.uint64]:
     """[functions]: equal for equal ones."""
     weights = np.random.default_rng(0).integers(1, 1 << 63, int(tables.shape[1]), dtype=np.uint64)
     step = max(1, (1 << 22) // max(1, int(tables.shape[1])))
@@ -222,13 +224,13 @@ def _hashes(tables: IntArray) -> NDArray[np.uint64]:
     return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
 
 
-def _are_equal(tables: IntArray, rows: IntArray, others: IntArray, other_rows: IntArray) -> bool:
+def _are_equal(tables: Table, rows: IntArray, others: Table, other_rows: IntArray) -> bool:
     step = max(1, (1 << 22) // max(1, int(tables.shape[1])))
     blocks = range(0, len(rows), step)
     return all(np.array_equal(tables[rows[n : n + step]], others[other_rows[n : n + step]]) for n in blocks)
 
 
-def _cheapest(tables: IntArray, costs: IntArray, hashes: NDArray[np.uint64] | None = None) -> IntArray:
+def _cheapest(tables: Table, costs: IntArray, hashes: NDArray[np.uint64] | None = None) -> IntArray:
     """Positions of one cheapest row per distinct table, cheapest first."""
     hashes = _hashes(tables) if hashes is None else hashes
     order: IntArray = np.lexsort((costs, hashes))

@@ -98,19 +98,22 @@ def _holes_below(network: Network) -> BoolArray:
         match batch:
             case Elements():
                 found[batch.out] = found[batch.source.reshape(len(batch.out), -1)].any(axis=1)
-                found[np.ix_(batch.out, batch.slots.holes)] = True
+                for hole in batch.slots.holes:
+                    found[batch.out, hole] = True
             case Retained():
                 found[batch.out] = found[batch.old]
             case Placements():
                 for column in batch.target.reshape(len(batch.source), -1).T:
                     np.logical_or.at(found, column, found[batch.source])
-                    found[np.ix_(column, batch.slots.holes)] = True
+                    for hole in batch.slots.holes:
+                        found[column, hole] = True
             case Arithmetic():
                 found[batch.out] = np.logical_or.reduce([found[cells] for cells in batch.operands])
             case Folds():
                 for entry in batch.entries:
                     np.logical_or.at(found, batch.out[entry.fold], found[entry.value])
-                    found[np.ix_(batch.out[entry.fold], entry.slots.holes)] = True
+                    for hole in entry.slots.holes:
+                        found[batch.out[entry.fold], hole] = True
     found[UNDEFINED] = False
     return found
 

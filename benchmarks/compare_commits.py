@@ -28,7 +28,7 @@ NOISE_S = 0.2
 BAR = 1.1
 LEAST_RUNS = 2
 COUNTED = ("walks",)
-"""What a case of `bench schedule` spends its budget on."""
+"""Counts of what a case of `bench schedule` spends its budget on."""
 
 Line = dict[str, Any]
 

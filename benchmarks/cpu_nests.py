@@ -240,7 +240,7 @@ def axpy(
 
 
 def softmax(m: int, n: int, lanes: int = 16, unroll: int = 4) -> Nest:
-    """Of each row, exponentials kept in scratch."""
+    """Softmax of each row, with the exponentials kept in scratch."""
     b = Builder("softmax")
     source, target = b.buffer("A", m * n), b.buffer("B", m * n, Role.OUTPUT)
     row = b.scratch("row", -(-n // (lanes * unroll)) * lanes * unroll)

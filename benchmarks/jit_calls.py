@@ -37,6 +37,16 @@ def microseconds(call: Callable[[], object]) -> float:
     return round(min(timeit.repeat(call, number=CALLS, repeat=RUNS)) / CALLS * 1e6, 3)
 
 
+def first_call(function: Callable[..., object]) -> float:
+    """Of calls with a number of rows that was not seen before."""
+    B, took = np.ones((4, 4), np.float32), list[float]()
+    function(np.ones((4, 4), np.float32), B)
+    for rows in range(5, 5 + RUNS):
+        A = np.ones((rows, 4), np.float32)
+        took.append(timeit.timeit(lambda A=A: function(A, B), number=1))
+    return round(min(took) * 1e6, 3)
+
+
 def rows() -> list[dict[str, object]]:
     A, B, C = (np.ones((4, 4), np.float32) for _ in range(3))
     shimmed = wl.jit(threads=1)(product)
@@ -52,6 +62,7 @@ def rows() -> list[dict[str, object]]:
         "Python, by name": microseconds(lambda: python(A=A, B=B, C=C)),
         "Python, two arrays and a scalar": microseconds(lambda: scalar(A[0], 2.0, C[0])),
     }
+    found["another number of rows, plain loops"] = first_call(wl.jit(threads=1)(product))
     functions.short_way = real
     versions = {"python": sys.version.split()[0], "numpy": np.__version__, "version": wl.__version__}
     return [{"case": case, "microseconds": us, **versions} for case, us in found.items()]

@@ -88,7 +88,7 @@ def in_new_process(source: Path, cache: Path) -> dict[str, float]:
 
 
 def medians(source: Path, others: Path | None, rounds: int) -> list[dict[str, float]]:
-    """Of each version."""
+    """The medians of each version."""
     sources = [source] + ([others] if others is not None else [])
     runs: list[list[dict[str, float]]] = [[] for _ in sources]
     with tempfile.TemporaryDirectory() as folder:

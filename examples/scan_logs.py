@@ -18,7 +18,7 @@ def lifted(name: str) -> scan.Lifting:
 
 
 def level(line: str) -> int | None:
-    """Of a line of a log; lines without one are skipped."""
+    """The level of a line of a log; lines without one are skipped."""
     word = line.split(" ", 2)[1] if line.count(" ") > 1 else ""
     return LEVELS.get(word)
 

@@ -58,6 +58,12 @@ def test_files_are_about_a_noun_and_not_long() -> None:
     )
 
 
+def test_notes_begin_with_what_they_are_about() -> None:
+    for path in (ROOT / "src" / "warploom").rglob("*.py"):
+        found = re.search(r'^ *r?"""(?:Of|What|Those|To be) .*', path.read_text(), re.MULTILINE)
+        assert not found, f"{path}: name the thing first: {found and found[0]}"
+
+
 def test_tests_mirror_the_packages() -> None:
     own = {"printed", "corpus", "fuzz", "interpreter"}
     folders = [p for p in (ROOT / "tests").rglob("*") if p.is_dir() and not {*own, "__pycache__"} & {*p.parts}]

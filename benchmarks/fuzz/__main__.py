@@ -61,7 +61,7 @@ SEED_STRIDE = 100_000_000
 
 @dataclass(slots=True)
 class Outcome:
-    """Of some cases of one kind."""
+    """The outcome of some cases of one kind."""
 
     kind: str
     endings: Counter[str] = field(default_factory=Counter[str])
@@ -172,7 +172,7 @@ SHARES: dict[str, float] = {
     "templates": 0.06, "pictures": 0.12, "replays": 0.06, "dataflow": 0.02, "choices": 0.01, "sketches": 0.015,
     "operators": 0.015, "loops": 0.005, "emits": 0.005, "caches": 0.01, "tensors": 0.01, "settings": 0.005,
 }  # fmt: skip
-"""Of --fronts, in the order in which they run: the cheaper a case, the more of them and the earlier."""
+"""Shares of --fronts, in the order in which they run: the cheaper a case, the more of them and the earlier."""
 
 
 def _front(kind: str, first: int, count: int) -> Outcome:
@@ -190,7 +190,7 @@ def _front(kind: str, first: int, count: int) -> Outcome:
 
 
 def _cpu_s() -> float:
-    """Of this process and its children that have ended."""
+    """CPU seconds of this process and its children that have ended."""
     return sum(os.times()[:4])
 
 

@@ -148,7 +148,7 @@ def _tensors() -> tuple[list[PythonText], Vocabulary]:
 
 
 _WALL = ["--json", "--budget", f"{max(BUDGETS_S)}s"]
-"""Of `explore`, whose budget is wall time."""
+"""Options of `explore`, whose budget is wall time."""
 
 
 def _python(

@@ -33,7 +33,7 @@ class Given:
     files: dict[str, str]
     argv: list[str]
     budget_s: float = max(BUDGETS_S)
-    """What `argv` says."""
+    """The budget that `argv` gives."""
 
     def shown(self) -> str:
         texts = [f"--- {name}\n{text}" for name, text in self.files.items()]

@@ -40,7 +40,7 @@ PIPE_BYTES = 1 << 16
 IDLE_S = 300
 """The same for wall seconds: it may sleep, or the machine be busy."""
 MEMORY_BYTES = 6 << 30
-"""Of a whole process; a command is told to use less."""
+"""The memory of a whole process; a command is told to use less."""
 _FIELDS = ("v", "case", "status", "verdict", "seconds", "wall_s", "peak_mb")
 _STATUS_BY_EXIT = {0: ("solved",), 1: ("unsat", "refused"), 2: ("error",), 3: ("unknown", "error")}
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ending:
-    """Of one case."""
+    """How one case ended."""
 
     word: str
     failure: str = ""
@@ -60,7 +60,7 @@ class Ending:
 
 
 def endings(kind: str, first: int, count: int) -> Iterator[tuple[int, Ending]]:
-    """Of cases `first` to `first + count - 1`, in order; a process that ends is replaced by another."""
+    """The ends of cases `first` to `first + count - 1`, in order; a process that ends is replaced by another."""
     place, last = first, first + count
     while place < last:
         for case, ending in _one_process(kind, place, last):

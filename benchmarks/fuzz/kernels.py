@@ -19,7 +19,7 @@ import numpy as np
 ELEMENTS = 32_768
 """32-bit words of an array; accesses start in the middle."""
 WIDE_ELEMENTS = 98_304
-"""Of an array that 16-bit indices wrap around in."""
+"""Elements of an array in which 16-bit indices wrap around."""
 SLOTS = 8
 """Words of a thread in the output."""
 THREADS_MAX = 1024

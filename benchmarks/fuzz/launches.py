@@ -33,7 +33,8 @@ class Tally:
 
 
 def random_options(case: Case) -> ShuffleOptions:
-    """Of a seed: distances, rows, shared memory, limits as tight as the launch, vector loads, some candidates instead of all."""
+    """Options made from a seed: distances, rows, shared memory, limits as tight as the launch, vector loads, some candidates
+    instead of all."""
     rng = random.Random(f"options {case.seed}")
     chance = rng.choice((1.0, 1.0, 1.0, 0.5))
     decisions = random.Random(f"decisions {case.seed}")

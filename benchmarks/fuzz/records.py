@@ -26,7 +26,7 @@ _DECIDED = {
     "order(mad, get_load_y.n0)": "AFTER", "cache(load_x)": "ALL", "cache(load_y)": "READ_ONLY", "cache(store_z)": "L2",
     "swizzle(tmp_load_y)": "PERMUTED",
 }  # fmt: skip
-"""Of `axpy` for sm_90 at n = 64."""
+"""Decisions of `axpy` for sm_90 at n = 64."""
 
 
 def replayed(rng: random.Random) -> Given:

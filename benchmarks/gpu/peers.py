@@ -67,7 +67,7 @@ class Peer:
     grid: Callable[[Mapping[str, int]], Triple]
     block: Triple
     arrays: tuple[str, ...]
-    """Of the example, in the order of the parameters; its sizes follow."""
+    """Arrays of the example, in the order of the parameters; its sizes follow."""
     sizes: tuple[str, ...]
 
 

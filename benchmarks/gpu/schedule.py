@@ -106,7 +106,7 @@ def explored(path: Path) -> Iterator[Entry]:
 
 
 def decisions_of(stage: str, decisions: Mapping[str, str], *, is_only: bool) -> dict[str, str]:
-    """Those of one kernel of a program; with several kernels each name begins with its kernel's and a slash."""
+    """The decisions of one kernel of a program; with several kernels each name begins with its kernel's and a slash."""
     if is_only:
         return dict(decisions)
     return {name.removeprefix(f"{stage}/"): value for name, value in decisions.items() if name.startswith(f"{stage}/")}

@@ -192,7 +192,7 @@ def run(sites: Sequence[Site], out: Path, *, jobs: int, known: Reach, limit_s: f
 
 
 def switchable(sites: Iterable[Site]) -> list[Site]:
-    """Those that can stand behind switches in one copy of the source."""
+    """The sites that can stand behind switches in one copy of the source."""
     return apart(s for s in sites if s.can_switch((ROOT / s.path).read_bytes()))
 
 

@@ -39,7 +39,7 @@ class Ran:
     """What `benchmarks.mutants.server` wrote."""
     cpu_s: float
     code: int
-    """Of pytest; negative where it was stopped."""
+    """The exit code of pytest; negative where it was stopped."""
     log: str = ""
     """The end of what pytest printed."""
 

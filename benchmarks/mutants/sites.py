@@ -138,7 +138,7 @@ def applied(data: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def apart(sites: Iterable[Site]) -> list[Site]:
-    """Those that overlap none before them in the same file."""
+    """The sites that overlap none before them in the same file."""
     taken: dict[str, list[Edit]] = {}
     found: list[Site] = []
     for site in sites:

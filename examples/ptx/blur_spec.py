@@ -1,4 +1,4 @@
-"""What blur.ptx must compute, for `warploom ptx prove`: plain sequential Python on the kernel's parameters."""
+"""The spec of blur.ptx for `warploom ptx prove`: plain sequential Python on the kernel's parameters."""
 
 
 def blur(out, inp, n):

@@ -18,7 +18,7 @@ from warploom.tools.kernels import tuning
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of this test alone; what is compiled is kept where it always is."""
+    """A folder for this test alone; compiled code is kept where it always is."""
     tmp_path.chmod(0o700)
     monkeypatch.setattr(tuning.store, "store_folder", lambda make=False: tmp_path)
 
@@ -75,7 +75,7 @@ def test_what_was_not_compared_is_never_run(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_environment_asks_for_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float | None] = []
-    monkeypatch.setattr(wl.JitFunction, "_tuned", lambda self, sizes, budget_s, *_: asked.append(budget_s))
+    monkeypatch.setattr(wl.JitFunction, "_tuned", lambda self, sizes, run_time, budget_s, *_: asked.append(budget_s))
     monkeypatch.setenv(jitting.TUNE, "1.5m")
     function = made()
     for _ in range(2):
@@ -207,3 +207,51 @@ def test_a_search_never_ends_with_less_than_the_plain_loop(
     assert wl.load_kernel(tmp_path / "a.kernel").line["kind"] == kind
     for call in (found, wl.load_kernel(tmp_path / "a.kernel"), made()):
         np.testing.assert_array_equal(call(X, 3), X * 3)
+
+
+@pytest.fixture
+def is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a search finds is faster than the plain loop."""
+    monkeypatch.setattr(floor, "_FAR", 1e9)
+    monkeypatch.setattr(floor, "retime", lambda *_, **__: [Timing(ms, ms, ms, 7, 1, is_early=False) for ms in (1.0, 2.0)])
+
+
+def summed() -> wl.JitFunction:
+    @wl.jit(threads=2)
+    def sums(A: f32["m", "k"], y: wl.out[f32["m"]]):
+        y[i] += A[i, j]
+
+    return sums
+
+
+def kinds(function: wl.JitFunction, *sizes: tuple[int, int]) -> list[str]:
+    """Of calls at these sizes, all of which are right."""
+    for shape in sizes:
+        A = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape) % 97
+        for _ in range(2):
+            np.testing.assert_allclose(function(A), A.sum(1), rtol=1e-5)
+    return [function.kind(np.zeros(shape, np.float32)) for shape in sizes]
+
+
+@pytest.mark.usefixtures("is_found")
+def test_a_kernel_of_a_class_of_shapes_serves_its_sizes(tmp_path: Path) -> None:
+    function = summed()
+    assert kinds(function, (3, 8), (16, 8)) == ["plain", "plain"]
+    found = function.tune(np.zeros((64, 8), np.float32), sizes={"m": "?"}, nodes=2, budget_s=600)
+    assert found.line["kept"] is True and found.sizes == {"m": 64, "k": 8}
+    sizes = ((1, 8), (3, 8), (16, 8), (70_000, 8), (3, 9))
+    for again in (function, summed()):  # here, and in a later program
+        assert kinds(again, *sizes) == ["found", "found", "found", "found", "plain"]
+    assert [path.name[:9] for path in tmp_path.glob("*.json")] == ["sums-any-"]
+    assert wl.JitFunction(summed().tensor, threads=3).kind(np.zeros((3, 8), np.float32)) == "plain"
+
+
+def test_classes_of_sizes_that_are_strides_are_refused_with_their_place() -> None:
+    function = summed()
+    A = np.zeros((4, 8), np.float32)
+    with pytest.raises(wl.UserError, match=r"expected k, which is known at run time, as the first size"):
+        function.tune(A, sizes={"k": "?"})
+    with pytest.raises(wl.UserError, match=r"expected \?, \?:64 or \?:64@4096 for m"):
+        function.tune(A, sizes={"m": "?64"})
+    with pytest.raises(wl.UserError, match=r"classes of sizes only"):
+        function.tune(A, sizes={"m": 64})

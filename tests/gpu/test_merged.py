@@ -26,7 +26,7 @@ st.global.u32 [%rd3], %r20;"""
 
 
 def widths(body: str) -> list[int]:
-    """Of the loads, in order."""
+    """Widths of the loads, in order."""
     text = kernel(TILE + FILL + body + USE)
     found = merged_accesses(text, "sm_90")
     assert found is not None

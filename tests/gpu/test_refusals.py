@@ -79,7 +79,7 @@ def memory(space: Any) -> Memory:
     ],
 )
 def test_shared_memory(steps: list[tuple[str, tuple[int, int], int]], code: str) -> None:
-    """Of two threads: written or read places, and barriers before."""
+    """Steps of two threads: places that they write or read, and the barriers before."""
     place, said, all_threads = memory("shared"), Said(), np.ones(2, np.bool_)
     for kind, at, epoch in steps:
         if kind == "w":

@@ -13,7 +13,7 @@ POINTS = np.array(list(product(range(3), range(2))))
 
 
 def _tables(members: PartitionSet) -> set[tuple[int, ...]]:
-    """Of every expression."""
+    """The table of every expression."""
     truth = members.conditions.functions.tables.astype(np.bool_)
     found: set[tuple[int, ...]] = set()
     for chosen in product(range(len(truth)), repeat=members.parts - 1):

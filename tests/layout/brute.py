@@ -10,7 +10,8 @@ Lanes = list[list[tuple[int, int]]]
 
 
 def wavefronts(lanes: Lanes, place: Callable[[int, int], int], bits: int, banks: int = 32) -> int:
-    """Of one request. Lanes of 64 bits go by half warps, those of 128 bits by quarters, twice as many where pairs agree."""
+    """Wavefronts of one request. Lanes of 64 bits go by half warps, those of 128 bits by quarters, twice as many where pairs
+    agree."""
     width = max(len(lane) for lane in lanes) * bits
     size = 32 * 32 // max(32, width)
     for pairs in ([(i, i + 1) for i in range(0, 32, 2)], [(i, i + 2) for i in range(32) if i % 4 < 2]):

@@ -111,7 +111,7 @@ def test_a_diagonal_rules_out_linear_maps() -> None:
 
 
 def patterns(count: int, seed: int, bits: int, dimension: int) -> list[list[list[int]]]:
-    """Of random subspaces all translates."""
+    """All translates of random subspaces."""
     chance, found = random.Random(seed), []
     while len(found) < count:
         sums = [0]

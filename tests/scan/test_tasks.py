@@ -84,7 +84,7 @@ def test_all_tasks(name: str) -> None:
 
 
 def triples(function: Callable[..., Any], count: int) -> Iterator[bool]:
-    """Of random triples of its domain: is the operator associative there? Python itself computes, floats are fractions."""
+    """Whether the operator is associative on random triples of its domain. Python itself computes, floats are fractions."""
     choose = random.Random(function.__name__)
     hint = next(iter(get_type_hints(function).values()))
     kinds = get_args(hint) or (hint,)
@@ -102,7 +102,7 @@ def triples(function: Callable[..., Any], count: int) -> Iterator[bool]:
 
 
 NOT_BY_NUMBERS = {"softmax"}
-"""Of rounded exponentials."""
+"""Loops with rounded exponentials."""
 RARE = {"permutations", "first_three_letters", "run_lengths"}
 """Few triples of numbers are some."""
 

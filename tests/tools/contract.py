@@ -25,7 +25,7 @@ def lines_of(stdout: str) -> list[dict[str, Any]]:
 
 @cache
 def _validator() -> Any:
-    """Of the published schema; an environment that is older than the schema may lack the library."""
+    """The validator of the published schema; an environment that is older than the schema may lack the library."""
     return pytest.importorskip("jsonschema").Draft202012Validator(schema())
 
 

@@ -6,13 +6,14 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
 from warploom.api.exploring import Explored
 from warploom.api.result import Progress, worked
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.calls import Calls, Runner, Signature, plain_runner
+from warploom.schedule.calls import Calls, EvaluatedRunner, Runner, ShapeClass, Signature, narrowest, plain_class
 from warploom.schedule.cpu import core_count
 from warploom.schedule.frontend import TensorFunction, TensorHolder, tensor_within
 from warploom.tools.command.duration import seconds_of
@@ -20,10 +21,13 @@ from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.result import ExploredOutcome
-from warploom.tools.kernels.tuning import known_runner, plain_program, search
+from warploom.tools.explore.run_time import AskedSizes, asked_sizes, searched_at
+from warploom.tools.kernels.tuning import known_class, known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
 """Environment variable: the time of a search at the first call of each size that nothing was kept for, such as `30s`."""
+_PLAIN = 63
+"""Further classes of plain loops that are remembered."""
 
 
 class JitFunction(TensorHolder):
@@ -41,6 +45,9 @@ class JitFunction(TensorHolder):
         """Folder of kernels that were exported."""
         self.__name__ = self.__qualname__ = function.name
         self._calls = Calls(Signature.of(function), self._made)
+        self._found: list[ShapeClass] = []
+        """Classes of shapes that this program searched or found in a store, the newest first."""
+        self._plain: list[ShapeClass] = []
 
     @property
     def name(self) -> str:
@@ -54,12 +61,25 @@ class JitFunction(TensorHolder):
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output, or a tuple of several. UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
+        if "torch._dynamo" in sys.modules:
+            return self._untraced(arrays, named)
         return self._calls(arrays, named)
+
+    # torch.compile does not trace into the call, which it could not follow: it calls it between two of its graphs.
+    __call__._torchdynamo_disable = True  # pyright: ignore[reportFunctionMemberAccess]
+    __call__._torchdynamo_disable_msg = (  # pyright: ignore[reportFunctionMemberAccess]
+        "it runs a compiled kernel; for one whole graph, wrap it in an operator: warploom explore --code DIR/ writes one"
+    )
+
+    @cached_property
+    def _untraced(self) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Any]:
+        """The calls, into whose functions torch.compile does not look either."""
+        return sys.modules["torch"].compiler.disable(self._calls.__call__, reason="it runs a compiled kernel")
 
     def tune(
         self,
         *arrays: Any,
-        sizes: Mapping[str, int] | None = None,
+        sizes: Mapping[str, int | str] | None = None,
         budget_s: float | None = None,
         nodes: int | None = None,
         seed: int = 0,
@@ -69,56 +89,87 @@ class JitFunction(TensorHolder):
         """Searches the fastest kernel for the sizes of these arrays (which are not computed with), or for `sizes`; the following
         calls of these sizes run it, in later programs too.
 
+        A size may be a class, as for `wl.explore`: `"?"` any value, `"?:64"` multiples of 64, `"?:64@4096"` searched for 4096.
+        The kernel takes it as an argument, and serves all calls whose sizes are in the class, but those for whose own sizes a
+        kernel is known. Beside arrays, `sizes` names classes only; they are searched for the size of the arrays.
+
         A kernel is used if its results were compared with the function and it is faster than the plain loop. The line has `kept`,
         and `not_kept` with the reason where it was not written. budget_s: wall seconds, 60 if not said.
         """
-        if (sizes is None) == (not arrays and not named):
-            message = f"expected either arrays as in a call of {self.text}, or sizes, got {'both' if sizes else 'none'}"
-            raise UserError(Diagnostic("OPTION", message, fix=f"Write {self.name}.tune(sizes={{...}}) or pass arrays."))
         if sizes is not None and not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - without a checker
             raise UserError(Diagnostic("OPTION", f"expected sizes by name, got {sizes!r}", fix='Write sizes={"n": 1024}.'))
+        has_arrays = bool(arrays or named)
+        if has_arrays and any(not str(size).startswith("?") for size in (sizes or {}).values()):
+            message = f"expected either arrays as in a call of {self.text}, or sizes, got both"
+            raise UserError(Diagnostic("OPTION", message, fix='Beside arrays, name classes of sizes only: sizes={"m": "?"}.'))
+        if not has_arrays and sizes is None:
+            message = f"expected either arrays as in a call of {self.text}, or sizes, got none"
+            raise UserError(Diagnostic("OPTION", message, fix=f"Write {self.name}.tune(sizes={{...}}) or pass arrays."))
         for name, number in {"budget_s": budget_s, "nodes": nodes}.items():
             if number is not None and not number > 0:
                 raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
-        asked = self._calls.signature.bind(arrays, named).sizes if sizes is None else sizes
-        plain_program(self.tensor, asked)  # refuses wrong sizes before anything is measured
-        return self._tuned(asked, budget_s, nodes, seed, progress or nothing_said)
+        asked = asked_sizes((str(name), str(size)) for name, size in (sizes or {}).items())
+        if has_arrays:
+            asked = AskedSizes({**self._calls.signature.bind(arrays, named).sizes, **asked.values}, asked.run_time)
+        whole = searched_at(asked.values, asked.run_time)
+        program = plain_program(self.tensor, whole)  # refuses wrong sizes before anything is measured
+        self.tensor.at_run_time(program, asked.run_time)
+        return self._tuned(whole, asked.run_time, budget_s, nodes, seed, progress or nothing_said)
 
     def kind(self, *arrays: Any, **named: Any) -> str:
         """Kind of kernel that a call with these arrays runs: `found` by a search, `plain` loops, or `evaluated`."""
         return self._calls.runner(self._calls.signature.bind(arrays, named).sizes).kind
 
-    def _tuned(self, sizes: Mapping[str, int], budget_s: float | None, nodes: int | None, seed: int, tell: Progress) -> Explored:
+    def _tuned(
+        self, sizes: Mapping[str, int], run_time: Mapping[str, int], budget_s: float | None, nodes: int | None, seed: int,
+        tell: Progress,
+    ) -> Explored:  # fmt: skip
         on, threads = machine_of("cpu", self.threads)
-        options = KernelOptions(target=on, sizes=dict(sizes), threads=threads, budget_s=budget_s, nodes=nodes, seed=seed)
-        runners: list[Runner | None] = []
+        options = KernelOptions(
+            target=on, sizes=dict(sizes), run_time=dict(run_time), threads=threads, budget_s=budget_s, nodes=nodes, seed=seed
+        )
+        results: list[Runner | ShapeClass | None] = []
 
         def work(watch: Stopwatch) -> Outcome:
             tuned = search(self.tensor, options, watch, tell)
-            runners.append(tuned.runner)
+            results.append(tuned.made)
             return tuned.outcome
 
         outcome = worked(self.name, work, None)
-        for runner in runners:
-            if runner is not None:
-                self._calls.use(sizes, runner)
+        for made in results:
+            if isinstance(made, ShapeClass):
+                same = (made.fixed, made.multiples)
+                self._found = [made, *(c for c in self._found if (c.fixed, c.multiples) != same)]
+                self._calls.ask_again()
+            elif made is not None:
+                self._calls.use(sizes, made)
         found = outcome.explored if isinstance(outcome, ExploredOutcome) else None
         return Explored(line=outcome.line, options=options, implementations=found, report=None, function=self.tensor)
 
     def _made(self, sizes: Mapping[str, int]) -> Runner:
-        program = plain_program(self.tensor, sizes)
-        known = known_runner(self.tensor, program, self.threads, self.kernels)
+        known = known_runner(self.tensor, sizes, self.threads, self.kernels)
         if known is not None:
             return known
+        found = narrowest(self._found, sizes)
+        if found is None and (found := known_class(self.tensor, sizes, self.threads, self.kernels)) is not None:
+            self._found.append(found)
+        if found is not None:
+            return found.runner(sizes)
         # A process that this one started to measure kernels runs its program's file again: no search in a search.
         if (asked := os.environ.get(TUNE)) and multiprocessing.parent_process() is None:
             budget_s = seconds_of(asked)
             if not budget_s:
                 raise UserError(Diagnostic("OPTION", f"expected a time such as 30s in {TUNE}, got {asked!r}"))
-            self._tuned(sizes, budget_s, None, 0, nothing_said)
-            if (found := self._calls.known(sizes)) is not None:
-                return found
-        return plain_runner(self.tensor, sizes, self.threads)
+            self._tuned(sizes, {}, budget_s, None, 0, nothing_said)
+            if (tuned := self._calls.known(sizes)) is not None:
+                return tuned
+        plain = narrowest(self._plain, sizes)
+        if plain is None:
+            plain = plain_class(self.tensor, sizes, self.threads)
+            if plain is None:
+                return EvaluatedRunner(self.tensor.program(sizes))
+            self._plain = [plain, *self._plain[:_PLAIN]]
+        return plain.runner(sizes)
 
     def __repr__(self) -> str:
         return f"<jit {self.text}>"

@@ -112,7 +112,7 @@ def worked(case: str, work: Callable[[Stopwatch], Outcome], budget_s: float | No
 
 
 def no_answer(result: Result, wanted: str) -> UserError:
-    """For what only a result with an answer has."""
+    """The error for something that only a result with an answer has."""
     reason = f": {result.reason}" if result.reason else ""
     message = f"expected a result with an answer to give {wanted}, got one that is {result.status}{reason}"
     return UserError(Diagnostic("NO_ANSWER", message, fix="Ask for `status` first."))

@@ -12,7 +12,8 @@ OBJECTS = 100_000
 
 @contextmanager
 def rarely_collected() -> Generator[None]:
-    """For the work inside; what was set before holds again afterwards. A collector that is off stays off."""
+    """Collects garbage rarely during the work inside; what was set before holds again afterwards. A collector that is off stays
+    off."""
     young, *older = gc.get_threshold()
     if young:
         gc.set_threshold(max(young, OBJECTS), *older)

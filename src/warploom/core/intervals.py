@@ -117,7 +117,7 @@ def _is_endless(bound: Bound) -> bool:
 
 
 def _sum(a: Bound, b: Bound) -> Bound:
-    """Of ends on the same side, which are never opposite infinities; integers of any size."""
+    """The sum of two ends on the same side, which are never opposite infinities; integers of any size."""
     return a if _is_endless(a) else b if _is_endless(b) else a + b
 
 

@@ -157,7 +157,7 @@ def left_s() -> float | None:
 
 
 def tick() -> None:
-    """To be called in long loops: raises LimitReachedError if the command's budget is spent."""
+    """Raises LimitReachedError if the command's budget is spent."""
     _current.tick()
 
 

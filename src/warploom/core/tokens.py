@@ -81,7 +81,7 @@ class Cursor:
         return token
 
     def _is(self, text: str, ahead: int = 0) -> bool:
-        """Is this sign or word there?"""
+        """Whether this sign or word is there."""
         token = self._peek(ahead)
         return token.text == text and token.kind in ("sign", "name")
 

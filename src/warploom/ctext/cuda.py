@@ -1,4 +1,5 @@
-"""What every CUDA kernel says in the same words: headers, launch bounds, shared arrays, barriers, shuffles, masks of lanes."""
+"""Text that every CUDA kernel has in the same words: headers, launch bounds, shared arrays, barriers, shuffles, masks of
+lanes."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def includes(dtypes: Iterable[DType]) -> list[str]:
 
 
 def kernel_head(threads: int, *, blocks_together: int = 1, most_registers: int | None = None) -> str:
-    """What stands before the name of a kernel: it has C's linkage and is never launched with more threads per block."""
+    """The text before the name of a kernel. The kernel has C's linkage and is never launched with more threads per block."""
     if most_registers is not None:
         limit = f"__maxnreg__({most_registers})"
     else:

@@ -60,7 +60,7 @@ def _joined_run(run: list[Accumulate]) -> list[Stmt]:
 
 
 def _canonical(guard: IndexExpr) -> tuple[tuple[str, IndexExpr, IndexExpr] | None, bool]:
-    """What the condition and its opposite have in common, and which of the two it is."""
+    """A form that a condition and its opposite share, and which of the two this one is."""
     match guard:
         case Compare("<=", a, b):
             return ("<=", a, b), True

@@ -24,7 +24,7 @@ class MachineCounts:
     instructions: int
     """Without the padding behind the end."""
     loads: int
-    """Of global memory, of any width."""
+    """Loads of global memory, of any width."""
     shuffles: int = 0
     selects: int = 0
     """Choices between two registers by a condition."""
@@ -36,8 +36,8 @@ def machine_counts(cubin: bytes) -> dict[str, MachineCounts]:
 
 
 def disassembled(cubin: bytes, *options: str, limit_s: float = LIMIT_S) -> str:
-    """What nvdisasm prints; UserError (TOOL_MISSING, NVDISASM_ERROR) without it, if it refuses the code or takes longer than
-    `limit_s` wall seconds."""
+    """The text that nvdisasm prints; UserError (TOOL_MISSING, NVDISASM_ERROR) without it, if it refuses the code or takes
+    longer than `limit_s` wall seconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)

@@ -1,4 +1,4 @@
-"""What accesses cost under a map, and the least that any map can reach.
+"""The cost of accesses under a map, and the least that any map can reach.
 
 The wavefronts come from the one count of all engines. The least is counted here: a group of lanes that goes together needs as
 many wavefronts as its bytes fill all banks; and where lanes take several elements at once, these chunks stay together, so a
@@ -118,7 +118,7 @@ def bounds(tile: Tile, accesses: Sequence[Access]) -> tuple[int, ...]:
 
 
 def prices(tile: Tile, accesses: Sequence[Access], table: Ints, known: Sequence[int] = ()) -> tuple[Price, ...]:
-    """What each access costs under the map; `known`: its bounds, if there already."""
+    """The cost of each access under the map; `known`: its bounds, if there already."""
     found = zip(accesses, known or bounds(tile, accesses), strict=True)
     return tuple(_price(tile, access, table, bound) for access, bound in found)
 

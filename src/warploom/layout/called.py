@@ -8,7 +8,7 @@ from warploom.core import NOWHERE, Diagnostic, Span, UserError, raised_at
 
 
 def called(function: Callable[..., object], given: tuple[object, ...], expected: str) -> object:
-    """What `function(*given)` gives; UserError (FUNCTION_FAILED) with the line that raised."""
+    """The value of `function(*given)`; UserError (FUNCTION_FAILED) with the line that raised."""
     try:
         return function(*given)
     except Exception as error:

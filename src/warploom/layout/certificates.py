@@ -24,7 +24,7 @@ def certificate(
     no_linear: NoLinear | None = None,
     no_map: NoMap | None = None,
 ) -> Certificate:
-    """What `recheck.faults` confirms of the map."""
+    """The certificate of a map, which `recheck.faults` confirms."""
     entries: list[dict[str, Any]] = []
     for access, price in zip(accesses, prices, strict=True):
         entry: dict[str, Any] = {"name": access.name, "wavefronts": price.wavefronts, "least": price.least}

@@ -16,7 +16,7 @@ from warploom.layout.tiles import Tile
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found of a map."""
+    """The findings about a map."""
 
     tile: Tile
     accesses: tuple[Access, ...]

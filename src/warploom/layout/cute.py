@@ -104,7 +104,7 @@ def _tuples(value: object) -> Nested:
 
 
 def _modes(shape: Nested, stride: Nested, whole: str) -> list[list[tuple[int, int]]]:
-    """Of each outer mode its (extent, stride) pairs, the fastest first."""
+    """The (extent, stride) pairs of each outer mode, the fastest first."""
     if isinstance(shape, int) or isinstance(stride, int) or len(shape) != len(stride):
         raise _wrong("expected as many strides as extents", whole)
     return [_flat(s, d, whole) for s, d in zip(shape, stride, strict=True)]

@@ -44,7 +44,7 @@ def parse(text: str, names: tuple[str, ...] = ("r", "c")) -> ast.expr:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """What the names of an expression that is known to be one are."""
+    """The names in a text that is known to be an expression."""
     return tuple(dict.fromkeys(re.findall(r"[a-z]\w*", text)))
 
 
@@ -119,7 +119,7 @@ def evaluate(node: ast.expr, values: Mapping[str, Ints]) -> Ints:
 
 
 class _StepError(ValueError):
-    """What a step of an expression needs and does not get."""
+    """A step of an expression does not get what it needs."""
 
 
 def _apply(op: ast.operator, left: Ints, right: Ints) -> Ints:
@@ -176,7 +176,7 @@ def _printed(node: ast.expr, language: Language) -> Text:
 
 
 def _summands(node: ast.expr, language: Language) -> list[ast.expr]:
-    """What `a ^ b ^ c` joins, grouped in any way: xor is associative."""
+    """The operands that `a ^ b ^ c` joins, grouped in any way: xor is associative."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
         return [*_summands(node.left, language), *_summands(node.right, language)]
     if isinstance(node, ast.Call) and language != "cuda":

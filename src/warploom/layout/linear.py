@@ -98,7 +98,7 @@ def _parts(places: Ints, form: Shape, part_bits: int) -> Iterator[Ints]:
 
 
 def _inside(places: Ints, form: Shape, part_bits: int) -> Ints:
-    """Which word of its chunk each place is in."""
+    """The number of each place's word inside its chunk."""
     return (places & ((1 << form.chunk) - 1)) >> (form.chunk - part_bits)
 
 

@@ -64,7 +64,7 @@ class Term:
 
 
 def shifted_terms(columns: Sequence[tuple[int, int]], source: str, bits: int) -> Iterator[Term]:
-    """Of an input's bits (bit, image): grouped by how far they move."""
+    """Terms of an input's bits (bit, image), grouped by how far they move."""
     masks: dict[int, int] = {}
     for bit, image in columns:
         for target in range(image.bit_length()):

@@ -1,4 +1,4 @@
-"""What a certificate speaks of, read by itself: the places that its map says, and the elements that its accesses name.
+"""The question of a certificate, read independently: the places that its map says, and the elements that its accesses name.
 
 It imports nothing of Warploom, like `recheck`, which counts.
 """

@@ -30,7 +30,7 @@ SOLVER = "cadical195"
 MOST_PLACES = 1 << 20
 """Chunks times colours, squared."""
 MOST_CLAUSES = 500_000
-"""For pairs."""
+"""Most clauses for pairs."""
 CONFLICTS = 5_000
 """After which the solver gives up, if no budget is left to go on; half of one is kept for following the proof."""
 
@@ -256,7 +256,7 @@ class _Proof:
 
 
 def _trimmed(found: Sequence[Lemma], axioms: int) -> tuple[Lemma, ...]:
-    """Those that the last one needs."""
+    """The lemmas that the last one needs."""
     needed = {len(found) - 1}
     for number in reversed(range(len(found))):
         if number in needed:

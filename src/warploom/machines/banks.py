@@ -90,7 +90,8 @@ def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:
 def _by_groups(
     addresses: _Ints, active: _Masks, size_bytes: int, memory: SharedMemory, *, is_store: bool
 ) -> Iterator[tuple[_Masks, _Ints]]:
-    """Which requests, and the passes [requests, groups] of their groups of lanes that go one after the other."""
+    """For some of the requests at a time: their mask, and the passes [requests, groups] of their groups of lanes, which go one
+    after the other."""
     if size_bytes > WIDEST_BYTES:
         for part in range(0, size_bytes, WIDEST_BYTES):
             yield from _by_groups(addresses + part, active, WIDEST_BYTES, memory, is_store=is_store)

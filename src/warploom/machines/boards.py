@@ -37,7 +37,7 @@ class LargestBoard:
     """
 
     products: str
-    """Which products the largest figures are of."""
+    """The products that the largest figures come from."""
     multiprocessors: Annotated[int, Quantity("multiprocessors", 1, 512)]
     clock_ghz: Annotated[float, Quantity("GHz of the rated boost clock", 0.5, 4)]
     memory_gb_s: Annotated[float, Quantity("10^9 bytes per second of memory bandwidth", 20, 50000)]

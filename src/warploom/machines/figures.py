@@ -1,4 +1,4 @@
-"""What a row of a table of machines is made of: quantities with units and ranges, and figures that say what they rest on.
+"""The parts of a row in a table of machines: quantities with units and ranges, and figures that say what they rest on.
 
 A dataclass decorated with `checked` refuses a row that lacks a field, or whose value is outside the range of the field.
 """
@@ -23,7 +23,7 @@ SOURCES: Mapping[str, str] = {
     "white": "NVIDIA's white paper on the architecture",
     "ultra": "NVIDIA, Inside NVIDIA Blackwell Ultra (2025): 160 multiprocessors, 10.7 * 10^12 exponentials per second, 8 TB/s",
 }
-"""What the key that a figure names stands for."""
+"""The publication that each key of a figure stands for."""
 
 
 class RowError(ValueError):

@@ -37,7 +37,7 @@ class Limits:
     max_blocks: Annotated[int, Quantity("blocks of a multiprocessor", 8, 64)]
     shared_bytes: Annotated[int, Quantity("shared bytes of a multiprocessor", 16 * _KIB, 1024 * _KIB)]
     shared_bytes_per_block: Annotated[int, Quantity("shared bytes of a block", 16 * _KIB, 1024 * _KIB)]
-    """At most, with the opt-in where there is one."""
+    """The greatest number, with the opt-in where there is one."""
     shared_unit_bytes: Annotated[int, Quantity("bytes of a unit of shared memory", 64, 1024)]
     reserved_shared_bytes: Annotated[int, Quantity("shared bytes that the system takes from every block", 0, 4096)]
     registers: Annotated[int, Quantity("32-bit registers of a multiprocessor", 32768, 262144)]
@@ -85,7 +85,7 @@ class Timing:
     """Lanes whose addresses the load and store units take."""
     shuffle_lanes: _Lanes
     l1_sectors: _Sectors
-    """What the first-level cache delivers."""
+    """Sectors that the first-level cache delivers."""
     nc_sectors: _Sectors
     """The same for `ld.global.nc`."""
     matrix_products: _Products

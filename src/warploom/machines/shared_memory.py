@@ -100,7 +100,7 @@ _FIX = "Name one of these. The banks and groups of lanes of others are not publi
 
 
 def shared_memory(name: str) -> SharedMemory:
-    """That of the architecture; UserError (UNKNOWN_ARCH) for one that is not in a table."""
+    """The shared memory of the architecture; UserError (UNKNOWN_ARCH) for one that is not in a table."""
     if name in OTHERS:
         return OTHERS[name]
     if name.startswith("sm_"):

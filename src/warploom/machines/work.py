@@ -21,7 +21,7 @@ Unit: TypeAlias = Literal[
     "issue", "f32 units", "f64 units", "integer units", "special units", "matrix units", "load path", "texture path", "barriers",
     "second-level cache", "memory", "latency",
 ]  # fmt: skip
-"""What a multiprocessor can be waiting for."""
+"""The units that a multiprocessor may be waiting for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Work:
     """Work of one multiprocessor, or of a warp or block that has one to itself. Instructions count once for a warp."""
 
     issued: float = 0.0
-    """Instructions, of all kinds."""
+    """Instructions of all kinds."""
     floats: float = 0.0
     """Instructions for the f32 units, part of those issued; as the next three."""
     doubles: float = 0.0

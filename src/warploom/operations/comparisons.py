@@ -18,7 +18,7 @@ class Comparison:
     sign: ComparisonSign
     python: type[ast.cmpop]
     holds: Callable[[Any, Any], Any]
-    """Of two numbers, or element by element of two arrays. A NaN differs from everything."""
+    """Compares two numbers, or two arrays element by element. A NaN differs from everything."""
     negated: ComparisonSign
     """Holds where this one does not. For floats only where neither side is a NaN."""
     mirrored: ComparisonSign

@@ -14,7 +14,7 @@ from warploom.core import DType, integer_range
 
 Operands: TypeAlias = Literal["numbers", "floats", "integers"]
 Cost: TypeAlias = Literal["free", "sum", "product", "fused", "quotient", "root", "special", "tanh", "bits"]
-"""What an operation costs on any machine: which instructions it is made of. `free`: none of its own. `special`: of the unit for
+"""The kind of instructions that an operation is made of on any machine. `free`: none of its own. `special`: of the unit for
 special functions of GPUs, with one more instruction; `tanh`: of that unit alone."""
 
 
@@ -43,7 +43,7 @@ class Operation:
     approximate: str = ""
     """CUDA's quick function of `float` for it."""
     intrinsic: str = ""
-    """What x86 calls its instruction on vectors: `sqrt` as in `_mm256_sqrt_ps`."""
+    """The name that x86 has for its instruction on vectors: `sqrt` as in `_mm256_sqrt_ps`."""
     identity: int | Literal["least", "greatest"] | None = None
     """Where folds of it start; None: it folds nothing. -1 stands for a word of ones."""
     keeps_zero: bool = False
@@ -151,7 +151,7 @@ SIGN_OF: dict[type[ast.operator], str] = {
 }
 """By the node of Python's syntax, for two operands."""
 PYTHON_SIGNS: dict[type[ast.operator], str] = {**SIGN_OF, ast.Pow: "**"}
-"""Those and the sign of powers, which are made of products."""
+"""The signs above and that of powers, which are made of products."""
 FUNCTIONS: dict[str, Operation] = {name: row for row in ROWS for name in row.called}
 """By each name that Python's source may call them."""
 C_FUNCTIONS: frozenset[str] = frozenset(

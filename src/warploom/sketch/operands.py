@@ -83,7 +83,7 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class ConflictFree:
-    """What `wl.require` asks of a shared array."""
+    """The condition that `wl.require` puts on a shared array."""
 
     array: str
     span: Span

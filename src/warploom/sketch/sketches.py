@@ -34,9 +34,9 @@ class Sketch:
     algebra: str | None = None
     """Name of the declared algebra; None: the element type's own."""
     requires: tuple[ConflictFree, ...] = ()
-    """What a completion must meet besides the spec, by `wl.require`."""
+    """Conditions by `wl.require` that a completion must meet besides the spec."""
     notes: tuple[str, ...] = ()
-    """What of its file was not read."""
+    """Notes on parts of its file that were not read."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What a search without an answer has tried, and what to change in the sketch or the command."""
+"""Says what a search without an answer has tried, and what to change in the sketch or the command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tried(results: Sequence[SpaceResult], uses: Sequence[HoleUses]) -> tuple[str
 def advice(
     results: Sequence[SpaceResult], uses: Sequence[HoleUses], spent: str, limits: Mapping[str, float | None]
 ) -> tuple[str, ...]:
-    """What may help: more of the budget that is `spent` (`limits`: by option), then holes with fewer or more functions."""
+    """Advice that may help: more of the budget that is `spent` (`limits`: by option), then holes with fewer or more functions."""
     holes = {use.hole.name: use for use in uses}
     last = results[-1] if results else None
     found: list[str] = []

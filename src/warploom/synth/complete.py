@@ -26,7 +26,7 @@ from warploom.synth.search.prices import Limit
 from warploom.synth.search.sketch_model import Chosen
 
 MOST_NODES = 200
-"""Of a search that only looks for an answer that costs less."""
+"""Nodes of a search that only looks for a cheaper answer."""
 _WEAKNESS: dict[Verdict, int] = {"proved": 0, "tested": 1, "unchecked": 2, "refuted": 3}
 Progress = Callable[[str], None]
 """Receives a short line on what is going on."""
@@ -188,7 +188,7 @@ class _Completing:
         return None
 
     def _cheaper(self) -> Cost | None:
-        """What a larger space must go below: cheaper index expressions alone are no reason to take it."""
+        """The cost that a larger space must go below: cheaper index expressions alone are no reason to take it."""
         return None if self.best is None else (*self.best[1][0][0][:-1], 0)
 
     def _search_space(
@@ -223,7 +223,7 @@ class _Completing:
         return tell
 
     def _budget(self, most_nodes: int | None = None) -> Budget:
-        """What is left; of a search of `most_nodes` no more than that, and half of the time."""
+        """The budget that is left; a search of `most_nodes` has no more than these and half of the time."""
         used = sum(r.statistics.tried for r in self.results)
         nodes = None if self.budget_nodes is None else max(0, self.budget_nodes - used)
         seconds = None if self.budget_s is None else max(0.0, self.budget_s - (time.process_time() - self.problem.started))

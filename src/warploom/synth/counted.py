@@ -1,4 +1,4 @@
-"""What each access of a completed kernel costs at one size, counted by the reference interpreter."""
+"""The cost of each access of a completed kernel at one size, counted by the reference interpreter."""
 
 from __future__ import annotations
 

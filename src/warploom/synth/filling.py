@@ -45,7 +45,7 @@ class Filled:
     candidate: Candidate | None = None
     space: int = 0
     completion: Completion | None = None
-    """Of a judged candidate."""
+    """The completion of a judged candidate."""
     judged: Judged | None = None
 
 

@@ -65,7 +65,7 @@ class Problem:
         self.more: list[tuple[dict[str, int], SpecResult]] = []
         """Other sizes that are completed at the same time, with what the spec computes there."""
         self.objective: tuple[str, ...] = ("accumulates",)
-        """What answers are compared by, index operations aside."""
+        """The quantities by which answers are compared, index operations aside."""
         self.open_question = ""
         """Reason why some completion is neither proved nor refuted."""
         if sketch.spec is None:
@@ -207,7 +207,7 @@ class Problem:
 
 
 def priced_by(objective: str) -> tuple[Priced, ...]:
-    """What counts between accumulates and index, as `wavefronts, shuffles`; UserError (OBJECTIVE)."""
+    """The costs that count between accumulates and index, written as `wavefronts, shuffles`; UserError (OBJECTIVE)."""
     parts = [part.strip() for part in objective.split(",")]
     first, *rest = parts
     priced = tuple(rest[:-1] if rest[-1:] == ["index"] else rest)

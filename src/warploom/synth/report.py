@@ -24,7 +24,7 @@ class Completion:
     """Weighted operations of all hole expressions together (`ir.index_cost`)."""
     verdict: Verdict = "unchecked"
     prices: tuple[int, ...] = ()
-    """What counts between accumulates and cost, in the order of the report's objective."""
+    """The costs that count between accumulates and index operations, in the order of the report's objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ class Report:
     proved_at: tuple[tuple[str, int], ...] = ()
     """With `tested`: run-time sizes at which the answer is proved all the same."""
     objective: tuple[str, ...] = ("accumulates",)
-    """What `optimal_in` speaks of, in order."""
+    """The quantities that `optimal_in` speaks of, in order."""
     accesses: tuple[AccessCounts, ...] = ()
-    """What accesses of the best cost at the completed instance, if it uses shared memory."""
+    """The cost of the best kernel's accesses at the completed instance, if it uses shared memory."""
     untouched: tuple[tuple[str, int], ...] = ()
     """Outputs with elements that neither the answer nor the spec stores to, at the completed instance, and how many."""
 

@@ -44,7 +44,7 @@ class NormalForm:
     """polynomial, bits, or, lattice, `min +`, `max +`, or `multiset op`."""
     items: frozenset[Any]
     ones: int = field(default=0, compare=False)
-    """Of bits: the mask that keeps the whole word, for the text."""
+    """For bits: the mask that keeps the whole word, for the text."""
 
     def __str__(self) -> str:
         return form_text(self)

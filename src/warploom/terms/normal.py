@@ -116,7 +116,7 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
         return (yield from self._opaque(term))
 
     def _conversion(self, term: Term, source: DType, target: DType) -> Visit:
-        """What is converted is computed in its own type, under that type's laws."""
+        """A converted value is computed in its own type, under that type's laws."""
         inside = self._within(source)
         operand = (yield term.args[0]) if inside is self else inside.canonical(term.args[0])
         narrow = narrow_quotient(term.args[0], source, target, self._types) if self.algebra.name != "syntactic" else None

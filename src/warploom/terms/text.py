@@ -13,7 +13,7 @@ _DEEPEST = 24
 
 
 class Shown(Protocol):
-    """What is read of a `Term`."""
+    """The part of a `Term` that is read here."""
 
     @property
     def op(self) -> str: ...

@@ -85,7 +85,7 @@ def test_precedence(text: str, expected: object) -> None:
 
 
 def sources(call: str, arguments: str = "x") -> list[int]:
-    """Of a call with output [2, 2] over x: [2, 2] and y: [3]."""
+    """Sources of a call with output [2, 2] over x: [2, 2] and y: [3]."""
     text = f"x: [2, 2] = range(0, 4)\ny: [3] = range(4, 7)\nz: [2, 2] = {call}({arguments})\ngoal: [2, 2] id"
     gathered = parse_program(text).statements[-1].value
     assert isinstance(gathered, Gathered)

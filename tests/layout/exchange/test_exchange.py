@@ -50,7 +50,7 @@ HALVES_APART = tuple(distributed_of_array(np.random.default_rng(seed).permutatio
 
 
 def shuffles_of(one: Distributed, two: Distributed) -> int:
-    """Of the colouring, which is followed: each lane offers one word and reads one."""
+    """The number of shuffles of the colouring, which is followed: each lane offers one word and reads one."""
     moves = word_moves(one.parts(), two.parts())
     colours = coloured(moves, len(one.parts()))
     for ends in ([m.sender for m in moves], [m.receiver for m in moves]):

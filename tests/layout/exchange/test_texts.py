@@ -47,7 +47,7 @@ def is_place(found: Exchange, places: np.ndarray) -> bool:
 
 
 def offsets(text: str) -> np.ndarray:
-    """Of CuTe's Shape:Stride of one mode, with or without a Swizzle."""
+    """Offsets of CuTe's Shape:Stride with one mode, with or without a Swizzle."""
     match = re.fullmatch(r"(?:Swizzle<(\d),(\d),(\d)> o )?(.*):(.*)", text)
     assert match is not None
     pairs = zip(*(np.atleast_1d(ast.literal_eval(part)) for part in match.group(4, 5)), strict=True)

@@ -224,7 +224,7 @@ def check(program: Program) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """Of a run."""
+    """The counts of a run."""
 
     programs: int = 0
     not_served: int = 0

@@ -11,7 +11,7 @@ import numpy as np
 WORDS = 256
 """64-bit words of the input."""
 SLOT_BYTES = 1024
-"""Of one thread in the output: dynamic accesses in the first 64 bytes, results after them."""
+"""Bytes of one thread in the output: dynamic accesses in the first 64 bytes, results after them."""
 
 _FRAME = """\
 .version 8.5

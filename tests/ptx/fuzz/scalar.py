@@ -115,7 +115,7 @@ class Thread:
     """By name with the percent sign."""
     parameters: bytes
     offsets: dict[str, int]
-    """Of each parameter among the bytes."""
+    """The offset of each parameter among the bytes."""
     memory: Memory
     variables: dict[str, int] = field(default_factory=dict[str, int])
     """Addresses of shared variables."""

@@ -469,7 +469,7 @@ def test_planted_mistakes_are_not_proved(name: str) -> None:
 
 
 def test_threads_that_leave_a_round_early_are_told_by_all_branches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a long way the path condition keeps the first parts and the last: the branch by number lies in the middle."""
+    """The path condition of a long way keeps its first parts and the last: the branch by number lies in the middle."""
     conditions = [(1, 2), (3, 4)]
     body = LEFT_EARLY
     for numbers in conditions:

@@ -16,7 +16,7 @@ from warploom.ptx import lower, parse
 from warploom.ptx.launches import RaceFree, assumptions, races
 
 ROUNDS = 5
-"""That the oracle goes through: more than any period here."""
+"""Rounds that the oracle goes through: more than any period here."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Op:
     at: int
     """Ring of mbarriers, or place of the tile: 0 that of the stage, 1 the other; of settle how many groups may go on."""
     parity: int = 0
-    """Of a wait in the first round."""
+    """The parity of a wait in the first round."""
 
 
 @dataclass(frozen=True)

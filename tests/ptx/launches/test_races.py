@@ -68,7 +68,7 @@ def test_each_kernel_is_judged_as_its_comment_says(case: Case, program: Program)
 
 
 BLOCKS = {"transposed": (32, 8), "swizzled": (32, 32), "rows_of_the_grid": (32, 2)}
-"""Of kernels whose assumptions name them."""
+"""The blocks of kernels whose assumptions name them."""
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.verdict == "proved"], ids=lambda case: case.kernel)

@@ -27,7 +27,7 @@ def rewritten(text: str, options: ShuffleOptions | None = None) -> Rewritten:
 
 
 def report(text: str, options: ShuffleOptions | None = None) -> KernelReport:
-    """Of the only kernel."""
+    """The report on the only kernel."""
     (only,) = rewritten(text, options).reports
     return only
 

@@ -109,7 +109,8 @@ def test_an_architecture_between_two_of_the_table_is_taken_for_the_older() -> No
 
 @pytest.mark.parametrize(("width", "words"), [(8, 1), (16, 1), (32, 1), (64, 2)])
 def test_a_shuffle_moves_words(width: int, words: int) -> None:
-    """Of 32 bits: narrow elements take one each, wide ones two and two more instructions to take them apart and join them."""
+    """Words have 32 bits: narrow elements take one each, wide ones two and two more instructions to take them apart and join
+    them."""
     seen: list[tuple[KernelFacts, Candidate]] = []
 
     def look(facts: KernelFacts, candidate: Candidate) -> Decision:

@@ -46,7 +46,7 @@ ROW = kernel("\n".join(f"ld.global.nc.f32 %f{n + 1}, [%rd5+{4 * n}];" for n in r
 
 
 def test_papers_rule_takes_no_source_that_could_have_been_covered() -> None:
-    """Of four loads in a row, each next to the one before, PTXASW covers the second: third and fourth have no source then."""
+    """PTXASW covers the second of four loads in a row, each next to the one before: third and fourth have no source then."""
     text, options = ROW.replace("%f4;", "%f1;"), ShuffleOptions(policy=apply_all, max_delta=1)
     found = report(text, replace(options, lone_sources=True))
     first = found.shuffles[0].source_line

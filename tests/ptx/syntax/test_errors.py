@@ -18,7 +18,7 @@ def rendered(text: str) -> str:
 
 
 BODY_LINE = 6
-"""Of the first statement of `kernel`."""
+"""The line of the first statement of `kernel`."""
 
 
 def test_message_shows_the_place() -> None:

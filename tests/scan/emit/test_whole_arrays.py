@@ -31,7 +31,7 @@ def forward() -> CudaScan:
 
 
 def compiled(source: str, kernel: str) -> str:
-    """That kernel without the others."""
+    """The PTX of that kernel without the others."""
     kernels = re.findall(r'^extern "C" __global__.*?^}$', source, re.M | re.S)
     assert len(kernels) == 9
     for text in kernels:

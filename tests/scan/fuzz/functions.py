@@ -19,7 +19,7 @@ class _Writer:
     def __init__(self, choose: random.Random, deepest: int = 3) -> None:
         self.choose = choose
         self.deepest = deepest
-        """Of expressions."""
+        """The greatest depth of expressions."""
         self.has_text = False
         """Whether there is a state `w` of a few texts."""
         self.names: list[str] = []

@@ -197,7 +197,7 @@ def test_a_division_whose_guard_has_no_form_may_be_by_zero() -> None:
 
 @pytest.mark.parametrize("role", ["factor", "offset", "bound"])
 def test_coefficients_that_are_no_numbers_keep_their_values(role: Any) -> None:
-    """Of numbers only factors of 0 and 1, and offsets among the few that are looked for, are more than their type."""
+    """Among numbers only factors of 0 and 1, and offsets among the few that are looked for, are more than their type."""
     for base in ("bool", "text"):
         for values in (None, (0, 1), (2, 5)):
             sort = ex.Sort(base, values=values)

@@ -1,6 +1,6 @@
 """The terms of a backbone have the values that its evaluation on numbers gives."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from warploom.core import BY_NAME
+from warploom.core import BY_NAME, UnsupportedError
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import Operator, Role, evaluate, evaluate_terms
+from warploom.schedule.backbone import Operator, Role, evaluate, evaluate_terms, symbolic
 from warploom.schedule.backbone.symbolic import number_of, term_of
-from warploom.terms import Term, atom, constant
+from warploom.terms import Term, apply, atom, constant
 from warploom.terms import evaluate as value_of_terms
 
 CASES = {
@@ -63,3 +63,42 @@ def test_the_neutral_infinity_leaves_the_other(operator: Operator, neutral: str)
     x, least = atom("x", ()), constant(float(neutral))
     assert term_of(operator, least, x) is x and term_of(operator, x, least) is x
     assert term_of(operator, constant(-float(neutral)), x) is not x
+
+
+def compared(operator: Operator, a: Term, b: Term, dtype: str = "f32") -> Term:
+    return symbolic._compared(operator, BY_NAME[dtype], a, b)
+
+
+X, Y, Z = (atom(name, (0,)) for name in "xyz")
+ONE, ZERO = constant(1), constant(0)
+
+
+def test_a_comparison_of_data_is_a_choice() -> None:
+    less = compared(Operator.LESS, X, Y)
+    assert less is apply("select <", X, Y, ONE, ZERO)
+    assert term_of(Operator.SELECT, less, Y, Z) is apply("select <", X, Y, Y, Z)
+    negated = term_of(Operator.SELECT, less, ZERO, ONE)
+    assert term_of(Operator.SELECT, negated, Y, Z) is apply("select <", X, Y, Z, Y)
+    both = term_of(Operator.SELECT, less, compared(Operator.EQUAL, X, Z), ZERO)
+    assert term_of(Operator.SELECT, both, Y, Z) is apply("select <", X, Y, apply("select ==", X, Z, Y, Z), Z)
+
+
+def test_a_comparison_of_numbers_is_one() -> None:
+    three, two = constant(3), constant(2)
+    assert compared(Operator.LESS_EQUAL, two, three, "i32") is ONE and compared(Operator.LESS, three, two) is ZERO
+    assert term_of(Operator.SELECT, ONE, X, Y) is X and term_of(Operator.SELECT, ZERO, X, Y) is Y
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: compared(Operator.LESS, X, Y, "i32"), "less of data of type i32"),
+        (lambda: compared(Operator.EQUAL, X, constant(float("inf"))), "a number that is not finite"),
+        (lambda: compared(Operator.LESS, constant(float("nan")), X), "a number that is not finite"),
+        (lambda: term_of(Operator.SELECT, X, Y, Z), "a choice by a value that is no comparison"),
+        (lambda: term_of(Operator.SELECT, apply("select <", X, Y, Z, ZERO), Y, Z), "a choice by a value that is no comparison"),
+    ],
+)
+def test_other_choices_are_not_followed(make: Callable[[], Term], told: str) -> None:
+    with pytest.raises(UnsupportedError, match=told):
+        make()

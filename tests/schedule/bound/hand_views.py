@@ -62,7 +62,7 @@ class Case:
                 self.view.kind[dim] = kinds[key]
 
     def order(self, first: int, second: int, mask: int) -> None:
-        """Of statements."""
+        """Sets the order of two statements."""
         self.view.order[first, second] = mask
         self.view.order[second, first] = sum(MIRRORED[b] for b in MIRRORED if mask & b)
 

@@ -192,7 +192,7 @@ def test_what_a_cache_cannot_keep_comes_again() -> None:
 PORTS = (*(Port(k, size, per) for k in ("fma", "mul", "add", "max", "load") for size, per in ((4, 2.0), (32, 2.0), (64, 1.0))),
          Port("store", 4, 1.0), Port("store", 32, 1.0), Port("store", 64, 0.5),
          Port("load_word", 8, 3.0), Port("store_word", 8, 2.0))  # fmt: skip
-"""Of a core that splits its widest vectors."""
+"""Ports of a core that splits its widest vectors."""
 
 
 def test_narrow_vectors_are_as_fast_as_wide_ones_where_those_are_split() -> None:

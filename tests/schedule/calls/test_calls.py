@@ -2,6 +2,7 @@
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import warploom as wl
 from warploom import f32, f64, i32
 from warploom.core import UserError
 from warploom.schedule.calls import Calls, CompiledRunner, EvaluatedRunner, Signature, plain_runner
-from warploom.schedule.calls import runners as runners_module
+from warploom.schedule.calls import classes as classes_module
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.frontend import TensorFunction
 
@@ -229,7 +230,7 @@ def test_nan_and_infinities_stay() -> None:
 
 
 def test_without_a_compiler_the_mathematics_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runners_module, "find_compiler", lambda: None)
+    monkeypatch.setattr(classes_module, "find_compiler", lambda: None)
     assert isinstance(plain_runner(product, {"m": 2, "k": 2, "n": 2}, 1), EvaluatedRunner)
     X, A = random(5, dtype="f8"), random(3, 4)
     np.testing.assert_allclose(calls(both)(X, 3.0)[0], 3 * np.minimum(X[:-1], X[1:]))
@@ -262,8 +263,8 @@ def test_small_kernels_run_on_one_thread() -> None:
 
 def test_sizes_that_can_be_arguments_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[object] = []
-    real = runners_module.compile_nest
-    monkeypatch.setattr(runners_module, "compile_nest", lambda nest, **more: built.append(real(nest, **more)) or built[-1])
+    real = classes_module.compile_nest
+    monkeypatch.setattr(classes_module, "compile_nest", lambda nest, **more: built.append(real(nest, **more)) or built[-1])
     for m in (2, 3, 70):
         X = random(m, 6)
         np.testing.assert_allclose(calls(centred)(X), X - X.mean(axis=1, keepdims=True), atol=1e-6)
@@ -273,6 +274,20 @@ def test_sizes_that_can_be_arguments_are_compiled_once(monkeypatch: pytest.Monke
 @wl.tensor
 def idle(X: f32["n"], unused: f32["n"], Y: wl.out[f32["n"]]):
     Y[i] = X[i] + 1
+
+
+class Copied(Tensor):
+    """A tensor of a package that copies what DLPack hands over."""
+
+    def __array_namespace__(self) -> Any:
+        return SimpleNamespace(from_dlpack=lambda array: Copied(array.copy()))
+
+
+def test_results_go_to_the_package_once_they_are_computed() -> None:
+    A, B = random(3, 4), random(4, 5)
+    made = calls(product)(Copied(A), B)
+    assert isinstance(made, Copied)
+    np.testing.assert_allclose(made.array, A @ B, rtol=1e-5)
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler")

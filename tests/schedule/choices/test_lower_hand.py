@@ -131,7 +131,7 @@ def test_naive_matmul() -> None:
 
 
 def temporaries(b: Backbone) -> tuple[Temporary, Temporary]:
-    """Of both operands of the multiplication: statements after the backbone's."""
+    """The temporaries of both operands of the multiplication: statements after the backbone's."""
     free = len(b.instructions) + len(b.dims)
     found: list[Temporary] = []
     for position, producer in enumerate((1, 2)):

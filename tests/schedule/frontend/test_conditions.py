@@ -107,7 +107,7 @@ COMPARED = ((Operator.LESS, np.less), (Operator.LESS_EQUAL, np.less_equal), (Ope
 
 
 def chosen(dtype: Any, lanes: int) -> Nest:
-    """Of each comparison: A where that of A and B holds, else B; a vector at a time."""
+    """For each comparison: A where that of A and B holds, else B; a vector at a time."""
     at = (Linear(((1, 1),)),) if lanes > 1 else ()
     place = Linear(((0, lanes), (1, 1))) if lanes > 1 else Linear(((0, 1),))
     body: list[Any] = [Load(Ref(n, at), Memory(n, place)) for n in range(2)]

@@ -15,7 +15,7 @@ from warploom.schedule.frontend import exp, load_tensors, out, temp, tensor
 
 
 def problems(function, **sizes):
-    """Of reading it, else of giving it sizes (3 each, unless told)."""
+    """Problems of reading it, else of giving it sizes (3 each, unless told)."""
     with pytest.raises(UserError) as caught:
         read = tensor(function)
         read.program(dict.fromkeys(read.sizes, 3) | sizes)

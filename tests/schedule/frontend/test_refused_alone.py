@@ -11,7 +11,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Operator
-from warploom.schedule.frontend import expressions, load_tensors
+from warploom.schedule.frontend import expressions, indices, load_tensors
 
 HEAD = "X: f32['n'], a: f32, S: wl.out[f32['n']]"
 
@@ -56,10 +56,10 @@ def test_factors_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
     name = ast.parse("k", mode="eval").body
     bound: Any = SimpleNamespace(bound_indices={"k"}, resolve=lambda _: 3)
     free: Any = SimpleNamespace(bound_indices=set(), resolve=lambda _: 3)
-    assert (expressions._factor(free, name), expressions._factor(bound, name)) == (3, None)
+    assert (indices._factor(free, name), indices._factor(bound, name)) == (3, None)
 
     def no_index(*_: Any) -> Any:
-        raise expressions.Problem.__new__(expressions.Problem)
+        raise indices.Problem.__new__(indices.Problem)
 
-    monkeypatch.setattr(expressions, "_affine", no_index)
-    assert expressions._factor(free, ast.parse("k * k", mode="eval").body) is None
+    monkeypatch.setattr(indices, "_affine", no_index)
+    assert indices._factor(free, ast.parse("k * k", mode="eval").body) is None

@@ -20,7 +20,7 @@ Effects = tuple[tuple[int, ...], ...]
 class EveryChoice:
     solutions: frozenset[Effects]
     least_cost: int | None
-    """Of a solution, all holes counted; None without one."""
+    """The least cost of a solution, all holes counted; None without one."""
     choices: int
 
 

@@ -40,7 +40,7 @@ def test_the_budget_is_asked_at_every_point_of_a_hole() -> None:
 
 
 def test_pairs_are_asked_for_whole_tables_only() -> None:
-    """Of a table at some of the points nothing is refused."""
+    """No table at only some of the points is refused."""
 
     class Pairs(ComposedSet):
         def __init__(self) -> None:

@@ -93,7 +93,7 @@ def test_words_cost_what_their_compositions_cost() -> None:
 
 @pytest.mark.parametrize(("size", "parameters"), [(6, 4), (4, 6), (12, 5), (8, 8), (9, 12), (5, 16)])
 def test_words_are_all_compositions_up_to_their_cost(size: int, parameters: int) -> None:
-    """Of up to two primitives, on either index: each has a word of the same table that costs no more."""
+    """Compositions of up to two primitives, on either index: each has a word of the same table that costs no more."""
     rng = random.Random(size)
     words = candidates(size, parameters)
     own, other = all_primitives(size, parameters), all_primitives(parameters, size)

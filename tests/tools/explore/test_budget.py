@@ -19,7 +19,7 @@ from warploom.schedule.targets import TARGETS
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import budget as explore_budget
 from warploom.tools.explore import check as explore_check
-from warploom.tools.explore.budget import OutOfTimeError, SearchEndedError, WallBudget, within
+from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, SearchEndedError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data
 from warploom.tools.explore.kernel import explore_tensor
@@ -160,7 +160,55 @@ def test_what_was_found_survives_the_check(
     )
     assert found.verdict == "unchecked" and reason in found.reason
     is_proved = target != "cpu" and isinstance(error, OutOfTimeError) and toolchain_available()  # in a time of its own
-    assert told == ["checking the results, for at most 5 s", *(["proving the kernels"] if is_proved else [])]
+    more = ["proving the kernels", "checking the results, in what is left of the proof's time"]
+    assert told == ["checking the results, for at most 5 s", *(more if is_proved else [])]
+
+
+@pytest.mark.parametrize("is_time_left", [True, False])
+def test_a_late_check_is_made_again_in_the_time_of_the_proof(is_time_left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = 0.0
+    checks = [OutOfTimeError(), Checked("tested", 7)]
+
+    def check(*_: object) -> Checked:
+        if isinstance(found := checks.pop(0), BaseException):
+            raise found
+        return found
+
+    def prove(*_: object) -> None:
+        nonlocal spent
+        spent += 1.0 if is_time_left else 1e3
+
+    monkeypatch.setattr(explore_budget, "cpu_seconds", lambda: spent)
+    monkeypatch.setattr(explore_check, "check_cuda", check)
+    monkeypatch.setattr(explore_check, "proved", prove)
+    monkeypatch.setattr(explore_check, "toolchain_available", lambda: True)
+    kernel, options = tensor_kernel("axpy"), KernelOptions(target=TARGETS["sm_90"])
+    found = checked(kernel.program({"n": 40}, cpu_tiles), kernel, (), Data({}, {}, {}, ""), options, lambda _: None, 5.0)
+    assert (found.verdict, found.cases) == (("tested", 7) if is_time_left else ("unchecked", 0))
+
+
+def test_the_budget_of_a_proof_counts_cpu_seconds(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = 50.0
+    monkeypatch.setattr(explore_budget, "cpu_seconds", lambda: spent)
+    budget = CpuBudget(10.0)
+    spent, clock.now = 52.0, clock.now + 60.0
+    assert budget.left_s == pytest.approx(8.0)
+    clock.now += 55.0  # a CPU second never takes longer than twelve
+    assert budget.left_s == pytest.approx(5.0)
+    clock.now += 6.0
+    assert budget.left_s < 0
+
+
+def test_waiting_is_no_part_of_the_budget_of_a_proof(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = 0.0
+    monkeypatch.setattr(explore_budget, "cpu_seconds", lambda: spent)
+    with CpuBudget(0.01).watched():
+        time.sleep(0.05)
+    with pytest.raises(OutOfTimeError), CpuBudget(0.01).watched():
+        spent = 1.0
+        time.sleep(30)
+    with CpuBudget(float("inf")).watched():
+        pass
 
 
 def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:

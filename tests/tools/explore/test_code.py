@@ -126,7 +126,7 @@ def test_sums_that_threads_share_have_a_second_part(tmp_path: Path) -> None:
 
 
 def type_and_name(argument: str) -> tuple[str, ...]:
-    """Of an argument of a CUDA kernel: `const float* __restrict__ A`."""
+    """The words of a CUDA kernel's argument: `const float* __restrict__ A`."""
     found = re.fullmatch(r"(?:const )?([\w ]+?)\*?(?: __restrict__)? (\w+)", argument)
     assert found is not None
     return found.groups()

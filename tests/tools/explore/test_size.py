@@ -29,7 +29,7 @@ def test_the_interval_covers_both_estimators(walks: list[float], sweeps: list[fl
 
 
 def test_heavy_weights_that_few_walks_meet_are_in_the_interval() -> None:
-    """Of lognormal weights whose mean is exp(18), 200 walks see far less, and their usual interval does not reach it."""
+    """200 walks over lognormal weights whose mean is exp(18) see far less, and their usual interval does not reach it."""
     chance = random.Random(0)
     walks = probes([chance.lognormvariate(0.0, 6.0) for _ in range(200)])
     size = tree_size(walks).leaves

@@ -18,7 +18,7 @@ from warploom.schedule.cpu import plain_nest
 from warploom.solve.runs import keys
 from warploom.tools.cli import cli
 from warploom.tools.kernels import store
-from warploom.tools.kernels.tuning import known_runner
+from warploom.tools.kernels.tuning import class_program, known_class, known_runner, plain_program
 
 
 @wl.tensor
@@ -26,7 +26,7 @@ def doubled(X: f32["n"], Y: wl.out[f32["n"]]):
     Y[i] = X[i] + X[i]
 
 
-PROGRAM = doubled.program({"n": 8})
+PROGRAM = plain_program(doubled, {"n": 8})
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def record(**more: Any) -> dict[str, Any]:
 
 
 def runner() -> Any:
-    return known_runner(doubled, PROGRAM, 1)
+    return known_runner(doubled, {"n": 8}, 1)
 
 
 def test_what_was_kept_runs(folder: Path) -> None:
@@ -55,7 +55,7 @@ def test_what_was_kept_runs(folder: Path) -> None:
     assert isinstance(found, CompiledRunner) and found.kind == "found"
     found.run([X, Y], [])
     np.testing.assert_array_equal(Y, X + X)
-    assert known_runner(doubled, PROGRAM, 2) is None and known_runner(doubled, doubled.program({"n": 9}), 1) is None
+    assert known_runner(doubled, {"n": 8}, 2) is None and known_runner(doubled, {"n": 9}, 1) is None
     store.add(folder, record(kind="plain", stages=[]))
     assert runner().kind == "plain"
 
@@ -144,7 +144,53 @@ def test_list_export_prune(folder: Path, tmp_path: Path) -> None:
     assert asked("prune", "--all", "--older", "1h")[1][0]["removed"] == []
     pruned = asked("prune", "--all")[1][0]
     assert pruned["removed"] == [good.name] and pruned["left"] == 0
-    assert runner() is None and known_runner(doubled, PROGRAM, 1, shipped) is not None
+    assert runner() is None and known_runner(doubled, {"n": 8}, 1, shipped) is not None
 
     text = CliRunner().invoke(cli, ["kernels", "list"]).stdout
     assert "no kernels" in text
+
+
+def class_record(multiple: int, **more: Any) -> dict[str, Any]:
+    program = class_program(doubled, {"n": 8}, {"n": multiple})
+    key = store.key_of(program, 1, {"n": multiple})
+    found = {"function": "doubled", "key": key, "kind": "found", "sizes": {"n": 8}, "run_time": {"n": multiple}, "threads": 1}
+    return {**found, "stages": pack([plain_nest(s) for s in program.stages]), **more}
+
+
+def test_the_narrowest_class_of_shapes_that_holds_the_sizes(folder: Path) -> None:
+    for multiple in (1, 4):
+        store.add(folder, class_record(multiple))
+    for n, multiple in ((3, 1), (70_001, 1), (12, 4)):
+        found = known_class(doubled, {"n": n}, 1)
+        assert found is not None and (found.kind, found.multiples) == ("found", {"n": multiple})
+        X, Y = np.arange(n, dtype=np.float32), np.empty(n, np.float32)
+        found.runner({"n": n}).run([X, Y], [])
+        np.testing.assert_array_equal(Y, X + X)
+    assert known_class(doubled, {"n": 3}, 2) is None and known_runner(doubled, {"n": 3}, 1) is None
+    assert sorted(line["run_time"]["n"] for line in asked("list")[1]) == [1, 4]
+    store.add(folder, class_record(4, kind="plain", stages=[]))
+    kinds = [found.kind for n in (3, 12) if (found := known_class(doubled, {"n": n}, 1)) is not None]
+    assert kinds == ["found", "plain"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"run_time": {"n": 1}}, {"run_time": {"n": True}}, {"run_time": {"n": 0}}, {"run_time": {"x": 2}}, {"run_time": [2]},
+        {"sizes": {}}, {"sizes": {"n": "8"}}, {"key": "0" * 64},
+        *({"stage": more} for more in (
+            {"run_time": {"k": 8}}, {"run_time": {"n": -1}}, {"run_time": 3}, {"shares": None}, {"shares": []}, {"shares": [-1]},
+            {"shares": [1, ["k", 1]]}, {"shares": [1, ["n", 0]]}, {"shares": [1, "n"]}, {"second_shares": [True]},
+        )),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_classes_that_do_not_fit_are_passed_over(folder: Path, change: dict[str, Any]) -> None:
+    whole = class_record(2)
+    store.add(folder, whole)
+    assert known_class(doubled, {"n": 4}, 1) is not None and known_class(doubled, {"n": 3}, 1) is None
+    (stage,) = whole["stages"]
+    changed = {"stages": [stage | change["stage"]]} if "stage" in change else change
+    (path,) = folder.iterdir()
+    path.write_text(store.file_text({"made_by": store.made_by(), **whole, **changed}))
+    assert known_class(doubled, {"n": 4}, 1) is None

@@ -38,12 +38,12 @@ class ArrayReader:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.dots: Span | None = None
-        """Of the literal read last."""
+        """The place of the dots in the literal that was read last."""
 
     # ------------------------------------------------------------ literals and gathers
 
     def literal(self, folds: tuple[FoldSyntax, ...], start: int | None = None, *, may_go_on: bool = False) -> LiteralSyntax:
-        """With `may_go_on`, `...` may follow the last of several lists."""
+        """Reads a list. With `may_go_on`, `...` may follow the last of several lists."""
         cursor = self.cursor
         start = cursor.peek().start if start is None else start
         inner: list[FoldSyntax] = []

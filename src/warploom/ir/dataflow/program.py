@@ -95,4 +95,4 @@ class Program:
     definitions: tuple[str, ...] = ()
     """User definitions as written, for the printer."""
     notes: tuple[str, ...] = ()
-    """What was read otherwise than it is written."""
+    """Notes on text that was read otherwise than it is written."""

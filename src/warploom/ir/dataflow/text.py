@@ -54,7 +54,7 @@ def _goal(program: Program) -> str:
 
 
 def _is_builtin(goal: Goal, names_operators: bool) -> bool:
-    """Is the goal's source a built-in goal that asks for the goal's values?"""
+    """Whether the goal's source is a built-in goal that asks for the goal's values."""
     try:
         name, options = read_builtin(goal.source)
         return builtin_goal(name, options, goal.shape, names_operators) == goal.values

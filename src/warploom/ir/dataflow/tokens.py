@@ -109,7 +109,7 @@ class Cursor:
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
 
     def sees(self, *signs: str, ahead: int = 0) -> bool:
-        """Is the token there one of these signs or words (never a string)?"""
+        """Whether the token there is one of these signs or words (never a string)."""
         token = self.peek(ahead)
         return token.kind in ("sign", "name") and token.text in signs
 

@@ -37,7 +37,7 @@ class Counts:
 
 
 AccessUnit: TypeAlias = Literal["sectors", "wavefronts", "registers"]
-"""Of global memory, of shared memory, and the different registers that the lanes of a warp take from."""
+"""Sectors of global memory, wavefronts of shared memory, and the different registers that the lanes of a warp take from."""
 
 
 @dataclass(slots=True)

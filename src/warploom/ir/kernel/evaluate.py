@@ -64,7 +64,7 @@ def both(a: Where, b: Where) -> Where:
 
 
 def truth(value: IndexValue) -> bool | Mask:
-    """Is it non-zero?"""
+    """Whether the value is not zero."""
     if isinstance(value, np.ndarray):
         return value if value.dtype == np.bool_ else value != 0
     return bool(value)

@@ -209,7 +209,7 @@ class _Reader:
         return call.args
 
     def is_named(self, node: ast.expr) -> bool:
-        """Is it a plain name or an escaped one?"""
+        """Whether it is a plain name or an escaped one."""
         return isinstance(node, ast.Name) or (
             isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "var"
         )

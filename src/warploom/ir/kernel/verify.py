@@ -108,7 +108,7 @@ class _Verifier:
     accumulators: dict[str, Accumulator] = field(default_factory=dict[str, Accumulator])
     values: dict[str, DType] = field(default_factory=dict[str, DType])
     indices: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """What each index variable depends on: some of `thread`, `block`, `size`."""
+    """The things that each index variable depends on: some of `thread`, `block`, `size`."""
     sorts: dict[str, str] = field(default_factory=dict[str, str])
     shared_bytes: int = 0
     """Bytes of the arrays met, one after the other, each aligned to its elements."""

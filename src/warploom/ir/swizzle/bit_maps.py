@@ -227,7 +227,7 @@ class BitMapSet:
         return _functions(self.inputs, coefficients[fits], tables[fits])
 
     def supported(self, allowed: BoolArray) -> BoolArray:
-        """What the equations leave of the allowed values; a value may be left that no member takes."""
+        """The allowed values that the equations leave; some may be left that no member takes."""
         solutions = self._solutions(allowed)
         if solutions is None:
             return np.zeros_like(allowed)

@@ -42,7 +42,7 @@ class TensorKernel:
         )
 
     def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
-        """As `TensorFunction.at_run_time`."""
+        """The same as `TensorFunction.at_run_time`."""
         return self.function.at_run_time(program, multiples)
 
     def sizes_with(self, sizes: Mapping[str, int] | None) -> dict[str, int]:

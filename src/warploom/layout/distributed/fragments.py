@@ -17,7 +17,7 @@ from warploom.layout.distributed.held import WORD_BITS, Distributed, from_items,
 from warploom.layout.tiles import BITS
 
 _BITS = BITS | {f"s{bits}": bits for bits in (4, 8, 16, 32, 64)}
-"""With PTX's names of signed integers."""
+"""The bits of each type, PTX's names of signed integers included."""
 Digit: TypeAlias = tuple[int, int, int]
 """Extent, rows and columns for each step."""
 
@@ -101,7 +101,8 @@ def _accumulator(text: str, kind: str, rest: str) -> Distributed:
 
 
 def _matrices(text: str, rest: str, *, is_transposed: bool) -> Distributed:
-    """Of ldmatrix.x1, .x2 or .x4: matrix j, of 8 x 8 elements of 16 bits, stands below matrix j - 1 and goes to register j."""
+    """The fragment of ldmatrix.x1, .x2 or .x4: matrix j, of 8 x 8 elements of 16 bits, stands below matrix j - 1 and goes to
+    register j."""
     if rest not in ("", "x1", "x2", "x4"):
         raise wrong("expected ldmatrix:x1, :x2 or :x4", repr(text))
     count = int(rest[1:]) if rest else 4
@@ -112,8 +113,8 @@ def _matrices(text: str, rest: str, *, is_transposed: bool) -> Distributed:
 
 
 def _matrices_of_bytes(text: str, rest: str, *, is_load: bool) -> Distributed:
-    """Of stmatrix.m16n8.trans.b8: register j is from rows 8 j to 8 j + 7 of 16 bytes in shared memory, which are its columns.
-    ldmatrix.m16n16.trans.b8 takes two such registers for each matrix."""
+    """The fragment of stmatrix.m16n8.trans.b8: register j is from rows 8 j to 8 j + 7 of 16 bytes in shared memory, which are
+    its columns. ldmatrix.m16n16.trans.b8 takes two such registers for each matrix."""
     numbers = ("x1", "x2") if is_load else ("x1", "x2", "x4")
     if rest not in ("", *numbers):
         raise wrong(f"expected {'ld' if is_load else 'st'}matrix.trans.b8:{', :'.join(numbers)}", repr(text))

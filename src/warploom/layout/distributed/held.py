@@ -1,4 +1,4 @@
-"""What the lanes of warps hold: a table from (warp, lane, register, slot inside a word) to elements."""
+"""The elements that the lanes of warps hold: a table from (warp, lane, register, slot inside a word) to elements."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def distributed(name: str, elements: Ints, bits: int, shape: tuple[int, ...] = (
 
 
 def from_items(name: str, items: Ints, bits: int, shape: tuple[int, ...] = (), axes: tuple[str, ...] = ()) -> Distributed:
-    """Of items [warps, lanes, items of a lane], packed into registers in that order."""
+    """A layout made of items [warps, lanes, items of a lane], packed into registers in that order."""
     slots = max(1, WORD_BITS // bits)
     warps, lanes, count = items.shape
     missing = -count % slots

@@ -81,7 +81,8 @@ def distributed_of_text(text: str, lanes: int, registers: int, bits: int) -> Dis
 
 
 def _of_bases(text: str, lanes: int, items: int, bits: int) -> Distributed:
-    """Of `{"register": [[row, column], ...], "lane": [...]}`, Triton's linear layout: where each bit moves the element."""
+    """The layout that `{"register": [[row, column], ...], "lane": [...]}` describes, Triton's linear layout: where each bit
+    moves the element."""
     form = '{"register": [[row, column], ...], "lane": [...]} of one warp'
     try:
         given = json.loads(_as_json(text))
@@ -109,7 +110,8 @@ def _of_bases(text: str, lanes: int, items: int, bits: int) -> Distributed:
 def distributed_of_function(
     name: str, function: Callable[..., Any], lanes: int, registers: int, bits: int, warps: int = 1
 ) -> Distributed:
-    """Of `function(lane, item)` or `function(warp, lane, register, slot)`, which gives an element or None; UserError."""
+    """The layout that a user's `function(lane, item)` or `function(warp, lane, register, slot)`, which gives an element or
+    None; UserError."""
     _checked(lanes, registers, bits)
     slots = max(1, WORD_BITS // bits)
     count = len(inspect.signature(function).parameters)

@@ -11,7 +11,8 @@ from warploom.layout.exchange.demand import Least, Move, coloured, least, word_m
 
 
 def certificate(found: Exchange) -> dict[str, Any]:
-    """What `recheck.faults` confirms: no program has fewer shuffles; and that many are enough, if `reached` says so."""
+    """The certificate that `recheck.faults` confirms: no program has fewer shuffles; and that many are enough, if `reached`
+    says so."""
     return _document(found.src, found.dst, found.least, found.moves)
 
 

@@ -23,7 +23,8 @@ from warploom.machines import BANKS, WARP_LANES, Architecture, Requests, Unit, W
 Via: TypeAlias = Literal["auto", "shuffle", "shared", "matrix", "load", "tma"]
 VIAS: tuple[Via, ...] = get_args(Via)
 _MATRIX_SHUFFLES = 2
-"""What a movmatrix counts as in `cycles`: each word has halves of two lanes. No rate of it is published."""
+"""The number of shuffles that a movmatrix counts as in `cycles`: each word has halves of two lanes. No rate of it is
+published."""
 _BYTES = 4
 _PARTS: Mapping[str, Unit] = {"exchange": "load path", "alu": "integer units", "issue": "issue"}
 
@@ -45,7 +46,7 @@ class Candidate:
     parts: Mapping[str, float]
     """Cycles of a multiprocessor: `exchange` (shuffles, wavefronts, loads), `alu` (selects, permutes, logic) and `issue`."""
     memory: Ints | None = None
-    """What shared memory holds at the end [words, 4], by number of byte."""
+    """The content of shared memory at the end [words, 4], by number of byte."""
 
     @property
     def cycles(self) -> float:
@@ -58,7 +59,7 @@ class Candidate:
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
-        """What one program may better another in."""
+        """The numbers in which one program may be better than another."""
         return self.wavefronts, self.program.count(Transpose), self.shuffles, self.arithmetic
 
     @property

@@ -1,4 +1,4 @@
-"""What lanes need of each other, the fewest shuffles that bring it, and an order of shuffles that reaches them.
+"""The elements that lanes need of each other, the fewest shuffles that bring it, and an order of shuffles that reaches them.
 
 In one shuffle every lane offers one register and reads one. So there are at least as many shuffles as any lane must take in, or
 give away, in words. Where every element is in one place before and after, that many are enough: the moves are the edges of a
@@ -38,7 +38,7 @@ class Least:
     lane: int
     side: Side
     elements: tuple[int, ...]
-    """What it takes in from other lanes, or what it alone holds and others need."""
+    """Elements that the lane takes in from others, or that it alone holds and others need."""
 
 
 def same_elements(src: Distributed, dst: Distributed) -> None:

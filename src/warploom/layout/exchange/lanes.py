@@ -48,7 +48,7 @@ class Lanes:
         return text
 
     def named(self, table: Ints) -> str:
-        """As `index`, but always a name or a number, of which bits can be taken."""
+        """Like `index`, but always a name or a number, of which bits can be taken."""
         found = self.index(table)
         if found.isidentifier() or found.isdecimal():
             return found
@@ -65,7 +65,7 @@ class Lanes:
         return [*self.bases[:1], *self.bases[1:][-_RECENT:]]
 
     def selector(self, table: Ints) -> str:
-        """Of few values: one after the other by conditions."""
+        """A table of few values as a chain of conditions."""
         values, counts = np.unique(table, return_counts=True)
         if len(values) > _MOST_CONDITIONS:
             return self.index(table)

@@ -17,7 +17,7 @@ FIRST = 75
 
 
 def transposed(content: Ints) -> Ints:
-    """What movmatrix makes of a word [threads, pieces]: row r of a warp's matrix is in lanes 4 r to 4 r + 3, two halves each."""
+    """The words that movmatrix makes [threads, pieces]: row r of a warp's matrix is in lanes 4 r to 4 r + 3, two halves each."""
     pieces = content.shape[1]
     matrix = content.reshape(-1, 8, 8, pieces // 2)
     return matrix.transpose(0, 2, 1, 3).reshape(-1, pieces)

@@ -17,7 +17,7 @@ from warploom.layout.exchange.program import Program
 from warploom.layout.exchange.shuffles import Writer, inputs
 
 _MOST_WORDS = 8
-"""Of a lane: more make more PRMT than shuffles that they save."""
+"""Most words of a lane: more of them need more PRMT than they save shuffles."""
 
 
 def programs(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:

@@ -142,7 +142,7 @@ class Program:
     """Words of the source; 0 if all are loaded from arrays that hold them before."""
     operations: tuple[Operation, ...]
     outputs: tuple[str, ...]
-    """What each word of the destination is; empty for a word that holds nothing."""
+    """The value of each word of the destination; empty for a word that holds nothing."""
     shared_words: int = 0
 
     def count(self, kind: type) -> int:

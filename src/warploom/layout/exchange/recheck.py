@@ -13,7 +13,7 @@ Table = list[list[list[int]]]
 
 
 def faults(document: dict[str, Any]) -> list[str]:
-    """What is wrong with the certificate; empty if nothing is."""
+    """The faults of the certificate; empty if nothing is."""
     try:
         return _faults(document)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:

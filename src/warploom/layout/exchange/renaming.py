@@ -20,7 +20,7 @@ MOST = 512
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Of one axis: where the destination had k, it has `to[k]`."""
+    """A renaming of one axis: where the destination had k, it has `to[k]`."""
 
     axis: str
     to: tuple[int, ...]

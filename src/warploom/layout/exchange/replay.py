@@ -52,7 +52,7 @@ _STATEMENTS = tuple(
 
 
 class FaultError(Exception):
-    """What the text does that an exchange must not do."""
+    """The text does something that an exchange must not do."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Replay:
     inputs: Bytes
     shared_words: int
     contents: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
-    """What `shared` or `memory` holds before, by word [words, bytes]."""
+    """The content of `shared` or `memory` before the run, by word [words, bytes]."""
     outputs: dict[int, Bytes] = field(default_factory=dict[int, Bytes])
     stores: int = 0
     loads: int = 0
@@ -99,7 +99,7 @@ class Replay:
 
     @property
     def memory(self) -> Bytes:
-        """What shared memory holds [words, bytes]."""
+        """The content of shared memory [words, bytes]."""
         return self._memory
 
     def _index(self, name: str, expression: str) -> None:
@@ -187,7 +187,7 @@ class Replay:
         self.load_wavefronts += self._of_rows(self._number(address), int(count))
 
     def _rows(self, address: _Words, count: int) -> _Words:
-        """Places of the words of each row, of all matrices of all warps."""
+        """The places of each row's words, for all matrices and warps."""
         if self.threads % 32:
             raise FaultError("a matrix that no whole warps access")
         return self._places(address.reshape(-1, 32)[:, : 8 * count].ravel(), 4, self.shared_words)

@@ -66,7 +66,7 @@ def programs(held: Ints, wanted: Ints, lanes: int, capability: int) -> Iterator[
 
 
 def _as(way: str, content: Ints) -> Ints:
-    """What the words are in shared memory."""
+    """The words as they lie in shared memory."""
     if way != _TURNED:
         return content
     return np.stack([transposed(content[:, word]) for word in range(content.shape[1])], axis=1)

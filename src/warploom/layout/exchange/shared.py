@@ -37,7 +37,8 @@ class Way:
 
 
 def least_wavefronts(held: Ints, wanted: Ints, in_a_pass: int = BANKS) -> int:
-    """What any map needs, whatever the width: the distinct words of all threads over the banks, stored and loaded.
+    """The least number of wavefronts under any map and width: the distinct words of all threads over the banks, stored and
+    loaded.
 
     Each group of lanes that goes together moves at most 32 words; a store of a thread's word does not serve another. Bytes count
     as words do, 128 in a pass.
@@ -47,7 +48,7 @@ def least_wavefronts(held: Ints, wanted: Ints, in_a_pass: int = BANKS) -> int:
 
 
 def least_loads(wanted: Ints, in_a_pass: int) -> int:
-    """Of each warp by itself."""
+    """The least wavefronts of loads, each warp counted by itself."""
     warps = (wanted[at : at + WARP_LANES] for at in range(0, len(wanted), WARP_LANES))
     return sum(-(-len(np.unique(warp[warp >= 0])) // in_a_pass) for warp in warps)
 

@@ -59,7 +59,7 @@ class Writer:
 
     @property
     def modulo(self) -> int:
-        """What shuffles take sources by."""
+        """The number of lanes modulo which shuffles take their source."""
         return self.lanes if not self.lanes & (self.lanes - 1) else 32
 
     def select(self, holds: Mask, yes: str, no: str) -> str:

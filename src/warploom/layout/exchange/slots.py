@@ -110,7 +110,7 @@ def _word_by_word(held: Ints, wanted: Ints, lanes: int) -> Iterator[Program]:
 
 
 def shuffled(writer: Writer, values: Sequence[Value], moves: Sequence[Move], colours: Sequence[int]) -> list[Value]:
-    """What each shuffle brings."""
+    """The values that the shuffles bring."""
     offers, reads = by_shuffle(moves, colours, writer.threads)
     held = np.stack([value.content for value in values])
     found: list[Value] = []

@@ -40,7 +40,7 @@ def _threads_and_values(given: Distributed) -> str:
 
 
 def _swizzled(table: Ints) -> str | None:
-    """The text of a table, of one mode or of two."""
+    """The text of a table with one mode or two."""
     for swizzle in (None, *_SWIZZLES):
         plain = table if swizzle is None else cute.swizzled(table, *swizzle)
         if int(plain[0, 0]) or (plain != plain[:, :1] + plain[:1]).any():

@@ -1,4 +1,4 @@
-"""What holds of a kernel for every launch: data races and bounds, on terms for all threads at once.
+"""Properties of a kernel in every launch: data races and bounds, on terms for all threads at once.
 
 Takes a program, the name of a kernel and assumptions about launches. Gives `RaceFree` with its domain, a `Meeting` of two
 instructions with a small launch to replay, or why it is not decided; `Bounds` of arrays with known lengths; `Costs` of what

@@ -1,4 +1,4 @@
-"""What a user says about launches: `blockDim.x == 256 && n % 4 == 0`.
+"""Assumptions of a user about launches: `blockDim.x == 256 && n % 4 == 0`.
 
 assumption := comparison (&& comparison)*
 comparison := sum (== | != | < | <= | > | >=) sum (...)*

@@ -35,7 +35,7 @@ from warploom.solve import Unsat
 _MOST_STRIDES, _LONGEST_STRIDE, _MOST_NUMBERS = 2, 16, 4
 """How many strides, how long, and how many numbers a length that may be enough is made of."""
 _QUICK_RLIMIT = 150_000
-"""For a length that may be enough: that is found quickly, or not at all."""
+"""z3's limit for a length that may be enough, which is found quickly or not at all."""
 _MOST_ROUNDS = (1 << 31) - 1
 """No loop around an access is taken to run longer."""
 _MOST_LOOPS = 3
@@ -57,7 +57,7 @@ class Bounds:
     inside: frozenset[str]
     """Arrays in which all accesses to them lie, in every launch."""
     outside: tuple[Outside, ...]
-    """The first access that may not, of each other array with a known length."""
+    """For each other array with a known length, the first access that may lie outside."""
     unknown: frozenset[str]
     """Arrays of which no length is known."""
     needed: tuple[str, ...]
@@ -115,7 +115,7 @@ class _Bounds(Questions):
                 return
 
     def _is_plainly_inside(self, place: Place) -> bool:
-        """At a fixed place of an array with a size."""
+        """Whether it is at a fixed place of an array with a size."""
         first, parts = linear(place.address)
         return parts == ((place.base, 1),) and 0 <= first <= self._sizes.get(_name_of(place), 0) - place.access.size_bytes
 

@@ -33,7 +33,7 @@ _LARGEST_SUM = 40
 _RANGE_RLIMIT = 200_000
 """z3's resource units to see whether a sum wraps."""
 _MASKS = tuple((1 << bits) - 1 for bits in range(4, 15))
-"""What values that are joined bit by bit may keep below, where it is not plain: offsets in shared memory."""
+"""Limits that are tried for values joined bit by bit, where their range is not plain: offsets in shared memory."""
 _WHOLE_WORD = (1 << 32) - 1
 """An open number of this extent is taken not to wrap in an address."""
 _WIDEST = 1 << 21
@@ -156,7 +156,7 @@ class Pair:
         return made
 
     def modulo(self, number: Number, width: int) -> Number:
-        """What is left of a difference of addresses after it wraps. Products, and numbers without bounds, are taken not to."""
+        """A difference of addresses after it wraps. Products, and numbers without bounds, are taken not to."""
         low = high = number.constant
         for monomial, coefficient in number.terms:
             least, most = self._least_and_most.get(monomial, (0, 0))
@@ -448,7 +448,7 @@ class Pair:
         return self.atom(f"t{term.serial}", who, 0)
 
     def _round(self, header: int) -> Number:
-        """Of the barrier."""
+        """The round of the loop in which the barrier stands."""
         made = self.atom(f"round{header}", 0, 0)
         known = self._of_barrier.get(header)
         if known is not None:
@@ -491,7 +491,7 @@ class Pair:
 
 
 class Products:
-    """What z3 has to know of the products in a sum that it is asked about."""
+    """Lemmas for z3 about the products in a sum that it is asked about."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair

@@ -1,4 +1,4 @@
-"""Which accesses of two threads of a block may run between the same two barriers.
+"""Finds the accesses of two threads of a block that may run between the same two barriers.
 
 All threads of a block pass the same barriers in the same order (`decisions` says which branches must agree for that). So a thread
 that has passed a barrier runs, up to its next one, along a path without a barrier. Accesses `a` and `b` of two threads can meet
@@ -29,14 +29,14 @@ _MOST_WAYS = 32
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Which round of a common loop an access is in."""
+    """The round of a common loop that an access is in."""
 
     is_relative: bool
     """True: counted from the round of the barrier; False: from the loop's first."""
     later: int | None
     """None: any later one. Below 0: the access began in an earlier round (`flights`)."""
     is_of_barrier: bool = False
-    """It is the barrier that is in this round, of a loop that was entered after the access began."""
+    """The barrier is in this round, not the access: a round of a loop that was entered after the access began."""
     is_past: bool = False
     """The access began in the barrier's round or in any earlier one."""
 
@@ -84,7 +84,7 @@ class Intervals:
         self.common = frozenset(h for h, loop in graph.loops.items() if loop.blocks & self._blocks)
         """Headers of loops with a barrier."""
         self._deciding = frozenset(b for b in self.decisions() if self.common.issuperset(graph.loop_nest(b)))
-        """Those that a thread comes to once in a round."""
+        """Deciding blocks that a thread comes to once in a round."""
 
     def decisions(self) -> Iterator[int]:
         """Blocks whose last instruction decides whether a thread reaches a barrier: a barrier lies between it and the place
@@ -135,7 +135,7 @@ class Intervals:
     def _reached(
         self, block: int, position: int, rounds: Rounds, chosen: _Chosen | None
     ) -> tuple[Mapping[int, frozenset[Rounds]], _State | None]:
-        """What is reached along the chosen ways, and a place where none is chosen yet. `chosen` None: along all ways."""
+        """The accesses reached along the chosen ways, and a place where none is chosen yet. `chosen` None: along all ways."""
         found: dict[int, set[Rounds]] = {}
         seen: set[_State] = set()
         open_: _State | None = None

@@ -28,7 +28,7 @@ _TIMES = 4
 MOST_BYTES = 1 << 20
 """A bulk copy that is followed brings fewer."""
 _BYTES = 8
-"""Of an mbarrier, and what its address is a multiple of."""
+"""Size of an mbarrier; its address is a multiple of it."""
 _IN_SPIN = frozenset({"bra", "mbarrier", "nanosleep", "selp", "setp", "mov", "not"})
 _PLAIN = frozenset({"shared", "shared::cta", "b64", "release", "acquire", "cta", "parity", "expect_tx"})
 """Modifiers beside the name that change nothing of what is said here."""
@@ -51,7 +51,7 @@ class Use:
     instruction: int
     kind: Kind
     block: int
-    """Of a wait that of the loop in which it is tried: what comes after that has waited."""
+    """The block of the step; of a wait, the block of the loop that tries it, since all that comes after the loop has waited."""
     loop: int | None
     """Header of the loop around it, beside that one."""
     threads: frozenset[int]
@@ -154,7 +154,7 @@ class Mbarriers:
 
     @property
     def rounds(self) -> int:
-        """That are written down."""
+        """The number of rounds that are written down."""
         return self.lead + _TIMES * self.period
 
     # threads
@@ -200,13 +200,13 @@ class Mbarriers:
             at = self._graph.dominator[at]
 
     def _branch_to(self, block: int) -> Term | None:
-        """What held when a thread first came to a block, from the only block before it beside those of a loop that begins here;
-        None: several are, or nothing is asked."""
+        """The condition that held when a thread first came to a block, from the only block before it beside those of a loop
+        that begins here; None: several are, or nothing is asked."""
         before = [p for p in self._graph.predecessors[block] if not self._graph.dominates(block, p)]
         return self._goes_when(before[0], block) if len(before) == 1 and before[0] in self._emulation.blocks else None
 
     def _goes_when(self, block: int, successor: int) -> Term | None:
-        """Of a block that ends with a branch to one of two places: when a thread goes to the successor."""
+        """For a block that ends with a branch to one of two places: the condition under which a thread goes to the successor."""
         last = self._graph.blocks[block].end - 1
         branch = self._routine.instructions[last]
         if branch.guard is None or branch.opcode != "bra" or len({*self._graph.blocks[block].successors}) < len(("taken", "not")):
@@ -256,7 +256,7 @@ class Mbarriers:
 
     @staticmethod
     def _is_plain_copy(instruction: Instruction) -> bool:
-        """From global memory to shared memory of the own block, by a number of bytes."""
+        """Whether it copies a number of bytes from global memory to shared memory of the own block."""
         spaces = list(instruction.modifiers[2:4])
         rest = set(instruction.modifiers[4:]) - {"L2::cache_hint"}
         is_here = spaces in (["shared::cluster", "global"], ["shared::cta", "global"])
@@ -479,7 +479,7 @@ def _low(value: int, width: int) -> int:
 
 
 def _bits_needed(term: Term, counter: Term) -> int:
-    """Of how many of the counter's lowest bits the term is a function."""
+    """The number of the counter's lowest bits that determine the term."""
     wanted: dict[Term, int] = {term: term.width}
     for part in reversed(list(subterms(term))):
         want = wanted.get(part, 0)

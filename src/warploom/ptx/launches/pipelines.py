@@ -1,4 +1,4 @@
-"""What mbarriers order: threads that wait for a phase come after all that arrived for it (PTX ISA 9.7.13.15).
+"""The order that mbarriers give: threads that wait for a phase come after all that arrived for it (PTX ISA 9.7.13.15).
 
 Why the order holds, for a kernel that passes the checks here. Steps of a thread on one mbarrier are numbered from 0.
 
@@ -102,7 +102,7 @@ class Pipelines:
     # checks
 
     def _check_rates(self) -> None:
-        """From some round on all threads use an mbarrier equally often."""
+        """Checks that from some round on all threads use an mbarrier equally often."""
         first = self._mbarriers.lead
         rounds = range(first, first + self._mbarriers.period)
         often: dict[Object, int] = {}
@@ -116,7 +116,7 @@ class Pipelines:
                     raise NotFollowedError("threads do not use an mbarrier equally often", uses[0].instruction)
 
     def _check_arrivals(self) -> None:
-        """As many threads arrive as are counted, each after the phase before."""
+        """Checks that as many threads arrive as are counted, each after the phase before."""
         threads: dict[Object, set[int]] = {}
         for one, steps in self._lists.items():
             for numbered in steps:
@@ -219,7 +219,7 @@ class Pipelines:
 
     @cached_property
     def _orders(self) -> Mapping[tuple[Use, Use], int]:
-        """Of an arrival and a wait the delay in rounds, the largest of all classes."""
+        """The delay in rounds between an arrival and a wait, the largest of all classes."""
         found: dict[tuple[Use, Use], int] = {}
         period, lead = self._mbarriers.period, self._mbarriers.lead
         for one, steps in self._lists.items():

@@ -40,7 +40,7 @@ RLIMIT = 1_000_000
 _INDEX = re.compile(r"%(tid|ctaid)\b\.?(\w*)")
 """Index of a thread or a block; without an axis it is the vector of all three."""
 _OTHER_INDEX = {"tid": ("%laneid", "%warpid", "%lanemask_"), "ctaid": ("%clusterid", "%cluster_cta")}
-"""What a kernel may ask for instead, to tell threads of a block or blocks apart."""
+"""Other registers by which a kernel may tell threads of a block, or blocks, apart."""
 _NOT_FOLLOWED = frozenset({"stmatrix", "suld", "wmma"})
 _UNSHARED = frozenset({"local", "const", "param"})
 """Memory of one thread, or that nobody writes."""
@@ -51,7 +51,7 @@ _MAY_POINT = frozenset({"load", "opaque", "loop", "other", "function"})
 _CHOOSING = frozenset({"select", "trunc", "and", "or", "xor", "high", "umin", "umax"})
 """Terms that may be a pointer if something that they are made of is one."""
 _SMALL = (3, 4096)
-"""Most blocks along an axis, and the greatest parameter, of a launch that is to be replayed."""
+"""A launch that is to be replayed has at most so many blocks along an axis, and no greater parameter."""
 _MOST_BYTES = 1 << 22
 """Largest array whose length is assumed, in such a launch."""
 SMALL_BLOCKS = ((1, 130), (64, 130), (1, 1026))
@@ -94,7 +94,7 @@ class Place:
     is_bulk: bool = False
     """A bulk copy that an mbarrier counts."""
     is_copy: bool = False
-    """It goes on until its thread waits for it."""
+    """An asynchronous copy, which goes on until its thread waits for it."""
 
 
 class UnclearError(Exception):
@@ -109,7 +109,7 @@ def extents_read(routine: Routine) -> tuple[str, ...]:
 
 
 class Questions:
-    """What all questions about a kernel begin with."""
+    """The facts that all questions about a kernel share."""
 
     def __init__(self, program: Program, routine: Routine, assumed: Sequence[Assumed], rlimit: int) -> None:
         self._program = program
@@ -227,7 +227,7 @@ class Questions:
         return self._emulation.algebra(block).negation(truth) if guard.negated else truth
 
     def _copies(self) -> Iterator[Place]:
-        """What `cp.async` writes to shared memory and reads of global memory (PTX ISA 9.7.9.25.3)."""
+        """The writes of `cp.async` to shared memory and its reads of global memory (PTX ISA 9.7.9.25.3)."""
         for n, instruction in enumerate(self._routine.instructions):
             block = self._emulation.graph.block_of(n)
             if not is_copy(instruction) or block not in self._emulation.blocks:

@@ -42,11 +42,11 @@ from warploom.ptx.syntax import Name
 from warploom.solve import Sat, Unsat
 
 _QUICK_RLIMIT = 100_000
-"""For whether two threads decide alike: they do so for simple reasons, or not at all."""
+"""z3's limit for the question whether two threads decide alike: they do so for simple reasons, or not at all."""
 _TEXTURE = frozenset({"tex", "tld4"})
 
 INSIDE = "each access lies in the array that its address is computed from"
-"""What the domain takes for granted and `bounds` may prove."""
+"""A part of the domain that `bounds` may prove."""
 
 
 @dataclass(frozen=True, slots=True)

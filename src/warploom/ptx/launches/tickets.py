@@ -15,7 +15,7 @@ _WHOLE = frozenset({"u32", "s32", "u64", "s64"})
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What one thread gets by one draw."""
+    """The number that one thread gets by one draw."""
 
     apart: int
     """Any two of them differ by so much at least."""

@@ -24,7 +24,7 @@ def of_all_lanes(instruction: Instruction) -> bool:
 
 
 class Together:
-    """What threads of one warp have in common between barriers of the block or of the warp."""
+    """Facts that threads of one warp share between barriers of the block or of the warp."""
 
     def __init__(self, routine: Routine, emulation: Emulation) -> None:
         self._routine = routine

@@ -1,4 +1,4 @@
-"""What a request of a whole warp costs, in every launch with a known block: sectors of global, wavefronts of shared memory.
+"""The cost of a whole warp's request in every launch with a known block: sectors of global, wavefronts of shared memory.
 
 Each lane's address is rebuilt with the numbers of its thread; all else is one for the warp, whose lanes make a request in one
 round of their loops. Where the difference to the first lane's is a number for all lanes, the pattern is known, and what is left
@@ -44,7 +44,7 @@ class Cost:
     most: int
     """Over all warps and all that is open."""
     needed: int
-    """Of the same elements, side by side."""
+    """The least cost for the same elements, if they lay side by side."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -355,7 +355,7 @@ class _Detector:
         return Store(index, self.routine.span(index).line, register, address.offset, access.size_bytes)
 
     def _other_array(self, index: int, source: _Place) -> str:
-        """What `noalias` says of a plain store between the loads, by whichever thread; '' where it says nothing.
+        """The note that `noalias` gives of a plain store between the loads, by whichever thread; '' where it says nothing.
 
         Another thread's store there goes through the same parameter, so it leaves the source's array alone, too.
         """

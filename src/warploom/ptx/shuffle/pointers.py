@@ -18,7 +18,7 @@ def is_plain_store(instruction: Instruction) -> bool:
 
 
 def left_alone(routine: Routine, store: int, written: Term | None, read: Term) -> str:
-    """What `noalias` says of a plain store, at the address `written`, to what is read; '' where it says nothing."""
+    """The note that `noalias` gives of a plain store at the address `written` and a read at `read`; '' where it says nothing."""
     if not is_plain_store(routine.instructions[store]) or written is None:
         return ""
     own, other = pointer_of(read), pointer_of(written)

@@ -38,7 +38,7 @@ from warploom.ptx.syntax import Address
 LEAST_GAIN = 0.02
 """Less than this share of the time is not worth other code."""
 _SHARPNESS = 8.0
-"""Of the norm that joins resources asked for at once: 2 equal ones cost 9 percent more than one."""
+"""Exponent of the norm that joins resources asked for at once: 2 equal ones cost 9 percent more than one."""
 _BLOCK_THREADS = 128
 """Threads of a block whose launch is not known."""
 _MORE_REGISTERS = 4
@@ -48,7 +48,7 @@ _INDEX_TEST_SLOTS = 2
 _STORE_TEST_SLOTS = 3
 """A difference, an addition and a comparison; with them comes the load that is not executed."""
 _NOTE_SLOTS = 5
-"""To note that the source ran and keep its value, and to look the neighbour up in the ballot."""
+"""Instructions that note that the source ran, keep its value, and look the neighbour up in the ballot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Estimate:
 
     @property
     def shares(self) -> dict[Unit, float]:
-        """What warps wait for, in percent: of the cycles of all units, those of each."""
+        """Each unit's share, in percent, of the cycles of all units."""
         total = sum(self.by_resource.values())
         return {unit: 100 * cycles / total for unit, cycles in self.by_resource.items()}
 

@@ -40,7 +40,7 @@ class VectorLoad:
     predicted_gain: float
     """Gain from all vector loads of the kernel together."""
     untouched: tuple[str, ...] = ()
-    """What `noalias` says of stores between the loads."""
+    """Notes that `noalias` gives of stores between the loads."""
 
     def json(self) -> dict[str, Json]:
         line: dict[str, Json] = {

@@ -54,7 +54,7 @@ def is_global_access(instruction: Instruction) -> bool:
 
 
 def request_of(instruction: Instruction, times: float) -> Requests:
-    """What a load or store asks of the load and store units; one that is not of global memory takes whole lines."""
+    """The requests of a load or store to the load and store units; one that is not of global memory takes whole lines."""
     if not is_global_access(instruction):
         return Requests(times, LINE_BYTES / SECTOR_BYTES)
     return Requests(times, sectors(instruction), is_read_only=instruction.opcode == "ld" and "nc" in instruction.modifiers)

@@ -40,14 +40,14 @@ class Joined:
     loads: tuple[int, ...]
     """Indices of the instructions, by address."""
     offset: int
-    """Of the first element in memory, from the address register of the load that comes first in the text."""
+    """Byte offset of the first element in memory from the address register of the load that comes first in the text."""
     element_bytes: int
     is_tested: bool
     """Whether every thread tests the alignment."""
     assumed: bool
     """Whether the alignment rests on what the user assumes."""
     untouched: tuple[str, ...] = ()
-    """What `noalias` says of the stores between."""
+    """Notes that `noalias` gives of the stores between."""
 
     @property
     def size_bytes(self) -> int:
@@ -89,7 +89,7 @@ def find_vectors(
 
 @dataclass(frozen=True, slots=True)
 class _Between:
-    """What stands between the loads of a window."""
+    """The instructions between the loads of a window."""
 
     routine: Routine
     paths: Paths

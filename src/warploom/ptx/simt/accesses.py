@@ -19,7 +19,7 @@ from warploom.ptx.syntax import Address, Integer, Name, operand_text
 _SPACES = ("const", "global", "local", "param", "shared")
 LINE_BYTES = 128
 _GONE: Value = np.array(0xA5A5A5A5A5A5A5A5, np.uint64)
-"""What a discarded word holds, so that a result which depends on it differs."""
+"""The content of a discarded word, so that a result which depends on it differs."""
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 NARROW = frozenset(("cta", "cluster"))
 """Scopes that hold no other block; clusters are not modelled."""

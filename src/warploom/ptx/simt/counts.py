@@ -33,7 +33,7 @@ class Conflict:
     thread: Coordinates
     """The first of these lanes."""
     words: tuple[tuple[int, int], ...]
-    """Lane and the first word of 32 bits that it asks for, of all lanes of the request."""
+    """For each lane of the request: the lane, and the first word of 32 bits that it asks for."""
     words_each: int
 
 

@@ -34,7 +34,7 @@ class Finding:
     """Thread within its block."""
     address: int | None = None
     array: str = ""
-    """What lies at the address or nearest to it: `argument 0`, `shared memory`, a variable."""
+    """The array at the address, or nearest to it: `argument 0`, `shared memory`, a variable."""
     byte: int | None = None
     """The address, counted from the beginning of that."""
     count: int = 1

@@ -102,8 +102,8 @@ def _read(
 
 
 def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, running: RunningBlocks) -> None:
-    """To be called before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the
-    words."""
+    """Reports races of a store of `values` by element (None: an atomic) with earlier accesses, and marks the words. Called
+    before the store."""
     for chosen, region, index in pieces:
         if not region.is_watched:
             continue
@@ -165,7 +165,7 @@ def _write(
 
 
 def note_discard(access: Access, pieces: list[Piece]) -> None:
-    """To be called after `note_write` of the bytes that nobody may read before the next store."""
+    """Marks bytes that nobody may read before the next store. Called after their `note_write`."""
     for _, region, index in pieces:
         if "discarded" not in region.marks:
             region.marks["discarded"] = _new_marks(region)

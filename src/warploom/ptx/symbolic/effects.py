@@ -31,7 +31,7 @@ def vector_elements(instruction: Instruction) -> int:
 
 
 def effect_of(instruction: Instruction) -> tuple[AccessKind, str, int | None]:
-    """Kind, state space, and which operand is the address, of an instruction with effects on memory."""
+    """An instruction's effect on memory: its kind, the state space, and which operand is the address."""
     opcode = instruction.opcode
     space = memory.space_of(instruction)
     if opcode == "st" and "async" not in instruction.modifiers and "bulk" not in instruction.modifiers:

@@ -80,7 +80,7 @@ class CudaScan:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Those of the text, in order; reductions only where the form is plain."""
+        """The kernels of the text, in order; reductions only where the form is plain."""
         found: list[Kernel] = [k for k in KERNELS if self.form.is_plain or not k.startswith("reduce")]
         return (*found, *(SHARED_KERNELS if self.columns is not None else ()))
 

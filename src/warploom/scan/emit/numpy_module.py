@@ -65,7 +65,7 @@ def _kind(n, *columns):
 '''
 _ENDS = '''
 def _ends(kind):
-    """What stands for minus infinity and infinity."""
+    """The numbers that stand for minus infinity and infinity."""
     return (-np.inf, np.inf) if kind == object else (-(2**63), 2**63 - 1)
 
 

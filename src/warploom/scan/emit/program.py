@@ -55,7 +55,7 @@ class Emitted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which scan is wanted of `cuda`, beside how."""
+    """The scan that is wanted of `cuda`."""
 
     form: ScanForm = FORWARD
     cells: Cells | None = None

@@ -63,7 +63,7 @@ class State:
 
     @property
     def is_falling(self) -> bool:
-        """It describes the steps with offsets of at least D."""
+        """Whether it describes the steps with offsets of at least D."""
         return self.kind == "complete"
 
     def __str__(self) -> str:

@@ -91,7 +91,7 @@ class BitMap:
         return self.power == self.unit
 
     def applied(self, polynomial: Expr, value: Expr) -> Expr:
-        """The polynomial at N, of the value."""
+        """The polynomial at N, applied to the value."""
         return self._horner(polynomial, value, self.times)
 
     def product(self, left: Expr, right: Expr) -> Expr:

@@ -34,7 +34,7 @@ Joined: TypeAlias = frozenset[frozenset[Expr]]
 
 
 class NoBitsError(Exception):
-    """Not a number whose bits are known here."""
+    """The bits of a number are not known here."""
 
 
 class Algebra(Protocol[T]):

@@ -328,7 +328,7 @@ def is_open_whether_meant(binary: Binary, function: Function) -> bool:
 
 
 def _left_by(binary: Binary, function: Function, a: Sequence[Value], b: Sequence[Value]) -> str | None:
-    """Two values that are meant, of which the function makes one that is not."""
+    """A note on two values of the kind that is meant, of which the function makes one that is not."""
     assumed = compiled(binary.fields, binary.assumed)
     left, behind = (binary.packed([_plain(v) for v in part]) for part in (a, b))
     try:

@@ -85,7 +85,7 @@ def renamed(orders: Sequence[Order], names: Mapping[Expr, Expr]) -> list[Order]:
 
 
 def kept_orders(family: Family, orders: Sequence[Order]) -> list[Order]:
-    """Those of the orders of slots that hold of every list."""
+    """The orders of slots that hold for every list."""
     others = {s: right(s) for s in family.slots}
     found = [*orders]
     while found:

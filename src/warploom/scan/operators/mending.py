@@ -176,7 +176,7 @@ def _wider(state: State) -> Sort:
 
 
 def _serial(binary: Binary, function: Function, loop: Loop) -> Callable[..., object]:
-    """The fold as the function itself makes it, of elements as they are given to `lift`."""
+    """The function's own fold over elements as they are given to `lift`."""
     made = binary.applied(exactly(function) if can_round(loop) or loop.rounds else function)
 
     def fold(xs: Sequence[object]) -> object:

@@ -48,7 +48,7 @@ def simpler(loop: Loop) -> Loop | None:
 
 
 def _observed(loop: Loop) -> list[tuple[Value, ...]]:
-    """States and an element that is read next, of random lists."""
+    """States that random lists lead to, each with an element that is read next."""
     fixed = constant_values(loop)
     variables = [s.variable for s in loop.states]
     start = compiled(list(loop.constants), [s.initial for s in loop.states])

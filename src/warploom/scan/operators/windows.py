@@ -120,7 +120,7 @@ class _Window:
         )
 
     def closure(self, inner: Closure) -> Closure:
-        """The family of all lists, of that of windows."""
+        """The family of all lists, made from the family of windows."""
         full, fields = self.full, self.loop.fields
         own = tuple(ex.variable(f"w{n}", s.sort) for n, s in enumerate(inner.slots, 1))
         names = dict(zip(inner.slots, own, strict=True))

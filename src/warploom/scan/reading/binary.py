@@ -131,7 +131,7 @@ def in_order(shape: Shape, value: Value) -> list[Expr]:
 
 
 def _listed(function: Function, fields: list[Expr]) -> list[Expr]:
-    """That fields of text are among those that an annotation lists."""
+    """Conditions that fields of text are among those that an annotation lists."""
     hints = [h for name in function.parameters if (h := function.annotation(name)) is not MISSING]
     texts = texts_of(hints[0]) if hints else []
     if len(texts) != len(fields):

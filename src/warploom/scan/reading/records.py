@@ -1,4 +1,5 @@
-"""Which dataclasses and named tuples are plain records: fields set by the arguments of the class, and nothing else happening."""
+"""Finds the dataclasses and named tuples that are plain records: fields set by the arguments of the class, and nothing else
+happening."""
 
 from __future__ import annotations
 

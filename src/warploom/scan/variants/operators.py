@@ -19,7 +19,7 @@ from warploom.scan.variants.segments import segmented_operator
 
 @dataclass(frozen=True, slots=True)
 class ScanForm:
-    """Which scan a kernel computes; the plain one is forward, over one segment."""
+    """The scan that a kernel computes; the plain one is forward, over one segment."""
 
     is_backward: bool = False
     is_segmented: bool = False

@@ -109,6 +109,9 @@ class Evaluation:
                 assert instruction.access is not None
                 self.store(instruction.access, axes, np.broadcast_to(operands[0], shape))
                 return np.broadcast_to(operands[0], shape)
+            case Operator.GATHER:
+                assert instruction.region is not None
+                return np.broadcast_to(self.gather(instruction.region, operands[0]), shape)
             case _:
                 return np.broadcast_to(self.compute(instruction, operands), shape)
 
@@ -170,6 +173,13 @@ class Evaluation:
         array = self.memory[access.region]
         value = array[tuple(np.where(inside, p, 0) for p in places)]
         return np.where(inside, value, self.number(access.fill or 0.0, self.backbone.regions[access.region].dtype))
+
+    def gather(self, region: int, places: Array) -> Array:
+        """The elements at these places of a region, whose rows lie one behind the other."""
+        flat = self.memory[region].reshape(-1)
+        if places.size and (places.min() < 0 or places.max() >= flat.size):
+            raise IndexError(f"a gather from {self.backbone.regions[region].name!r} leaves it")
+        return flat[places]
 
     def store(self, access: Access, axes: tuple[int, ...], value: Array) -> None:
         places, inside = self.places(access, axes, {})
@@ -235,7 +245,7 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
             return first == operands[1]
         case Operator.SELECT:
             return np.where(first != 0, operands[1], operands[2])
-        case Operator.LOAD | Operator.STORE:
-            raise ValueError("loads and stores are no computations")
+        case Operator.LOAD | Operator.STORE | Operator.GATHER:
+            raise ValueError(f"{operator} is no computation")
         case _:
             assert_never(operator)

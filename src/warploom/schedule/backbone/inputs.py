@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, bf16_values, bf16_words, f32, to_numpy
-from warploom.schedule.backbone.nodes import Region, Role
+from warploom.core import DType, bf16_values, bf16_words, f32, integer_range, to_numpy
+from warploom.schedule.backbone.nodes import Backbone, Constant, Operator, Region, Result, Role
 
 Array: TypeAlias = NDArray[Any]
 
 
-def random_inputs(regions: Iterable[Region], seed: int = 0) -> dict[str, Array]:
-    """Random values of each input, by name, in its shape."""
+def random_inputs(regions: Iterable[Region], seed: int = 0, places: Mapping[str, int] | None = None) -> dict[str, Array]:
+    """Random values of each input, by name, in its shape. `places`: arrays that are indices, as `places_of` gives them."""
     chance = np.random.default_rng(seed)
-    return {r.name: random_array(r.dtype, r.shape, chance) for r in regions if r.role is Role.INPUT}
+    found: dict[str, Array] = {}
+    for region in regions:
+        if region.role is Role.INPUT:
+            most = (places or {}).get(region.name)
+            found[region.name] = (
+                random_array(region.dtype, region.shape, chance)
+                if most is None
+                else chance.integers(0, most, region.shape).astype(to_numpy(region.dtype))
+            )
+    return found
+
+
+def places_of(stages: Iterable[Backbone]) -> dict[str, int]:
+    """Arrays of integers through which other arrays are gathered, and how many places there are to choose from: those from 0 on
+    below the upper limit that the gather's place is kept within."""
+    found: dict[str, int] = {}
+    for stage in stages:
+        for gather in (i for i in stage.instructions if i.region is not None):
+            work = [(operand, 1 << 62) for operand in gather.operands]
+            while work:
+                operand, most = work.pop()
+                if not isinstance(operand, Result):
+                    continue
+                made = stage.instructions[operand.instruction]
+                if made.access is not None:
+                    region = stage.regions[made.access.region]
+                    most = min(most, integer_range(region.dtype)[1] + 1)
+                    found[region.name] = min(most, found.get(region.name, most))
+                limits = [o.value for o in made.operands if isinstance(o, Constant)]
+                if made.operator is Operator.MIN and limits:
+                    most = min(most, int(limits[0]) + 1)
+                work += [(o, most) for o in made.operands]
+    return found
 
 
 def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:

@@ -23,8 +23,8 @@ from warploom.core.linear import Linear
 
 
 class Operator(StrEnum):
-    """Scalar operations; all operands and the result have the instruction's type, except for `CAST` and the factors of an `FMA`,
-    which may be floats of 16 bits (`widened`)."""
+    """Scalar operations; all operands and the result have the instruction's type, except for `CAST`, the place of a `GATHER`, and
+    the factors of an `FMA`, which may be floats of 16 bits (`widened`)."""
 
     LOAD = "load"
     STORE = "store"
@@ -53,6 +53,8 @@ class Operator(StrEnum):
     EQUAL = "equal"
     SELECT = "select"
     """second where first is not 0, else third."""
+    GATHER = "gather"
+    """The element of an input at the place that the operand, an integer, says: so many elements from its start."""
 
 
 class Scope(StrEnum):
@@ -61,7 +63,7 @@ class Scope(StrEnum):
     LOCAL = "local"
     """Merged or unrolled loops only: registers."""
     THREAD = "thread"
-    """Those loops, and threads mapped alike: registers."""
+    """The loops above, and threads mapped alike: registers."""
     BLOCK = "block"
     """All of these, and a temporary array of the thread block."""
 
@@ -210,6 +212,8 @@ class Instruction:
     access: Access | None = None
     """The element that a load or store accesses; the operand of a store is the value that it writes."""
     span: Span = NOWHERE
+    region: int | None = None
+    """The region that a gather reads."""
 
     @property
     def carry(self) -> Carry | None:

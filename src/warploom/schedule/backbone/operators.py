@@ -8,7 +8,9 @@ from warploom.operations import ComparisonSign, Operation
 from warploom.schedule.backbone.nodes import Operator
 
 COMPARING: dict[Operator, ComparisonSign] = {Operator.LESS: "<", Operator.LESS_EQUAL: "<=", Operator.EQUAL: "=="}
-_NO_ARITHMETIC = {Operator.LOAD: 0, Operator.STORE: 1, Operator.MOVE: 1, **dict.fromkeys(COMPARING, 2), Operator.SELECT: 3}
+_NO_ARITHMETIC = {
+    Operator.LOAD: 0, Operator.STORE: 1, Operator.MOVE: 1, Operator.GATHER: 1, **dict.fromkeys(COMPARING, 2), Operator.SELECT: 3,
+}  # fmt: skip
 """Operators without a row, and how many operands they have."""
 ROWS: dict[Operator, Operation] = {o: operations.BY_NAME[o] for o in Operator if o not in _NO_ARITHMETIC}
 

@@ -107,7 +107,7 @@ class _Parser:
         if found[3] not in list(Operator):
             self.fail("an operator", found[3])
         operator = Operator(found[3])
-        access = None
+        access = region = None
         operands: tuple[Operand, ...] = ()
         match operator:
             case Operator.LOAD:
@@ -117,9 +117,14 @@ class _Parser:
                 if not store:
                     self.fail("`operand to place`", what)
                 operands, access = (self.operand(store[1]),), self.access(store[2])
+            case Operator.GATHER:
+                place, between, named = what.rpartition(" in ")
+                if not between:
+                    self.fail("`operand in region`", what)
+                operands, region = (self.operand(place),), self.region(named)
             case _:
                 operands = tuple(self.operand(part) for part in _OPERANDS.split(what))
-        self.instructions.append(Instruction(name, operator, operands, axes, dtype, access))
+        self.instructions.append(Instruction(name, operator, operands, axes, dtype, access, region=region))
 
     def operand(self, text: str) -> Operand:
         if found := _CARRY.fullmatch(text):
@@ -145,11 +150,15 @@ class _Parser:
         found = _PLACE.fullmatch(text)
         if not found:
             self.fail("a place such as A[i, k]", text)
-        region = next((n for n, r in enumerate(self.regions) if r.name == found[1]), None)
-        if region is None:
-            self.fail("the name of a region", found[1])
+        region = self.region(found[1])
         indices = tuple(self.axis_sum(part) for part in found[2].split(",")) if found[2].strip() else ()
         return Access(region, indices, None if found[3] is None else self.float_of(found[3]))
+
+    def region(self, name: str) -> int:
+        region = next((n for n, r in enumerate(self.regions) if r.name == name), None)
+        if region is None:
+            self.fail("the name of a region", name)
+        return region
 
     def axis_sum(self, text: str) -> AxisSum:
         terms: list[tuple[int, int]] = []

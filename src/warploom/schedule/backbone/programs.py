@@ -48,7 +48,7 @@ def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:
 
 
 def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
-    """As `at_sizes`, of one stage."""
+    """Like `at_sizes`, for one stage."""
     return replace(
         stage,
         axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),

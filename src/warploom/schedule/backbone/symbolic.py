@@ -5,7 +5,7 @@ The mathematics of the tensor function, not of a nest: no decision of a schedule
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, DType, UnsupportedError, to_numpy
+from warploom.operations import COMPARISONS
 from warploom.schedule.backbone.evaluate import Evaluation
 from warploom.schedule.backbone.nodes import (
     AxisSum,
@@ -28,11 +29,14 @@ from warploom.schedule.backbone.nodes import (
     Result,
     Role,
 )
+from warploom.schedule.backbone.operators import COMPARING
 from warploom.terms import Term, apply, atom, constant, convert
 
 Terms: TypeAlias = NDArray[np.object_]
 
 _LEAST = float("-inf")
+_CHOICE = "select "
+"""Begins the operator of a choice: `select <` of a, b, x and y is x where a < b, else y."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Elements:
 
     terms: Terms
     stored: NDArray[np.bool_]
-    """Which places the backbone stores to."""
+    """True at the places that the backbone stores to."""
 
 
 def evaluate_terms(backbone: Backbone) -> dict[str, Elements]:
@@ -85,15 +89,29 @@ class SymbolicEvaluation(Evaluation):
         found: Any = np.frompyfunc(lambda place: number_of(place, dtype), 1, 1)(self.index_of(index, axes, fixed))
         return _one(found) if isinstance(found, Term) else found
 
+    def gather(self, region: int, places: Terms) -> Terms:
+        del places
+        name = self.backbone.regions[region].name
+        message = f"expected operations that the proof of explored kernels follows, got a gather from {name!r}"
+        raise UnsupportedError(Diagnostic("PROOF_GATHER", message, fix="The result is tested, not proved."))
+
     def compute(self, instruction: Instruction, operands: list[Terms]) -> Terms:
         operator, dtype = instruction.operator, instruction.dtype
         if operator is Operator.CAST:
             source = _source(self.backbone, instruction)
 
             def converted(term: Term) -> Term:
-                return convert(term, source, dtype)
+                return (
+                    _with_arms(lambda arm: convert(arm, source, dtype), term) if _is_mask(term) else convert(term, source, dtype)
+                )
 
             return _each(converted, operands)
+        if operator in COMPARING:
+
+            def compared(a: Term, b: Term) -> Term:
+                return _compared(operator, dtype, a, b)
+
+            return _each(compared, operands)
         if operator is Operator.FMA:
             operands = [self._factor(o, term, dtype) for o, term in zip(instruction.operands, operands, strict=True)]
         return _each(lambda *items: term_of(operator, *items), operands)
@@ -133,13 +151,65 @@ def term_of(operator: Operator, *operands: Term) -> Term:
             return apply("+", apply("*", *operands[:2]), operands[2])
         case Operator.MAX | Operator.MIN:
             return _extreme(operator, *operands)
-        case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL | Operator.SELECT:
-            message = f"expected operations that the proof of explored kernels follows, got {operator.value} of data"
-            raise UnsupportedError(Diagnostic("PROOF_CONDITION", message, fix="The result is tested, not proved."))
-        case Operator.LOAD | Operator.STORE | Operator.CAST:
+        case Operator.SELECT:
+            return _selected(*operands)
+        case (
+            Operator.LOAD
+            | Operator.STORE
+            | Operator.CAST
+            | Operator.GATHER
+            | Operator.LESS
+            | Operator.LESS_EQUAL
+            | Operator.EQUAL
+        ):
             raise AssertionError(f"{operator.value} is no arithmetic on one type")
         case _:
             return apply(operator.value, *operands)
+
+
+def _compared(operator: Operator, dtype: DType, a: Term, b: Term) -> Term:
+    """1 where the comparison holds, else 0: of numbers at once, of data a choice by the comparison. UnsupportedError."""
+    sign = COMPARING[operator]
+    if a.op == b.op == "constant":
+        return constant(int(COMPARISONS[sign].holds(a.data[0], b.data[0])))
+    if not dtype.is_float:
+        raise _not_followed(f"{operator.value} of data of type {dtype}")
+    if any(t.op == "constant" and not isfinite(t.data[0]) for t in (a, b)):
+        raise _not_followed(f"{operator.value} of data and a number that is not finite")
+    return apply(f"{_CHOICE}{sign}", a, b, constant(1), constant(0))
+
+
+def _selected(mask: Term, chosen: Term, other: Term) -> Term:
+    """`chosen` where the mask is not 0. UnsupportedError for a mask of data."""
+    if not _is_mask(mask):
+        raise _not_followed("a choice by a value that is no comparison")
+    return _with_arms(lambda arm: chosen if arm.data[0] != 0 else other, mask)
+
+
+def _is_mask(term: Term) -> bool:
+    """Whether it is a number, or a choice of such by comparisons."""
+    return all(t.op == "constant" for t in _arms(term))
+
+
+def _arms(term: Term) -> Iterator[Term]:
+    if term.op.startswith(_CHOICE):
+        yield from _arms(term.args[2])
+        yield from _arms(term.args[3])
+    else:
+        yield term
+
+
+def _with_arms(function: Callable[[Term], Term], term: Term) -> Term:
+    """The choice with the function of each arm."""
+    if not term.op.startswith(_CHOICE):
+        return function(term)
+    a, b, chosen, other = term.args
+    return apply(term.op, a, b, _with_arms(function, chosen), _with_arms(function, other))
+
+
+def _not_followed(what: str) -> UnsupportedError:
+    message = f"expected operations that the proof of explored kernels follows, got {what}"
+    return UnsupportedError(Diagnostic("PROOF_CONDITION", message, fix="The result is tested, not proved."))
 
 
 def _extreme(operator: Operator, first: Term, second: Term) -> Term:

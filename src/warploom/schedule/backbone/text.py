@@ -6,6 +6,7 @@
     instruction := name [axis, ...] "=" operator dtype what
     what        := place                                                            (load)
                  | operand "to" place                                               (store)
+                 | operand "in" region                                              (gather)
                  | operand ("," operand)*
     place       := region [index, ...] ["else" number]                              (read outside of the region)
     index       := ["-"] term (("+" | "-") term)*        term := integer | axis | integer "*" axis
@@ -54,6 +55,9 @@ def _instruction_text(backbone: Backbone, instruction: Instruction) -> str:
             what = place
         case Operator.STORE:
             what = f"{operands} to {place}"
+        case Operator.GATHER:
+            assert instruction.region is not None
+            what = f"{operands} in {backbone.regions[instruction.region].name}"
         case _:
             what = operands
     axes = _names(backbone, instruction.axes)

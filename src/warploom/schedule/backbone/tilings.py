@@ -114,7 +114,7 @@ def cuda_tiles(use: AxisUse) -> Levels:
 
 
 def matrix_tiles(use: AxisUse) -> Levels:
-    """As `cuda_tiles`; sums of products of floats of 16 bits in the shape of `mma.sync.m16n8k16`: along the rows of its result
+    """Like `cuda_tiles`; sums of products of floats of 16 bits in the shape of `mma.sync.m16n8k16`: along the rows of its result
     eight threads, along its columns four of two results each, outside them registers of a thread and warps."""
     if not use.is_of_matrices or use.size < 16:
         return cuda_tiles(use)

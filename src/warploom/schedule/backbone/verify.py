@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.schedule.backbone.build import assemble
@@ -89,6 +90,10 @@ def _instruction(backbone: Backbone, number: int, instruction: Instruction) -> I
         yield f"expected a float type for {operator}, got {dtype}"
     if (instruction.access is not None) != (operator in (Operator.LOAD, Operator.STORE)):
         yield "expected an access of loads and stores, and of nothing else"
+    if (instruction.region is not None) != (operator is Operator.GATHER):
+        yield "expected a region of gathers, and of nothing else"
+    elif instruction.region is not None:
+        yield from _gather(backbone, instruction, instruction.region)
     carries = [o for o in instruction.operands if isinstance(o, Carry)]
     if len(carries) > 1:
         yield f"expected one carry at most, got {len(carries)}"
@@ -132,7 +137,7 @@ def _result(backbone: Backbone, number: int, instruction: Instruction, result: R
     is_factor = instruction.operator is Operator.FMA and result in instruction.operands[:2]
     if (
         producer.dtype != instruction.dtype
-        and instruction.operator is not Operator.CAST
+        and instruction.operator not in (Operator.CAST, Operator.GATHER)
         and not (is_factor and widens(producer.dtype, instruction.dtype))
     ):
         yield f"expected a value of type {instruction.dtype}, got {producer.dtype} from {producer.name!r}"
@@ -149,6 +154,22 @@ def _carry(backbone: Backbone, number: int, instruction: Instruction, carry: Car
         yield f"expected {init.name!r} over the axes that are not reduced, without a carry"
     if init.dtype != instruction.dtype:
         yield f"expected {init.name!r} of type {instruction.dtype}, got {init.dtype}"
+
+
+def _gather(backbone: Backbone, instruction: Instruction, number: int) -> Iterator[str]:
+    if not 0 <= number < len(backbone.regions):
+        yield f"expected a region of the backbone, got number {number}"
+        return
+    region = backbone.regions[number]
+    if region.dtype != instruction.dtype:
+        yield f"expected type {region.dtype} of {region.name!r}, got {instruction.dtype}"
+    if region.role is not Role.INPUT:
+        yield f"expected an input to gather from, got {region.name!r}"
+    if region.strides != tuple(prod(region.shape[n + 1 :]) for n in range(len(region.shape))):
+        yield f"expected rows of {region.name!r} that lie one behind the other, got strides {region.strides}"
+    for operand in instruction.operands:
+        if not isinstance(operand, Result) or backbone.instructions[operand.instruction].dtype.is_float:
+            yield "expected a place that an instruction has computed, a whole number"
 
 
 def _access(backbone: Backbone, instruction: Instruction, access: Access) -> Iterator[str]:

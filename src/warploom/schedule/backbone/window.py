@@ -34,7 +34,7 @@ class Repetition:
 
     axis: int
     firsts: tuple[int, ...]
-    """First point of the first step, of each loop that takes so many steps."""
+    """For each loop that takes so many steps, the first point of its first step."""
     width: int
     """Points of a step."""
     steps: int
@@ -246,7 +246,7 @@ def _first(region: Region, access: Access, axis: int, places: Sequence[int]) -> 
 
 
 def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
-    """That the axis is only summed over, and that being inside an array does not depend on it."""
+    """Checks that the axis is only summed over, and that being inside an array does not depend on it."""
     name = backbone.axes[repeated.axis].name
     for instruction in backbone.instructions:
         access = instruction.access

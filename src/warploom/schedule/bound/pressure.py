@@ -204,7 +204,7 @@ def has_source(problem: Problem, user: int, producer: int) -> bool:
 
 @compiled
 def holds_value_of(problem: Problem, get: int, load: int) -> bool:
-    """It reads a temporary that the value of `load` is put into."""
+    """Whether `get` reads a temporary that the value of `load` is put into."""
     if problem.operation[get] != LOAD or not problem.is_temporary[problem.region[get]]:
         return False
     is_found = False

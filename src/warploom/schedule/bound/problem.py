@@ -190,7 +190,7 @@ class Scratch(NamedTuple):
     usage: Floats
     """[instruction, level, resource]"""
     plain: Floats
-    """[resource] of the machine, of a CPU that does as the nest says."""
+    """[resource] The machine's rates where the CPU does as the nest says."""
     again: Floats
     """[instruction, place] of `refetch`."""
     loops: Floats

@@ -7,7 +7,7 @@ and overlaps are served by copies: of inputs before the kernel runs, of outputs 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NoReturn, TypeAlias, cast
@@ -20,7 +20,7 @@ from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.calls.solving import solved_sizes
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.frontend.expressions import fits
-from warploom.schedule.frontend.tree import ArrayParameter
+from warploom.schedule.frontend.tree import ArrayParameter, Places
 
 Array: TypeAlias = NDArray[Any]
 _EXACT = 1 << 53
@@ -40,9 +40,16 @@ class Binding:
     copies: tuple[tuple[Array, Array], ...]
     """(what the kernel writes, the caller's array that gets it): outputs that the kernel cannot write in place."""
     results: tuple[Any, ...]
-    """Arrays that the call returns: the caller's own, or new ones."""
+    """What the call returns, the caller's own arrays or new ones of NumPy, before `returned`."""
+    packages: tuple[Callable[[Array], Any] | None, ...]
+    """For each result the function that makes a new array one of the caller's package; None: it stays."""
     is_empty: bool
     """Every output is without elements: there is nothing to do."""
+
+    def returned(self) -> Any:
+        """The result, or a tuple of several; to be asked for once the kernel has run, since packages may copy what they take."""
+        made = tuple(r if make is None else make(r) for r, make in zip(self.results, self.packages, strict=True))
+        return made[0] if len(made) == 1 else made
 
 
 class Signature:
@@ -55,10 +62,13 @@ class Signature:
         scalars: Sequence[Parameter],
         parameters: Sequence[str],
         sizes: Sequence[str],
+        places: Sequence[Places] = (),
     ) -> None:
-        """`parameters`: all names, in the order of a call; `arrays` may hold those between stages, too."""
+        """`parameters`: all names, in the order of a call; `arrays` may hold those between stages, too. `places`: arrays whose
+        elements must be places of others."""
         self.name = name
         self.sizes = tuple(sizes)
+        self.places = tuple(places)
         self.arrays = {a.name: a for a in arrays if a.role is not Role.TEMPORARY}
         self.scalars = {p.name: p for p in scalars}
         self.olds = {a.old: a.name for a in arrays if a.old is not None}
@@ -74,7 +84,7 @@ class Signature:
     @staticmethod
     def of(function: TensorFunction) -> Signature:
         tree = function.tree
-        return Signature(function.name, tree.arrays, tree.scalars, tree.parameters, function.sizes)
+        return Signature(function.name, tree.arrays, tree.scalars, tree.parameters, function.sizes, tree.places)
 
     @property
     def text(self) -> str:
@@ -82,7 +92,7 @@ class Signature:
         return f"{self.name}({', '.join(n if n in self.inputs else f'[{n}]' for n in self.all)})"
 
     def bind(self, given: Sequence[object], named: Mapping[str, object]) -> Binding:
-        """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
+        """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY, CALL_INDEX."""
         values = self._by_name(given, named)
         arrays = {
             name: self._array(self.arrays[name], values[name]) for name in self.all if name in self.arrays and name in values
@@ -97,8 +107,11 @@ class Signature:
         is_empty = all(0 in shapes[name] for name in self.outputs)
         if not is_empty:
             self._check_sizes(sizes, shapes)
+            for place in self.places:
+                self._check_places(place, arrays[place.indices], place.size.whole_at(sizes))
         wanted = list[Array]()
         copies, results = list[tuple[Array, Array]](), dict[str, Any]()
+        package = self._package(values)
         for name in self.arrays:
             if name in self.olds:
                 wanted.append(np.array(arrays[self.olds[name]], order="C", copy=True, subok=False))
@@ -107,7 +120,7 @@ class Signature:
                 if own is None:
                     own = np.empty(shapes[name], self.dtypes[name])
                     wanted.append(own)
-                    results[name] = self._alike(own, values)
+                    results[name] = own
                     continue
                 others = [a for n, a in arrays.items() if n != name]
                 self._check_output(self.arrays[name], own, {n: arrays[n] for n in self.outputs if n in arrays and n != name})
@@ -123,7 +136,8 @@ class Signature:
                 is_plain = array.flags.c_contiguous and array.flags.aligned
                 wanted.append(array if is_plain else np.array(array, order="C", copy=True, subok=False))
         returned = tuple(results[name] for name in self.outputs)
-        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, is_empty)
+        packages = tuple(package if name not in arrays else None for name in self.outputs)
+        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, packages, is_empty)
 
     def _by_name(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
         """Without outputs, arguments by position are the inputs in their order; else all parameters in theirs."""
@@ -209,6 +223,18 @@ class Signature:
             if size < 1:
                 self._refuse("CALL_SHAPE", f"expected sizes of 1 or more, got {name} = {size}")
 
+    def _check_places(self, place: Places, array: Array, most: int) -> None:
+        """Every element is a place, those that nothing reads, too."""
+        wrong = (array < 0) | (array >= most)
+        if wrong.any():
+            at = np.unravel_index(int(np.argmax(wrong)), array.shape)
+            where = f"{place.indices}[{', '.join(str(int(n)) for n in at)}]"
+            message = (
+                f"expected indices from 0 to {most - 1} on axis {place.axis} of {place.array!r}, got {where} = {int(array[at])}"
+            )
+            fix = f"Correct it, or write pad({place.array}, 0)[...] to read 0 outside."
+            self._refuse("CALL_INDEX", message, self.arrays[place.indices].span, fix)
+
     def _check_output(self, parameter: ArrayParameter, array: Array, outputs: Mapping[str, Array]) -> None:
         name = parameter.name
         if not array.flags.writeable:
@@ -225,16 +251,17 @@ class Signature:
     def _copy_fix(self, parameter: ArrayParameter) -> str:
         return "Pass a copy." if parameter.name in self.inputs else "Pass a copy, or leave the output out."
 
-    def _alike(self, array: Array, values: Mapping[str, object]) -> Any:
-        """The new output in the kind of the first input: a tensor of its package where that is not NumPy's."""
+    def _package(self, values: Mapping[str, object]) -> Callable[[Array], Any] | None:
+        """What makes an output a tensor of the first input's package; None where that is NumPy's."""
         first = next((values[n] for n in self.inputs if n in self.arrays), None)
         if first is None or isinstance(first, np.ndarray):
-            return array
+            return None
         for base in type(first).__mro__:  # a class of the user's own, too
             make = getattr(sys.modules.get(base.__module__.partition(".")[0]), "from_dlpack", None)
             if make is not None:
-                return make(array)
-        return array
+                return make
+        space = getattr(first, "__array_namespace__", None)  # the class of JAX's arrays is of another package
+        return getattr(space(), "from_dlpack", None) if space is not None else None
 
     def _refuse(self, code: str, message: str, span: Span = NOWHERE, fix: str = "") -> NoReturn:
         raise UserError(Diagnostic(code, message, span if span != NOWHERE else self._span, fix or f"Call {self.text}."))

@@ -36,7 +36,7 @@ class _Form:
     made: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
     """Outputs to make; empty where they were given."""
     order: tuple[int, ...]
-    """Which of the given and then made arrays is each array of the kernels."""
+    """For each array of the kernels its number among the given arrays and, after them, those that are made."""
     outputs: tuple[int, ...]
     """The same of the results."""
 
@@ -49,6 +49,8 @@ class Calls:
         self.signature = signature
         self._make = make
         self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
+        self._chosen: set[tuple[int, ...]] = set()
+        """Sizes whose runner is not `make`'s."""
         self._forms: dict[tuple[object, ...], _Form] = {}
         self._shorts: list[tuple[Short, tuple[int, ...]]] = []
         """The last forms of calls that C takes whole, with the places of the outputs."""
@@ -66,7 +68,7 @@ class Calls:
         runner = self.run(binding)
         if runner is not None and taken is not None:
             self._note(taken[0], binding, runner)
-        return binding.results[0] if len(binding.results) == 1 else binding.results
+        return binding.returned()
 
     def _ordered(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """All arguments by position, where the names are just those of the last parameters."""
@@ -123,7 +125,7 @@ class Calls:
         runner = self._runners.get(key)
         if runner is None:
             runner = self._make(sizes)
-            self.use(sizes, runner)
+            self._remember(key, runner)
         return runner
 
     def known(self, sizes: Mapping[str, int]) -> Runner | None:
@@ -131,17 +133,30 @@ class Calls:
         return self._runners.get(tuple(sizes[name] for name in self.signature.sizes))
 
     def use(self, sizes: Mapping[str, int], runner: Runner) -> None:
-        """From now on for these sizes."""
+        """Uses the runner for these sizes from now on."""
         key = tuple(sizes[name] for name in self.signature.sizes)
-        self._runners[key] = runner
-        self._runners.move_to_end(key)
-        while len(self._runners) > _KEPT:
-            self._runners.popitem(last=False)
+        self._chosen.add(key)
+        self._remember(key, runner)
         self._forms.clear()
         self._shorts.clear()
 
+    def ask_again(self) -> None:
+        """`make` is asked again for all sizes but those of `use`."""
+        for key in self._runners.keys() - self._chosen:
+            del self._runners[key]
+        self._forms.clear()
+        self._shorts.clear()
+
+    def _remember(self, key: tuple[int, ...], runner: Runner) -> None:
+        self._runners[key] = runner
+        self._runners.move_to_end(key)
+        while len(self._runners) > _KEPT:
+            self._chosen.discard(self._runners.popitem(last=False)[0])
+
     def _note(self, given: Sequence[Any], binding: Binding, runner: Runner) -> None:
         """Remembers the form of a call whose arrays went to the kernels as they were."""
+        if self.signature.places:  # the places of each call are looked at
+            return
         if not isinstance(runner, CompiledRunner) or binding.copies or any(type(a) is not np.ndarray for a in given):
             return
         arrays = list(self.signature.arrays.values())

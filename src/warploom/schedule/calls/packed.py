@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from math import prod
 from typing import cast
 
@@ -10,8 +10,8 @@ from warploom.core import BY_NAME, polynomials
 from warploom.core.compiler import WRAPPING, build_library
 from warploom.schedule.backbone import Parameter, Program, Region, Role
 from warploom.schedule.calls.arguments import Signature
-from warploom.schedule.cpu import Build, CompiledNest, c_source, has_integers
-from warploom.schedule.frontend.tree import ArrayParameter
+from warploom.schedule.cpu import Build, CompiledNest, Shares, c_source, has_integers
+from warploom.schedule.frontend.tree import ArrayParameter, Places
 from warploom.schedule.nest import Buffer, Nest
 from warploom.solve import Json
 
@@ -35,8 +35,38 @@ def pack(nests: Sequence[Nest], build: Build = Build.DECIDED) -> list[Json]:
             "wraps": has_integers(nest),
             "build": build.value,
             "c": source.text,
+            **(
+                {
+                    "run_time": {size.name: value for size, value in nest.run_time},
+                    "shares": _packed_shares(source.shares),
+                    "second_shares": _packed_shares(source.second_shares),
+                }
+                if nest.run_time
+                else {}
+            ),
         })  # fmt: skip
     return found
+
+
+def _packed_shares(shares: Shares) -> Json:
+    return [shares.known, *([name, per] for name, per in shares.trips)]
+
+
+def _shares(packed: Json, sizes: Mapping[str, int]) -> Shares | None:
+    """None for what `_packed_shares` did not make of loops over these sizes."""
+    match packed:
+        case [int(known), *rest] if _is_count(known):
+            pass
+        case _:
+            return None
+    trips: list[tuple[str, int]] = []
+    for item in rest:
+        match item:
+            case [str(name), int(per)] if name in sizes and _is_count(per) and per:
+                trips.append((name, per))
+            case _:
+                return None
+    return Shares(known, tuple(trips))
 
 
 def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
@@ -45,6 +75,7 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
         return None
     regions = {r.name: r for r in program.arguments}
     scalars = {p.name for p in program.parameters}
+    known = {r.run_time.name for r in program.arguments if r.run_time is not None}
     found: list[CompiledNest] = []
     for item in packed:
         match item:
@@ -68,19 +99,32 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
         if build not in list(Build):
             return None
         flags = (*Build(build).flags, *(WRAPPING if item.get("wraps") is True else ()))
-        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role) for r in (regions[a] for a in cast("list[str]", arrays)))
+        named = (regions[a] for a in cast("list[str]", arrays))
+        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in named)
+        given = item.get("run_time", {})
+        if not isinstance(given, dict) or not given.keys() <= known or not all(_is_count(n) for n in given.values()):
+            return None
+        run_time = cast("dict[str, int]", given)
+        shares, second = Shares(units), Shares(second_units)
+        if run_time:
+            read, read_second = _shares(item.get("shares"), run_time), _shares(item.get("second_shares"), run_time)
+            if read is None or read_second is None:
+                return None
+            shares, second = read, read_second
         found.append(
             CompiledNest(
                 name, build_library(c, flags=flags), buffers, tuple(cast("list[str]", parameters)), units, scratch_bytes,
-                second_units, tuple(cast("list[int]", common)),
+                second_units, tuple(cast("list[int]", common)), tuple(run_time.items()), shares, second,
             )
         )  # fmt: skip
     return found
 
 
-def pack_signature(program: Program, parameters: Sequence[str]) -> Json:
-    """The arguments of a program, and the order of all parameters in a call."""
+def pack_signature(program: Program, parameters: Sequence[str], places: Sequence[Places] = ()) -> Json:
+    """The arguments of a program, and the order of all parameters in a call; which arrays are places of others."""
+    regions = {r.name: r for r in program.arguments}
     return {
+        **({"places": [[p.indices, p.array, p.axis, regions[p.array].shape[p.axis]] for p in places]} if places else {}),
         "name": program.name,
         "parameters": list(parameters),
         "arrays": [
@@ -117,12 +161,29 @@ def unpack_signature(packed: Json) -> tuple[Program, Signature] | None:
                 return None
     if not any(r.role is Role.OUTPUT for r in regions):
         return None
+    places = _places(packed.get("places", []), {r.name for r in regions if r.role is Role.INPUT and not r.dtype.is_float})
+    if places is None:
+        return None
     declared = [ArrayParameter(r.name, r.dtype, tuple(polynomials.number(n) for n in r.shape), r.role) for r in regions]
     names = [str(n) for n in order]
     needed = {*(r.name for r in regions if r.role is not Role.TEMPORARY), *(p.name for p in known)}
     if sorted(names) != sorted(needed | {r.name for r in regions if r.name in names}):
         return None
-    return Program(name, (), tuple(regions), tuple(known)), Signature(name, declared, known, names, ())
+    return Program(name, (), tuple(regions), tuple(known)), Signature(name, declared, known, names, (), places)
+
+
+def _places(packed: Json, indices: Set[str]) -> list[Places] | None:
+    """None for what `pack_signature` did not make of these arrays of integers."""
+    found: list[Places] = []
+    for item in packed if isinstance(packed, list) else [None]:
+        match item:
+            case [str(name), str(array), int(axis), int(size)] if (
+                name in indices and _is_count(axis) and _is_count(size) and size
+            ):
+                found.append(Places(name, array, axis, polynomials.number(size)))
+            case _:
+                return None
+    return found
 
 
 def _is_count(value: object) -> bool:

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import UnsupportedError, UserError, to_numpy
+from warploom.core import to_numpy
 from warploom.schedule.backbone import Program, Role, evaluate_program
 from warploom.schedule.cpu import (
     ENTRY,
     SECOND_ENTRY,
     CompiledNest,
     Job,
-    compile_nest,
     entry_of,
-    find_compiler,
     function_of,
-    plain_nest,
     run_job,
-    sound_build,
 )
-from warploom.schedule.frontend import TensorFunction
 
 Array: TypeAlias = NDArray[Any]
 _LINE_BYTES = 64
@@ -56,7 +49,7 @@ class _Step:
     pointers: Any
     """Type of the list of its arrays."""
     arrays: tuple[int, ...]
-    """Which arrays of the program it takes."""
+    """Numbers of the program's arrays that it takes."""
     common: tuple[int, ...]
     """Bytes of the arrays of all of its threads."""
     parameters: Any
@@ -75,7 +68,7 @@ class Direct:
     units: int
     second_units: int
     arrays: tuple[int, ...]
-    """Which arrays of the program it takes, in order."""
+    """Numbers of the program's arrays that it takes, in order."""
     sizes: tuple[int, ...]
     """Values of its sizes known at run time."""
 
@@ -177,29 +170,3 @@ class EvaluatedRunner:
         for region in regions:
             if region.role is Role.OUTPUT:
                 named[region.name][...] = made[region.name]
-
-
-def plain_runner(function: TensorFunction, sizes: Mapping[str, int], threads: int) -> Runner:
-    """The kernels as plain loops, on one thread where they are small; evaluated where they cannot be compiled. Sizes that can be
-    arguments of the kernels are, so that one library serves all their values. UserError: wrong sizes."""
-    program = function.program(sizes)
-    if find_compiler() is None:
-        return EvaluatedRunner(program)
-    try:
-        open_program = _at_run_time(function, program)
-        kernels = [compile_nest(plain_nest(stage), flags=sound_build(stage).flags) for stage in open_program.stages]
-    except (UnsupportedError, UserError, OSError):
-        return EvaluatedRunner(program)
-    points = sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
-    return CompiledRunner(program, kernels, threads if points >= SHARED_POINTS else 1, "plain")
-
-
-def _at_run_time(function: TensorFunction, program: Program) -> Program:
-    """With every size as an argument that can be one."""
-    found: dict[str, int] = {}
-    best = program
-    for name in function.sizes:
-        with suppress(UserError):
-            best = function.at_run_time(program, {**found, name: 1})
-            found[name] = 1
-    return best

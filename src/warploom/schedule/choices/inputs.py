@@ -289,7 +289,7 @@ class _Inputs:
         return tuple(n for n in lanes if size % n == 0 and self._is_consecutive(instruction.access, loop.axis, n))
 
     def _cast_lanes(self, lanes: tuple[int, ...], cast: Instruction) -> tuple[int, ...]:
-        """Those of both types."""
+        """The lanes that both types have."""
         (source,) = cast.operands
         if not self.target.has_vector_arithmetic or not isinstance(source, Result):
             return ()

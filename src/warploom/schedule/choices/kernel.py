@@ -27,7 +27,7 @@ DEFAULT_ORDER = (
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
 CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
-"""Which loops are vectors, unrolled or shared by threads says what sizes fit: registers, lanes, caches."""
+"""Kinds of loops come first, since vectors, unrolled loops and threads limit the sizes: registers, lanes, caches."""
 
 
 @dataclass(frozen=True, slots=True)

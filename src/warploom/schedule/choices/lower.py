@@ -142,7 +142,9 @@ class _Writer:
         if operation.operator is Operator.LOAD:
             return Load(target, self.places.memory(operation))
         arguments = tuple(self.argument(operation, n) for n in range(len(operation.operands)))
-        return Compute(target, operation.operator, arguments, self._reduction_guards(operation))
+        return Compute(
+            target, operation.operator, arguments, self._reduction_guards(operation), buffer=self.operations.gathered(operation)
+        )
 
     def _reduction_guards(self, operation: Operation) -> tuple[Guard, ...]:
         carry = operation.carry

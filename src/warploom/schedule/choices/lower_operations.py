@@ -78,6 +78,10 @@ class Operations:
     def dtype(self, operation: Operation) -> DType:
         return self.backbone.instructions[operation.dtype_of].dtype
 
+    def gathered(self, operation: Operation) -> int | None:
+        """The region that the operation gathers from."""
+        return self.backbone.instructions[operation.statement].region if operation.operator is Operator.GATHER else None
+
     def neutral(self, operation: Operation) -> float | None:
         """The value that leaves a reduction's total unchanged; None where partial results cannot be joined."""
         position = next(n for n, operand in enumerate(operation.operands) if isinstance(operand, Carry))

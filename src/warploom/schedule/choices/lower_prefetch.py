@@ -29,7 +29,7 @@ def _loop_ahead(nest: Nest, loop: Loop, ahead: int) -> Loop:
 
 
 def _strides(nest: Nest, nodes: Sequence[Node], loop: int) -> list[int]:
-    """Bytes between two iterations, of the loads in straight code."""
+    """Bytes that the loads in straight code advance from one iteration to the next."""
     found: list[int] = []
     for node in nodes:
         match node:

@@ -29,7 +29,8 @@ from warploom.schedule.nest import (
 from warploom.schedule.targets import LOOP_INSTRUCTIONS
 
 _PRODUCT_CYCLES = 33.0
-"""From one `mma.sync` to the next that adds to its result. Source: as "hopper" and "ampere" of `machines` measure m16n8k16."""
+"""Cycles from one `mma.sync` to the next that adds to its result. Source: as "hopper" and "ampere" of `machines` measure
+m16n8k16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class _Clock:
             self.ready[node.target.value] = self.now + 1
             return
         issued = copies * math.prod(x.size for x in loops if x.kind is Kind.VECTOR)
-        latency = self.latencies.arithmetic
+        latency = self.latencies.arithmetic if node.buffer is None else self.latencies.far
         if node.operator in SPECIAL:
             issued *= SPECIAL[node.operator]
             latency = self.latencies.special

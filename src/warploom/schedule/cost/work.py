@@ -132,6 +132,10 @@ def statement_work(nest: Nest, threads: Threads, statement: Statement, around: t
             work = Work(issued=_edges(guards, warps))
             if operator in FREE:
                 return work
+            if statement.buffer is not None:  # where its places lie is not known: as if lanes read neighbours
+                size = nest.buffers[statement.buffer].dtype.size_bytes
+                each = Requests(float(count), size * WARP / SECTOR_BYTES, size * WARP / LINE_BYTES)
+                return work + Work(issued=count, requests=(each,))
             if operator in SPECIAL:
                 return work + Work(issued=count, specials=count) + _arithmetic(nest, target, (SPECIAL[operator] - 1) * count)
             return work + _arithmetic(nest, target, count)
@@ -188,7 +192,7 @@ def _access(
 
 
 def _is_narrow(dtype: DType) -> bool:
-    """Floats of 16 bits, of which CUDA has vectors of two."""
+    """Whether it is a float of 16 bits, of which CUDA has vectors of two."""
     return dtype.is_float and dtype.bits == 16
 
 

@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(slots=True)
 class Indices:
-    """Which loops run here: their index is a number (unrolled) or a C variable."""
+    """The loops around a place, whose index is a number (unrolled) or a C variable."""
 
     sizes: Mapping[int, int]
     """Sizes of every loop of the nest."""

@@ -14,10 +14,10 @@ from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, Compiler, build_library
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
-from warploom.schedule.cpu.printer import ENTRY, SECOND_ENTRY, c_source
+from warploom.schedule.cpu.printer import ENTRY, NO_SHARES, SECOND_ENTRY, Shares, c_source
 from warploom.schedule.cpu.team import Job, entry_of, run_job
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, time_call
-from warploom.schedule.nest import Buffer, Nest
+from warploom.schedule.nest import Buffer, Nest, at_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +45,20 @@ class CompiledNest:
     """Bytes of the arrays that the second part gets from the first."""
     run_time: tuple[tuple[str, int], ...] = ()
     """Sizes that are arguments behind the parameters, with the values for which the rest is described."""
+    shares: Shares = NO_SHARES
+    """`units`, and `second_units`, for every value of those sizes."""
+    second_shares: Shares = NO_SHARES
+
+    def at(self, sizes: Mapping[str, int]) -> CompiledNest:
+        """The same library, described for these values of its sizes known at run time. KeyError where one is missing."""
+        was = dict(self.run_time)
+        return replace(
+            self,
+            buffers=tuple(at_value(b, was, sizes) for b in self.buffers),
+            units=self.shares.at(sizes),
+            second_units=self.second_shares.at(sizes),
+            run_time=tuple((name, sizes[name]) for name, _ in self.run_time),
+        )
 
     def run(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None, threads: int = 1) -> float:
         """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
@@ -126,6 +140,8 @@ def compile_nest(
         source.second_units,
         source.common_bytes,
         tuple((size.name, value) for size, value in nest.run_time),
+        source.shares,
+        source.second_shares,
     )
 
 

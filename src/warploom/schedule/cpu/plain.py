@@ -69,11 +69,11 @@ class Build(StrEnum):
     """How far the C compiler may change nests."""
 
     DECIDED = "decided"
-    """It changes nothing that a nest decides."""
+    """The compiler changes nothing that a nest decides."""
     EXACT = "exact"
-    """It chooses its own loops and vectors."""
+    """The compiler chooses its own loops and vectors."""
     SUMS = "sums"
-    """It also takes sums in another order."""
+    """The compiler also reorders sums."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class _Plain:
                 assert instruction.access is not None
                 nodes.append(Store(self.memory(instruction.access), arguments[0]))
             case _:
-                nodes.append(Compute(Ref(number, ()), instruction.operator, arguments))
+                nodes.append(Compute(Ref(number, ()), instruction.operator, arguments, buffer=instruction.region))
         return nodes
 
     def argument(self, number: int, operand: Operand) -> Argument:

@@ -10,7 +10,7 @@ Goals: the innermost loops of the interior are as the nest says. Non-goals: reor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -32,6 +32,21 @@ SECOND_ENTRY = "warploom_second"
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """Iterations that threads share: a number, times those of loops whose sizes are known at run time."""
+
+    known: int = 0
+    trips: tuple[tuple[str, int], ...] = ()
+    """(size, elements of one iteration), rounded up."""
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        return self.known * prod(-(-sizes[name] // per) for name, per in self.trips)
+
+
+NO_SHARES = Shares()
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     text: str
     units: int
@@ -50,6 +65,9 @@ class Source:
     units_text: str = ""
     """`units`, and `second_units`, as formulas where sizes are known at run time."""
     second_units_text: str = ""
+    shares: Shares = NO_SHARES
+    """`units`, and `second_units`, for every value of the sizes known at run time."""
+    second_shares: Shares = NO_SHARES
 
 
 def c_source(nest: Nest) -> Source:
@@ -89,6 +107,8 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
         tuple(b.elements * b.dtype.size_bytes for b in nest.buffers if is_common(b)),
         iterations_text(loops),
         iterations_text(blocks.around),
+        _shares(loops),
+        _shares(blocks.around) if blocks.rest else Shares(),
     )
 
 
@@ -321,6 +341,11 @@ class _Printer:
     def involves_inner(self, guards: Sequence[Guard], nodes: Sequence[Node]) -> bool:
         inside = runs_inside(nodes)
         return any(n in inside for g in guards for n, _ in g.index.terms)
+
+
+def _shares(around: Sequence[Loop]) -> Shares:
+    known = prod(loop.size for loop in around if loop.trips is None)
+    return Shares(known, tuple((loop.trips.size.name, loop.trips.per) for loop in around if loop.trips is not None))
 
 
 def iterations_text(loops: Sequence[Loop]) -> str:

@@ -107,7 +107,9 @@ class Statements:
                 self.by_lanes(node)
                 return
             tests = parts.tests
-        text = self.expression(node.operator, node.arguments, dtype)
+        text = (
+            self.gather(node, node.buffer) if node.buffer is not None else self.expression(node.operator, node.arguments, dtype)
+        )
         variable = self.variable(node.target)
         self.settle(variable)
         if parts is not None and not parts.is_whole:
@@ -224,6 +226,17 @@ class Statements:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
+
+    def gather(self, node: Compute, buffer: int) -> Text:
+        """The elements at the places that a register holds, one for each lane."""
+        name, (place,) = self.accesses.names[buffer], node.arguments
+        at = self.argument(place, self.nest.values[node.target.value].dtype, may_be_scalar=True)
+        dtype, lanes = self.nest.values[node.target.value].dtype, self.scope.lanes
+        if self.scope.lane_loop is None:
+            return Text(f"{name}[{at.text}]")
+        if not self.is_vector(place):
+            return call(self.helpers.splat(dtype, lanes), Text(f"{name}[{at.text}]"))
+        return vector_of(self.helpers.vector(dtype, lanes), [Text(f"{name}[({at.text})[{n}]]") for n in range(lanes)])
 
     def combine(self, node: Combine) -> None:
         if node.threads:

@@ -101,7 +101,10 @@ class Body:
         if node.operator in _IN_PLACE and own[0] == target and dtype.bits >= 32:
             return self._guarded(node, Line(f"{target.text} {_IN_PLACE[node.operator]} {own[1].text};", named))
         context.calls(node.operator, dtype)
-        text = operation(node.operator, dtype, own, approximate=context.options.approximate)
+        if node.buffer is None:
+            text = operation(node.operator, dtype, own, approximate=context.options.approximate)
+        else:
+            text = Text(f"{context.buffers[node.buffer]}[{own[0].text}]")
         reads_itself = any(isinstance(a, Ref) and a.value == value for a in node.arguments)
         is_single = not context.facts.axes(value) and not reads_itself and not node.guards
         return self._guarded(node, Line(f"{target.text} = {text.text};", named, value if is_single else None))

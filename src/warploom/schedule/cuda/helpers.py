@@ -58,7 +58,7 @@ _LOAD = """__device__ __forceinline__ TYPE load_NAME_SUFFIX(const TYPE* from)
     return __ushort_as_SUFFIX(FUNCTION(reinterpret_cast<const unsigned short*>(from)));
 }
 """
-"""Those of cuda_fp16.h and cuda_bf16.h are `asm` without `volatile`: the compiler takes them out from under their guards."""
+"""The loads of cuda_fp16.h and cuda_bf16.h are `asm` without `volatile`: the compiler takes them out from under their guards."""
 _TYPES_OF_HALVES = {"half": "__half", "bfloat16": "__nv_bfloat16"}
 _TEXTS = {
     "max_or_nan": _EXTREME.replace("NAME", "max_or_nan").replace("SIGN", ">"),

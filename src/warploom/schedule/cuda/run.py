@@ -163,7 +163,7 @@ def time(
 
 
 def _words(buffer: Buffer, array: NDArray[Any]) -> NDArray[Any]:
-    """As the kernel has it in memory: NumPy holds bf16 in float32."""
+    """The array as the kernel has it in memory: NumPy holds bf16 in float32."""
     return bf16_words(array) if buffer.dtype.name == "bf16" else array
 
 
@@ -213,7 +213,7 @@ def _is_of_numpy(array: object) -> bool:
 
 
 def _scalar(parameter: Parameter, value: float) -> np.generic:
-    """As the kernel takes it: of bf16 the word."""
+    """The value as the kernel takes it; bf16 as its word."""
     number = to_numpy(parameter.dtype).type(value)
     return bf16_words(np.asarray(number).reshape(1))[0] if parameter.dtype.name == "bf16" else number
 

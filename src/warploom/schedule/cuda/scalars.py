@@ -34,7 +34,7 @@ def operation(operator: Operator, dtype: DType, arguments: list[Text], *, approx
             return conditional(holds, literal(dtype, 1), literal(dtype, 0))
         case Operator.SELECT:
             return conditional(binary("!=", arguments[0], literal(dtype, 0), inner=PRIMARY), *arguments[1:])
-        case Operator.LOAD | Operator.STORE:
+        case Operator.LOAD | Operator.STORE | Operator.GATHER:
             raise AssertionError(f"{operator.value} is no arithmetic")
         case _:
             return _function(operator, dtype, arguments, approximate=approximate)

@@ -1,4 +1,4 @@
-"""Right sides of a tensor function: expressions over elements, and affine indices."""
+"""Right sides of a tensor function: expressions over elements."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import ast
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
-from warploom.core import DType, i32, integer_range, polynomials
+from warploom.core import DType, i32, i64, integer_range, polynomials
 from warploom.core.linear import Linear, variable
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
 from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
+from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_size
-from warploom.schedule.frontend.sizes import names_of, quotient
+from warploom.schedule.frontend.sizes import names_of
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
-from warploom.schedule.frontend.state import Problem, Silent, State
+from warploom.schedule.frontend.state import Silent, State
 from warploom.schedule.frontend.tree import (
     NO_SIZES,
     Apply,
     ArrayParameter,
-    Digit,
     Expression,
+    Gather,
     IndexSum,
     IndexValue,
     Local,
     Number,
+    Places,
     Read,
     Reduction,
     Scalar,
@@ -259,7 +260,8 @@ def number(expression: Expression, sizes: Mapping[str, int]) -> int | float:
 
 
 def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
-    """As Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other operators."""
+    """The result as Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other
+    operators."""
     row = ROWS.get(operator)
     if row is None or row.exact is None or len(values) != row.arity:
         raise TypeError(f"{operator} of numbers")
@@ -323,12 +325,13 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
     if name in state.poisoned:
         raise Silent
     elements = slices.elts if isinstance(slices, ast.Tuple) else [slices]
-    indices = tuple(read_index(state, e) for e in elements)
+    indices = tuple(_read_place_of(state, e) if isinstance(e, ast.Subscript) else read_index(state, e) for e in elements)
+    plain = tuple(i.plain if isinstance(i, IndexSum) else None for i in indices)
     if name in state.definitions or name in state.ended:
         if fill is not None:
             message = f"expected an array inside of pad, got the value {name!r}"
             raise state.problem("NOT_AN_ARRAY", message, node, "Store it in a `temp` array.")
-        return _read_local(state, name, tuple(i.plain or "" for i in indices), node)
+        return _read_local(state, name, tuple(i or "" for i in plain), node)
     array = state.arrays.get(name)
     if array is None:
         if name in state.scalars:
@@ -339,22 +342,56 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
         message = f"expected {len(array.shape)} indices of {name}[{shape}], got {len(indices)}"
         raise state.problem("RANK", message, node, "Give one index per axis.", ("declared here", array.span))
     if name in state.olds and name not in state.stored:
-        array = _old(state, name, indices, node)
+        array = _old(state, name, plain, node)
     if array.role is not Role.INPUT and name not in state.stored:
         message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
         fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
-        if state.target == name and any(i.plain is None for i in indices):
+        if state.target == name and None in plain:
             fix = f"A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
     if fill is not None:
         check_number(state, Number(fill), array.dtype, node)
-    return Read(array, indices, fill, state.span(node))
+    affine = tuple(i for i in indices if isinstance(i, IndexSum))
+    if len(affine) < len(indices):
+        return gather(state, array, indices, fill, node)
+    return Read(array, affine, fill, state.span(node))
 
 
-def _old(state: State, name: str, indices: Sequence[IndexSum], node: ast.Subscript) -> ArrayParameter:
+def _read_place_of(state: State, node: ast.expr) -> Read:
+    """An element of an input that is an index: `N[i]` of `X[N[i]]`."""
+    found = read_expression(state, node)
+    match found:
+        case Read(array=array, fill=None) if array.role is Role.INPUT and not array.dtype.is_float:
+            if array not in state.olds.values():
+                return found
+        case _:
+            pass
+    message = f"expected an element of an input of whole numbers as an index, got {ast.unparse(node)}"
+    raise state.problem("INDEX_ARRAY", message, node, 'Take the places as an input, N: i32["n"], and write X[N[i]].')
+
+
+def gather(
+    state: State, array: ArrayParameter, indices: Sequence[IndexSum | Read], fill: float | None, node: ast.Subscript
+) -> Expression:
+    """Elements at places that arrays say; with a fill, that where a place is outside."""
+    made: Expression = Gather(array, tuple(indices), state.span(node))
+    for axis, (index, size) in enumerate(zip(indices, array.shape, strict=True)):
+        if isinstance(index, IndexSum):
+            continue
+        if fill is None:
+            state.places[Places(index.array.name, array.name, axis, size)] = None
+            continue
+        place = Apply(Operator.CAST, (index,), i64) if index.array.dtype != i64 else index
+        for low, high in ((Number(-1), place), (place, SizeValue(size))):
+            inside = apply(state, Operator.LESS, [low, high], node)
+            made = apply(state, Operator.SELECT, [_as(inside, array.dtype), made, Number(fill)], node)
+    return made
+
+
+def _old(state: State, name: str, indices: Sequence[str | None], node: ast.Subscript) -> ArrayParameter:
     """The contents from before; a statement that stores reads them where it stores."""
     own = state.storing.get(name)
-    if own is not None and tuple(i.plain for i in indices) != own:
+    if own is not None and tuple(indices) != own:
         message = f"expected {name}[{', '.join(own)}] in the statement that stores it, got {ast.unparse(node)}"
         fix = "Copy its old contents to a `temp` array first, in a statement before."
         if state.target == name:
@@ -371,99 +408,6 @@ def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
     if not isinstance(fill, Number):
         raise state.problem("CALL", "expected a number to pad with", call.args[1], "Write pad(X, 0)[i - 1].")
     return call.args[0], fill.value
-
-
-def read_index(state: State, node: ast.expr) -> IndexSum:
-    """An affine index. A name is an index, unless it is an integer of the module in capitals (`PAD`) or a factor (`step * k`)."""
-    sum_, sizes = _affine(state, node), polynomials.number(0)
-    for name in (*state.sizes, *state.quotients):
-        factor = dict(sum_.terms).get(_size_term(name), 0)
-        sizes = sizes.plus(polynomials.size(name), factor)
-        sum_ = sum_.plus(Linear(((_size_term(name), 1),)), -factor) if factor else sum_
-    return IndexSum(sum_, state.span(node), sizes)
-
-
-def _size_term(name: str) -> str:
-    """A size among the names of an index that is being read: no name of Python."""
-    return f"{_SIZE}{name}"
-
-
-_SIZE = "size "
-
-
-def _divided_size(state: State, place: Linear[str], divisor: int, *, is_rest: bool) -> Linear[str]:
-    """A sum of sizes over a number, as a quotient or as the rest that this leaves."""
-    whole = polynomials.polynomial(((n.removeprefix(_SIZE),), Fraction(c)) for n, c in place.terms)
-    whole = whole.plus(polynomials.number(place.constant))
-    found = quotient(whole, divisor)
-    found = whole.plus(found, -divisor) if is_rest else found
-    state.quotients.update((atom, None) for atom in found.names if atom not in state.sizes)
-    terms = tuple((_size_term(monomial[0]), int(c)) for monomial, c in found.terms if monomial)
-    return Linear(tuple(sorted(terms)), int(found.constant))
-
-
-def _affine(state: State, node: ast.expr) -> Linear[str]:
-    match node:
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return Linear((), value)
-        case ast.Name(id=name):
-            if name in state.poisoned:
-                raise Silent
-            if name in state.arrays or name in state.scalars or name in state.definitions:
-                message = f"expected an index, got {name!r}, which is data"
-                raise state.problem("INDEX_NOT_AFFINE", message, node, "Indices are names of their own, such as i.")
-            value = _factor(state, node) if name.isupper() else None
-            if value is not None:
-                return Linear((), value)
-            return variable(_size_term(name) if name in state.sizes and name not in state.own_indices else name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _affine(state, operand).scaled(-1)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _affine(state, left).plus(_affine(state, right))
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _affine(state, left).plus(_affine(state, right), -1)
-        case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod() as op, right=right):
-            return _divided(state, _affine(state, left), _factor(state, right), node, is_rest=isinstance(op, ast.Mod))
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            for factor, other in ((left, right), (right, left)):
-                value = _factor(state, factor)
-                if value is not None:
-                    return _affine(state, other).scaled(value)
-        case _:
-            pass
-    message = f"expected an affine index, got {ast.unparse(node)}"
-    fix = "Use indices, integers, + and -, integer * index, and index // integer or index % integer."
-    raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
-
-
-def _divided(state: State, place: Linear[str], divisor: int | None, node: ast.expr, *, is_rest: bool) -> Linear[str]:
-    """The quotient or the rest of an index, whose sign is the divisor's, as in Python."""
-    names = [(name, scale) for name, scale in place.terms]
-    if divisor is not None and divisor > 0 and names and all(n.startswith(_SIZE) for n, _ in names):
-        return _divided_size(state, place, divisor, is_rest=is_rest)
-    is_index = len(names) <= 1 and not any(n in state.sizes or " " in n for n, _ in names)
-    if divisor is None or divisor < 1 or not is_index:
-        message = f"expected an index, with a factor and a summand, over a whole number above 0, got {ast.unparse(node)}"
-        raise state.problem("INDEX_NOT_AFFINE", message, node, "Write (i + 1) // 2, i % 4, or change the layout of the array.")
-    scale = names[0][1] if names else 0
-    if scale % divisor == 0:
-        rest = Linear[str]((), place.constant % divisor)
-        quotient = Linear(tuple((n, s // divisor) for n, s in names), place.constant // divisor)
-        return rest if is_rest else quotient
-    return variable(Digit(names[0][0], scale, place.constant, divisor, is_rest).atom)
-
-
-def _factor(state: State, node: ast.expr) -> int | None:
-    if isinstance(node, ast.Name) and node.id in state.bound_indices:
-        return None  # bound here, whatever the module calls by this name
-    if isinstance(node, ast.Name | ast.Attribute):
-        value = state.resolve(node)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
-    try:
-        value = _affine(state, node)
-    except Problem:
-        return None
-    return None if value.terms else value.constant
 
 
 def _function_name(state: State, node: ast.expr) -> str | None:

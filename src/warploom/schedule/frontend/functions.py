@@ -168,7 +168,7 @@ def tensor(function: Callable[..., Any] | None = None) -> TensorFunction:
 
 
 def tensor_within(function: Callable[..., Any], around: Mapping[str, object]) -> TensorFunction:
-    """As `tensor`, of a function that was defined where these local variables were."""
+    """Like `tensor`, for a function that was defined where these local variables were."""
     try:
         return TensorFunction(read_tensor(function, around))
     except UserError as error:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import (
     Access,
@@ -46,6 +46,7 @@ from warploom.schedule.frontend.tree import (
     Definition,
     Digit,
     Expression,
+    Gather,
     IndexSum,
     IndexValue,
     Local,
@@ -58,6 +59,8 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
 )
 
+_MOST_NARROW = 1 << 30
+"""Elements of arrays whose places are computed in 32 bits, with points beyond an edge."""
 Source: TypeAlias = Constant | Parameter | Position | int
 """The lowered form of an expression; an integer is the number of an instruction."""
 
@@ -230,6 +233,8 @@ class _Lowering:
                 access = self.access(array, indices, fill, span)
                 axes = tuple(sorted({a for i in access.indices for a, _ in i.terms}))
                 return self.emit(hint or f"load_{array.name}", Operator.LOAD, (), axes, array.dtype, span, access)
+            case Gather():
+                return self.gather(expression, hint)
             case Reduction():
                 return self.reduce(expression, hint)
             case Apply(operator=operator, operands=operands, dtype=own, span=span):
@@ -308,6 +313,49 @@ class _Lowering:
         axes = tuple(sorted({a for s in sources for a in self.axes_of(s)}))
         return self.emit(name, operator, tuple(self.operand(s) for s in sources), axes, dtype, span)
 
+    def gather(self, gather: Gather, hint: str) -> int:
+        """The place in memory is kept within the array, whatever the index arrays hold, and at points beyond an edge, too."""
+        array, span = gather.array, gather.span
+        affine = tuple(i if isinstance(i, IndexSum) else IndexSum(Linear(), span) for i in gather.indices)
+        access = self.access(array, affine, None, span)
+        region = self.regions[access.region]
+        wide = i32 if region.elements <= _MOST_NARROW else i64
+        total: int | None = None
+        rest: AxisSum = Linear()
+        for index, place, size, stride in zip(gather.indices, access.indices, region.shape, region.strides, strict=True):
+            if isinstance(index, IndexSum):
+                rest = rest.plus(place, stride)
+                continue
+            own = index.array.dtype
+            source = self.kept(self.lower(index), size - 1, own, span)
+            if own != wide:
+                source = self.pointwise("place", Operator.CAST, [source], wide, span)
+            if stride != 1:
+                source = self.pointwise("place", Operator.MUL, [source, Constant(stride)], wide, span)
+            total = source if total is None else self.pointwise("place", Operator.ADD, [total, source], wide, span)
+        assert total is not None
+        if rest.terms:
+            total = self.pointwise("place", Operator.ADD, [total, Position(rest)], wide, span)
+        elif rest.constant:
+            total = self.pointwise("place", Operator.ADD, [total, Constant(rest.constant)], wide, span)
+        if rest.terms:
+            total = self.kept(total, region.elements - 1, wide, span)
+        operand = self.operand(total)
+        return self.emit(
+            hint or f"gather_{array.name}", Operator.GATHER, (operand,), self.axes_of(total), array.dtype, span,
+            region=access.region,
+        )  # fmt: skip
+
+    def kept(self, source: Source, most: int, dtype: DType, span: Span) -> int:
+        """The number from 0 to `most` that is next."""
+        low, high = integer_range(dtype)
+        if low < 0:
+            source = self.pointwise("first", Operator.MAX, [source, Constant(0)], dtype, span)
+        if high > most:
+            source = self.pointwise("last", Operator.MIN, [source, Constant(most)], dtype, span)
+        assert isinstance(source, int)
+        return source
+
     def reduce(self, reduction: Reduction, hint: str) -> Source:
         dtype, span, operator = reduction.dtype, reduction.span, reduction.operator
         factors = self.factors(reduction.operand, dtype) if operator is Operator.ADD else None
@@ -353,14 +401,14 @@ class _Lowering:
 
     def emit(
         self, wish: str, operator: Operator, operands: tuple[Operand, ...], axes: tuple[int, ...], dtype: DType, span: Span,
-        access: Access | None = None,
+        access: Access | None = None, *, region: int | None = None,
     ) -> int:  # fmt: skip
         name, count = wish, 1
         while name in self.names:
             count += 1
             name = f"{wish}_{count}"
         self.names.add(name)
-        self.instructions.append(Instruction(name, operator, operands, axes, dtype, access, span))
+        self.instructions.append(Instruction(name, operator, operands, axes, dtype, access, span, region))
         return len(self.instructions) - 1
 
     def access(self, array: ArrayParameter, indices: tuple[IndexSum, ...], fill: float | None, span: Span) -> Access:
@@ -391,6 +439,9 @@ def _indices(stage: Stage) -> Iterator[IndexSum]:
         match work.pop():
             case Read(indices=indices):
                 yield from indices
+            case Gather() as gather:
+                yield from gather.affine
+                work += gather.reads
             case IndexValue(index=index):
                 yield index
             case Apply(operands=operands):
@@ -408,6 +459,8 @@ def _read_arrays(stage: Stage) -> set[str]:
         match expression:
             case Read(array=array):
                 found.add(array.name)
+            case Gather(array=array) as gather:
+                found.update((array.name, *(r.array.name for r in gather.reads)))
             case Apply(operands=operands):
                 for operand in operands:
                     visit(operand)

@@ -20,6 +20,7 @@ from warploom.schedule.frontend.tree import (
     ArrayParameter,
     Definition,
     Expression,
+    Gather,
     IndexValue,
     Read,
     Reduction,
@@ -63,7 +64,7 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
     scalars, olds = tuple(state.scalars.values()), {name: old.name for name, old in state.olds.items()}
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     parameters = tuple(part for name in names for part in (olds.get(name), name) if part is not None)
-    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages), parameters)
+    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages), parameters, tuple(state.places))
 
 
 def _elements(node: ast.Subscript) -> list[ast.expr]:
@@ -237,7 +238,7 @@ def _changed(
         more = f", or declare {array.name} as inout[...] to add to its contents." if array is not None else "."
         raise state.problem("REDUCTION_AXIS", message, node, fix + more)
     if over and change in (Operator.ADD, Operator.SUB):
-        if array is not None and any(isinstance(r, Read) and r.array.name == array.old for r in _reads(expression)):
+        if array is not None and any(isinstance(r, Read | Gather) and r.array.name == array.old for r in _reads(expression)):
             message = f"expected a sum that does not read {array.name!r}, to which it is added: each step could mean a new value"
             text = ast.unparse(target)
             fix = f"Write {text} = {text} + sum(..., over={over[0]}): all of it reads the old contents."
@@ -349,9 +350,12 @@ def _ranges(
                     places.setdefault(name, read.index.span)
                 continue
             for index, size in zip(read.indices, read.array.shape, strict=True):
+                if isinstance(index, Read):
+                    continue
                 for name in index.names:
                     places.setdefault(name, index.span)
-                if index.plain and read.fill is None and index.plain not in declared:
+                is_inside = isinstance(read, Gather) or read.fill is None
+                if index.plain and is_inside and index.plain not in declared:
                     note(index.plain, size, index.span)
     ranges: list[tuple[str, Polynomial, Span]] = []
     for name, span in places.items():
@@ -367,10 +371,13 @@ def _ranges(
     return tuple(ranges)
 
 
-def _reads(expression: Expression) -> Iterator[Read | IndexValue]:
+def _reads(expression: Expression) -> Iterator[Read | IndexValue | Gather]:
     match expression:
         case Read() | IndexValue():
             yield expression
+        case Gather() as gather:
+            yield gather
+            yield from gather.reads
         case Apply(operands=operands):
             for operand in operands:
                 yield from _reads(operand)

@@ -16,6 +16,7 @@ from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
     Expression,
+    Gather,
     IndexSum,
     IndexValue,
     Read,
@@ -113,6 +114,13 @@ def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple
                         yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
                     elif any(name in names_of(index.sizes) for index in indices):
                         yield span, f"expected {name}, which is known at run time, in no index, got it in one"
+                case Gather(array=array) as gather:
+                    is_over = any(own & {*index.names} or name in names_of(index.sizes) for index in gather.affine)
+                    if is_over or any(name in names_of(count) for count in array.shape):
+                        message = (
+                            f"expected {name}, which is known at run time, in the places of no gather, got it in {array.name!r}"
+                        )
+                        yield gather.span, message
                 case _:
                     pass
     if not is_run:
@@ -137,5 +145,7 @@ def _expressions(stage: Stage) -> Iterator[Expression]:
                 work += operands
             case Reduction(operand=operand):
                 work.append(operand)
+            case Gather() as gather:
+                work += gather.reads
             case _:
                 pass

@@ -13,7 +13,7 @@ import numpy as np
 from warploom.core import BY_NAME, SCALARS, Diagnostic, DType, Span, to_numpy
 from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter
-from warploom.schedule.frontend.tree import ArrayParameter, Definition, Stage
+from warploom.schedule.frontend.tree import ArrayParameter, Definition, Places, Stage
 from warploom.sketch import MISSING, Source, Written
 
 
@@ -48,6 +48,8 @@ class State:
     """Values of earlier stages, and what ended their stage."""
     used: set[str] = field(default_factory=set[str])
     """Definitions of the stage that something reads."""
+    places: dict[Places, None] = field(default_factory=dict[Places, None])
+    """Arrays whose elements must be places of others."""
     stored: dict[str, Span] = field(default_factory=dict[str, Span])
     poisoned: set[str] = field(default_factory=set[str])
     """Names whose definition or annotation is wrong."""
@@ -60,7 +62,7 @@ class State:
     bound_indices: frozenset[str] = frozenset()
     """Names that the function itself makes indices: of what it stores, `over=`, `k: range(...)`."""
     own_indices: frozenset[str] = frozenset()
-    """Those, and names that stand alone between brackets."""
+    """The indices above, and names that stand alone between brackets."""
     target: str = ""
     """Name that the statement being read assigns."""
     storing: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

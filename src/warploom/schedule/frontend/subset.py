@@ -48,7 +48,7 @@ ROWS: tuple[Row, ...] = (
         True,
         "in the type of what it meets, or `f32(i)`; sums with integers and sizes",
     ),
-    Row("gather", "y[i] = X[N[i]]", False),
+    Row("gather", "y[i] = X[N[i]] + pad(X, 0)[N[i]]", True, "an element of an input of whole numbers alone, as an index"),
     Row("place of an extreme", "m[i] = argmax(A[i, k], over=k)", True, "`argmax argmin`, as NumPy: the first, of NaNs the first"),
     Row("running result", "y[i] = y[i - 1] + X[i]", False, "`warploom scan lift`"),
     Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", True, "both values are computed; a NaN compares as in Python"),

@@ -5,7 +5,7 @@
     definition := name[index, ...] = expression      (a value that lives inside the stage)
     store      := array[index, ...] = expression
     expression := number | size | index | scalar | array[affine, ...] | name | operator(expression, ...) | dtype(expression)
-                | reduction(operator, expression, over=index, ...)
+                | reduction(operator, expression, over=index, ...) | array[affine or index_array[affine, ...], ...]
 
 Equality leaves out spans: two readings of one element are equal.
 """
@@ -126,6 +126,25 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """An element at places that arrays of integers say; one of these outside of the array counts as the nearest inside."""
+
+    array: ArrayParameter
+    indices: tuple[IndexSum | Read, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def affine(self) -> tuple[IndexSum, ...]:
+        """The indices that no array says."""
+        return tuple(i for i in self.indices if isinstance(i, IndexSum))
+
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """The elements of the arrays that say places."""
+        return tuple(i for i in self.indices if isinstance(i, Read))
+
+
+@dataclass(frozen=True, slots=True)
 class Local:
     """A value defined before in the stage, at the same indices."""
 
@@ -154,7 +173,7 @@ class Reduction:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Expression: TypeAlias = Number | SizeValue | IndexValue | Scalar | Read | Local | Apply | Reduction
+Expression: TypeAlias = Number | SizeValue | IndexValue | Scalar | Read | Gather | Local | Apply | Reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +201,16 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """An array of integers, each from 0 on and less than an array has elements on one axis."""
+
+    indices: str
+    array: str
+    axis: int
+    size: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
 class TensorTree:
     name: str
     arrays: tuple[ArrayParameter, ...]
@@ -191,6 +220,8 @@ class TensorTree:
     stages: tuple[Stage, ...]
     parameters: tuple[str, ...]
     """Names of arrays and scalars, in the order of the function's parameters."""
+    places: tuple[Places, ...] = ()
+    """Arrays whose elements must be places of others."""
 
 
 def dtype_of(expression: Expression) -> DType | None:
@@ -200,7 +231,7 @@ def dtype_of(expression: Expression) -> DType | None:
             return None
         case Scalar(parameter):
             return parameter.dtype
-        case Read(array=array):
+        case Read(array=array) | Gather(array=array):
             return array.dtype
         case Local(dtype=dtype) | Apply(dtype=dtype) | Reduction(dtype=dtype) | IndexValue(dtype=dtype):
             return dtype
@@ -213,6 +244,9 @@ def indices_of(expression: Expression) -> tuple[str, ...]:
             return ()
         case Read(indices=indices):
             return tuple(dict.fromkeys(name for index in indices for name in index.names))
+        case Gather(indices=indices):
+            each = (index.names if isinstance(index, IndexSum) else indices_of(index) for index in indices)
+            return tuple(dict.fromkeys(name for names in each for name in names))
         case IndexValue(index=index):
             return index.names
         case Local(indices=indices):

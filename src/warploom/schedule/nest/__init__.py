@@ -32,7 +32,7 @@ from warploom.schedule.nest.nodes import (
     Trips,
     Value,
 )
-from warploom.schedule.nest.run_time import at_run_time
+from warploom.schedule.nest.run_time import at_run_time, at_value
 from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
 from warploom.schedule.nest.verify import verify
@@ -51,9 +51,9 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "PIECE", "PRODUCTS", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute",
-    "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products",
-    "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "at_run_time", "blocks_of",
-    "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval", "loops", "products_of",
-    "references", "staged_fills", "statements", "text", "threads_of", "verify", "with_barriers",
+    "PIECE", "PRODUCTS", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine",
+    "Compute", "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop",
+    "Products", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "at_run_time",
+    "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
+    "loops", "products_of", "references", "staged_fills", "statements", "text", "threads_of", "verify", "with_barriers",
 ]  # fmt: skip

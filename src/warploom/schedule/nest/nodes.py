@@ -11,7 +11,7 @@ for each axis of a value, the loop whose index selects the register, or a consta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -168,6 +168,8 @@ class Compute:
     target: Ref
     operator: Operator
     arguments: tuple[Argument, ...]
+    buffer: int | None = field(default=None, kw_only=True)
+    """The array that a gather reads, at the place that its argument says."""
     guards: tuple[Guard, ...] = ()
     """All hold, or the target keeps its value: reductions over an axis that the tiles do not divide."""
 

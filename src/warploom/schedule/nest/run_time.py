@@ -14,13 +14,14 @@ def at_run_time(nest: Nest, sizes: Mapping[str, int]) -> Nest:
     was = {size.name: value for size, value in nest.run_time}
     return replace(
         nest,
-        buffers=tuple(_buffer(b, was, values) for b in nest.buffers),
+        buffers=tuple(at_value(b, was, values) for b in nest.buffers),
         body=tuple(_node(n, values) for n in nest.body),
         run_time=tuple((size, values[size.name]) for size, _ in nest.run_time),
     )
 
 
-def _buffer(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) -> Buffer:
+def at_value(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) -> Buffer:
+    """The array with as many elements as it has at these values; `was`: those that it is described for."""
     if buffer.run_time is None:
         return buffer
     name = buffer.run_time.name

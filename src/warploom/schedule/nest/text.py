@@ -109,7 +109,8 @@ class Printer:
                 return [f"{self.memory(memory)} = {self.argument(argument)}{self.guards((*memory.guards, *guards))}"]
             case Compute(target=target, operator=operator, arguments=arguments, guards=guards):
                 operands = ", ".join(self.argument(a) for a in arguments)
-                return [f"{self.ref(target)} = {operator}({operands}){self.guards(guards)}"]
+                array = "" if node.buffer is None else f"{self.buffer_names[node.buffer]}, "
+                return [f"{self.ref(target)} = {operator}({array}{operands}){self.guards(guards)}"]
             case Combine(target=target, operator=operator, source=source, registers=registers, threads=threads):
                 over = f" registers {', '.join(map(str, registers))}" if registers else ""
                 over += f" threads {', '.join(self.loop_name(t) for t in threads)}" if threads else ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.schedule.backbone import Backbone, Parameter, Program, Role, random_array
+from warploom.schedule.backbone import Backbone, Parameter, Program, Role, places_of, random_inputs
 
 _PART = 1 << 16
 """Elements that are compared at a time: few enough for a cache."""
@@ -18,11 +19,10 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 def random_arrays(backbone: Backbone, seed: int = 0) -> dict[str, NDArray[Any]]:
     """Random inputs, outputs zero, by name; flat, as long as their strides need."""
-    chance = np.random.default_rng(seed)
-    return {
-        r.name: np.zeros(r.elements, to_numpy(r.dtype)) if r.role is Role.OUTPUT else random_array(r.dtype, (r.elements,), chance)
-        for r in backbone.regions
-    }
+    given = random_inputs(
+        (replace(r, shape=(r.elements,), role=Role.INPUT) for r in backbone.regions), seed, places_of([backbone])
+    )
+    return {r.name: np.zeros(r.elements, to_numpy(r.dtype)) if r.role is Role.OUTPUT else given[r.name] for r in backbone.regions}
 
 
 def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:

@@ -49,7 +49,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """It could not be compiled, crashed, ran out of time or gave wrong results."""
+    """A kernel that could not be compiled, crashed, ran out of time or gave wrong results."""
 
     reason: str
 

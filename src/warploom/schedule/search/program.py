@@ -47,7 +47,7 @@ class Recipe:
         return kernel_space(self.backbone, self.target, self.features)
 
     def model(self, space: KernelSpace) -> KernelModel[Candidate]:
-        """As a call, of a space that is made already."""
+        """The model of a space that is made already."""
         fixed = space.usual | dict(self.fixed)
         return KernelModel(space, self.bound(space), order=self.order or default_order(self.target), fixed=fixed)
 

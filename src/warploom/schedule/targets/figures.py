@@ -35,7 +35,7 @@ class Instructions:
     """Instructions of a warp on a GPU."""
 
     least: int
-    """As few as any compiler needs: for bounds."""
+    """The fewest that any compiler needs, for bounds."""
     usual: int
 
 

@@ -125,7 +125,7 @@ class _Module:
         return number(value, self._numbers)
 
     def _content(self, one: Declared) -> str:
-        """What a declared matrix of the instance holds."""
+        """The content of a declared matrix of the instance."""
         name, shape = one.name.text, shape_of(one, self._numbers)
         match one.value:
             case Call(name=Name(text="symbolic_matrix")):
@@ -435,7 +435,7 @@ class _Lanes(Printer):
         return made.name if made.is_accumulator and len(made.shape) == 1 else f"{made.name}[{rows}]"
 
     def _own(self, made: _Matrix, rows: str) -> str:
-        """What the lane's register holds."""
+        """The content of the lane's register."""
         return self._register(made, rows) + (".value()" if made.is_accumulator else "")
 
     def element(self, value: Element) -> str:

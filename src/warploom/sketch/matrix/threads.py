@@ -1,4 +1,5 @@
-"""What a listing leaves out: loops without a function around them, and functions of one thread (SIMT), as matrix programs.
+"""Completes listings that leave something out: loops without a function around them, and functions of one thread (SIMT), as
+matrix programs.
 
 Source: Swizzle Inventor, Listing 4 and section 6.1 (Listing 3): local variables of a thread have one more dimension, the lanes.
 """

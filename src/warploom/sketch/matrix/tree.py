@@ -165,4 +165,4 @@ class Program:
     loops: tuple[Statement, ...] = ()
     """Loops that no function surrounds."""
     notes: tuple[str, ...] = ()
-    """What of the text is not read."""
+    """Notes on parts of the text that are not read."""

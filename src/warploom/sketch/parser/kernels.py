@@ -33,14 +33,14 @@ class SketchOptions:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the function of a sketch says."""
+    """The content of a sketch's function."""
 
     kernel: Kernel
     requires: tuple[ConflictFree, ...]
 
 
 def read_kernel(function: Callable[..., object], options: SketchOptions, local_names: Mapping[str, object]) -> Described:
-    """What `function` describes. `local_names` resolve annotations that are kept as text.
+    """Reads the kernel that `function` describes. `local_names` resolve annotations that are kept as text.
 
     Raises UserError with every problem found.
     """

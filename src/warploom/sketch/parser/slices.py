@@ -21,7 +21,7 @@ class Slice:
     """The loop over a slice's elements."""
 
     store: Store
-    """What each trip moves, without a bound."""
+    """The store of one trip, without a bound."""
     inside: IndexExpr
     """Whether the element of a trip is inside the array."""
 

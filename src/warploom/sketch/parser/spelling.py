@@ -1,4 +1,4 @@
-"""What a name that nobody knows was meant to be: a name spelled alike, or CUDA's word for a word of the language."""
+"""Guesses the meaning of an unknown name: a name spelled alike, or CUDA's word for a word of the language."""
 
 from __future__ import annotations
 

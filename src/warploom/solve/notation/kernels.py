@@ -165,7 +165,7 @@ class _Kernel:
         return tuple(sorted(set(found)))
 
     def _fact(self, code: Code) -> HostFact:
-        """What is not said is false; but something has to be said."""
+        """Facts that the text leaves out are false, but it must state some."""
 
         def holds(*things: Thing) -> bool:
             text = code.of(dict(zip(code.objects, map(str, things), strict=True)))

@@ -1,4 +1,4 @@
-"""What a description says about a full assignment, by its words: an oracle that shares nothing with `Space` and its engine."""
+"""The meaning of a description's words for a full assignment: an oracle that shares nothing with `Space` and its engine."""
 
 from __future__ import annotations
 

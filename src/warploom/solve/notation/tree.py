@@ -168,7 +168,7 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """For all distinct objects of `over` one of the conditions holds."""
+    """Demands that one of the conditions holds for all distinct objects of `over`."""
 
     over: tuple[Over, ...]
     conditions: tuple[Condition, ...]

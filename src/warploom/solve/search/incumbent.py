@@ -137,7 +137,7 @@ class Incumbent(Generic[S, A]):
         """Candidates whose bound is not below it are of no use."""
         self._goal = goal
         self._all: list[tuple[Cost, A]] = []
-        """With goal `all`: the answers."""
+        """The answers, if the goal is `all`."""
         self._good_enough = good_enough
         self._patience = patience
         self._improved_at = 0
@@ -186,14 +186,14 @@ class Incumbent(Generic[S, A]):
         return None if children is None else list(children)
 
     def expand(self, parent: Child[S]) -> Iterator[Child[S]] | None:
-        """As `children`, each made only when it is asked for, with the cut as it is then."""
+        """Like `children`, each made only when it is asked for, with the cut as it is then."""
         choice = self.next_choice(parent.candidate)
         if choice is None:
             return None
         return self._children(parent, choice, enumerate(self.model.alternatives(parent.candidate, choice)), by_bound=True)
 
     def in_any_order(self, parent: Child[S], chance: random.Random) -> Iterator[Child[S]] | None:
-        """As `expand`, with the alternatives shuffled."""
+        """Like `expand`, with the alternatives shuffled."""
         choice = self.next_choice(parent.candidate)
         if choice is None:
             return None

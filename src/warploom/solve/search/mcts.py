@@ -42,13 +42,13 @@ class Mcts:
     sharpness: float = 1.0
     """Power of the weights max(cut - bound, 0), or 1 / bound while there is no cut, by which fresh children are drawn."""
     rollouts: Literal["guess", "bound"] = "guess"
-    """What leads a rollout: a guess at the best behind each candidate (`Hints.estimate`), or their bounds."""
+    """The guide of a rollout: a guess at the best behind each candidate (`Hints.estimate`), or their bounds."""
     temperatures: tuple[float, ...] = TEMPERATURES
     """Temperatures of rollouts, in turn."""
     patience: int = PATIENCE
     """Candidates of one rollout before it no longer goes back, and after as many more is given up."""
     near: Near = field(default_factory=Near)
-    """Which neighbours, of which candidates."""
+    """The neighbours that are tried, and of which candidates."""
     polished: float = 0.8
     """Share of the candidates tried in neighbours, once there is an answer."""
     remembered: int = 200

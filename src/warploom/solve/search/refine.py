@@ -40,7 +40,7 @@ class Refine:
     neighbours: int = 48
     """Neighbours of the best measured candidates that each round tries."""
     near: Near = field(default_factory=Near)
-    """Which neighbours, of which candidates."""
+    """The neighbours that are tried, and of which candidates."""
     temperatures: tuple[float, ...] = TEMPERATURES
     """Temperatures of dives, in turn."""
     batch: int = 8

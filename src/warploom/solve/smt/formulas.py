@@ -222,7 +222,7 @@ class SmtSession:
         self._rlimit = rlimit
         self._started: tuple[Builder, Solver] | None = None
         self._sums: dict[tuple[tuple[str, int], ...], Handle] = {}
-        """Those made before: most formulas of a session differ in their constants only."""
+        """Sums made before: most formulas of a session differ in their constants only."""
         self._made: dict[Formula, Handle] = {}
 
     def check(self, formula: Formula, rlimit: int | None = None) -> Answer:

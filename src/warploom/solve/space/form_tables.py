@@ -53,7 +53,7 @@ class FormTables:
         return int(np.prod([self.numbering.size(q.set) for q in form.over[: form.parameters]], dtype=np.int64))
 
     def strides(self, form: Form, quantified: Sequence[int]) -> list[int]:
-        """Row-major, of a table over these of a form's objects."""
+        """Row-major strides of a table over these objects of a form."""
         strides = [0] * WIDTH
         step = 1
         for k in reversed(quantified):

@@ -303,7 +303,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """start + sum, or start * product, of `value` over the tuples for which all of `when` hold."""
+    """`start` plus the sum, or times the product, of `value` over the tuples for which all of `when` hold."""
 
     name: str
     of: tuple[Quantified, ...]

@@ -54,7 +54,7 @@ class Implied:
     """By array, in elements from thread to thread."""
     first: Triple
     last: Triple
-    """From a representative to the threads it stands for: the least and the most steps along each axis."""
+    """The most steps along each axis from a representative to the threads it stands for; `first` has the least."""
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ class Translations:
         return self.translated(value, thread) if isinstance(value, Term) else value
 
     def translated(self, term: Term, thread: int) -> Term:
-        """What the representative's term is for the thread."""
+        """The representative's term as it is for the thread."""
         key = (term, self._steps[thread])
         if key not in self._done:
 
@@ -227,7 +227,7 @@ class Translations:
         return self._done[key]
 
     def with_sums_of_threads(self, sums: dict[Term, Term]) -> dict[Term, Term]:
-        """What each step of a loop adds, also to the sums of threads that were not run."""
+        """The terms that each step of a loop adds, also to the sums of threads that were not run."""
         others = {made: self.translated(sums[own], t) for made, (own, t) in list(self._sums.items()) if own in sums}
         return {**sums, **others}
 

@@ -97,9 +97,10 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             left, right = data.as_int(a, kind), data.as_int(b, kind)
-            made = apply(op, left, right)
-            kinds[made] = kinds[right] if left.op == "constant" else kinds[left]
-            return made
+            own = kinds[right] if left.op == "constant" else kinds[left]
+            if right.op != "constant" and kinds[right] is not own:
+                right = data.converted(right, own)
+            return data.made(apply(op, left, right), own)
 
         return run
 
@@ -427,7 +428,7 @@ class Arithmetic:
                 data.ordered_kinds.add(own)
                 first_is_chosen = (x, y) == (predicate.a, predicate.b)
                 return data.made(apply("min" if (predicate.op[0] == "<") == first_is_chosen else "max", x, y), own)
-            return data.made(apply(f"select {predicate.op}", predicate.a, predicate.b, x, y), own)
+            return data.choice(f"select {predicate.op}", (predicate.a, predicate.b), (x, y), own)
 
         return run
 

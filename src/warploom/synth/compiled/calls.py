@@ -34,7 +34,7 @@ class Opaque:
 
 
 def call_of(function: str) -> str:
-    """The operator of the term for a call, of all numbers that the function takes."""
+    """The operator of the term for a call, which has all numbers that the function takes."""
     return f"{function}()"
 
 

@@ -111,7 +111,7 @@ class Cases:
         self.facts = Facts()
 
     def decide(self, asked: Comparison) -> bool | None:
-        """Which way to go; None for a comparison of floats, which NaN makes false either way."""
+        """The way to go; None for a comparison of floats, which NaN makes false either way."""
         if asked.kind.is_float:
             return None
         test, a, b = _with_number_last(asked)

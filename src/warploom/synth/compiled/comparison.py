@@ -306,7 +306,7 @@ class Comparison:
         return None
 
     def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
-        """What is wanted, for these numbers: of a spec as its text says, of another kernel in the types that it computed in."""
+        """The wanted value for these numbers: a spec's as its text says, another kernel's in the types that it computed in."""
         if self._wanted_kinds is not None:
             found = value_of(want, self._wanted_kinds, number_of, self._element)
             if found is None or self.algebra.dtype.is_float:
@@ -463,7 +463,7 @@ class Comparison:
         ]
 
     def _arm(self, arm: Term, kind: DType | None) -> Term:
-        """What a choice in type `kind` gives; None: a spec's, which is of the array's type."""
+        """The value of a choice in type `kind`; None: a spec's choice, which has the array's type."""
         dtype = self.algebra.dtype
         if arm.op == "constant" and not dtype.is_float and (kind is None or kind.bits == dtype.bits):
             return _as_written(constant(wrapped(int(arm.data[0]), dtype)))

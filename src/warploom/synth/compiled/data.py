@@ -103,17 +103,30 @@ class Data:
         """Notes that the domain of a proof must state besides the algebra."""
 
         self.decide: Callable[[Comparison], bool | None] | None = None
-        """Which way a thread goes that decides on data (`cases.py`); None: such a decision is not followed."""
+        """The way of a thread that decides on data (`cases.py`); None: such a decision is not followed."""
 
     def made(self, term: Term, kind: DType) -> Term:
-        self.kinds[term] = kind
-        return term
+        """The term as a value of `kind`; from now on that is its type.
+
+        Terms are shared, and two operations of different types on the same operands must not be one term. The operands' own
+        types keep them apart, except where all are numbers (a choice between 1 and 0, a sum of constants): there the later
+        one is a conversion of the earlier one, which holds the same number.
+        """
+        own = self.kinds.setdefault(term, kind)
+        if own is kind:
+            return term
+        if term.op == "constant":
+            self.kinds[term] = kind
+            return term
+        self.has_sign_casts = True
+        return self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
 
     def computed(self, op: str, terms: Sequence[Term], kind: DType) -> Term:
         """`op` of real numbers as a term. OverflowError where known numbers give one beyond the type."""
-        made = self.made(apply(op, *terms), kind)
-        if op in PARTIAL and is_partial(made):
-            self.partial.setdefault(kind, []).append(made)
+        term = apply(op, *terms)
+        made = self.made(term, kind)
+        if op in PARTIAL and is_partial(term):
+            self.partial.setdefault(kind, []).append(term)
         if op in _EXACT and all(t.op == "constant" or t in self._constants for t in terms):
             known = [Fraction(t.data[0]) if t.op == "constant" else self._constants[t] for t in terms]
             number = self._constants[made] = _EXACT[op](*known)
@@ -253,9 +266,16 @@ class Data:
             else:
                 new = [done[a] for a in term.args]
                 is_kept = all(a is b for a, b in zip(new, term.args, strict=True))
-                done[term] = term if own is None or is_kept else self.made(term.rebuilt(new), own)
+                done[term] = term if own is None or is_kept else self._rebuilt(term, new, own)
             stack.pop()
         return done[root]
+
+    def _rebuilt(self, term: Term, args: Sequence[Term], kind: DType) -> Term:
+        """A sum, product or bitwise expression of other operands. One that is known already keeps its kind, by which others read
+        it."""
+        made = term.rebuilt(args)
+        self.kinds.setdefault(made, kind)
+        return made
 
     def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
         if term.op == f"bits.{target.name}.{source.name}":
@@ -264,15 +284,20 @@ class Data:
 
     def _combined(self, value: Joined, kind: DType) -> Term:
         total: Term | None = None
-        low = 0
+        known = low = 0
         for part, bits in value.parts:
-            if not (isinstance(part, int) and part == 0):
+            if isinstance(part, int):
+                known |= part << low
+            else:
                 item = self.widened(part, bits, kind)
                 if low:
                     item = self.made(apply("<<", item, low), kind)
                 total = item if total is None else self.made(apply("|", total, item), kind)
             low += bits
-        return total if total is not None else self.as_int(0, kind)
+        number = self.as_int(known, kind)
+        if total is None:
+            return number
+        return self.made(apply("|", total, number), kind) if known else total
 
     def widened(self, value: Value, bits: int, kind: DType) -> Term:
         """The zero extension of `bits` bits to integer type `kind`."""
@@ -375,12 +400,21 @@ class Data:
                 return other
             if isinstance(known, int) and known == (0 if term.op == "&" else ones) and term.op != "^":
                 return known
-        return self.made(apply(term.op, *(self.as_int(p, UNSIGNED[count]) for p in parts)), UNSIGNED[count])
+        return self.made(apply(term.op, *(self.exactly(p, UNSIGNED[count]) for p in parts)), UNSIGNED[count])
 
     def _cut_choice(self, term: Term, low: int, count: int, kind: DType) -> Value:
         """Bits of a choice: the choice of the bits."""
         arms = [self.extract(self._bits_of(a, kind), low, count, kind.bits) for a in term.args[2:]]
-        return self.made(apply(term.op, *term.args[:2], *(self.as_int(a, UNSIGNED[count]) for a in arms)), UNSIGNED[count])
+        return self.choice(term.op, term.args[:2], [self.exactly(a, UNSIGNED[count]) for a in arms], UNSIGNED[count])
+
+    def choice(self, op: str, compared: Sequence[Term], arms: Sequence[Term], kind: DType) -> Term:
+        """`select ...` of two arms of type `kind`. Between two integers, one term for all types: one of the narrowest that holds
+        both, extended."""
+        if kind.is_float or any(a.op != "constant" for a in arms):
+            return self.made(apply(op, *compared, *arms), kind)
+        words = UNSIGNED if all(a.data[0] >= 0 for a in arms) else SIGNED
+        narrow = next(k for _, k in sorted(words.items()) if all(fits(a, k) for a in arms))
+        return self.converted(self.made(apply(op, *compared, *arms), narrow), kind)
 
     @staticmethod
     def _bits_of(term: Term, kind: DType) -> Value:
@@ -423,7 +457,7 @@ class Data:
             elif self.kinds[term].bits == kind.bits:
                 done[term] = self.exactly(term, kind)
             else:
-                done[term] = self.as_int(self.extract(term, 0, kind.bits, self.kinds[term].bits), kind)
+                done[term] = self.exactly(self.extract(term, 0, kind.bits, self.kinds[term].bits), kind)
             stack.pop()
         return done[root]
 

@@ -88,10 +88,10 @@ class Box:
     """Position of the first block, then that of its first thread."""
     counts: tuple[int, ...]
     size: tuple[int, ...] = ()
-    """Of a size that is an argument: its value in the first block, and by how much it grows with each position, the last of which
-    is `%size`. Empty: there is none."""
+    """For a size that is an argument: its value in the first block, and by how much it grows with each position, the last of
+    which is `%size`. Empty: there is none."""
     length: tuple[int, ...] = ()
-    """Of a size over which something is summed: its value in the first block, and by how much it grows with `%length`, which is
+    """For a size over which something is summed: its value in the first block, and by how much it grows with `%length`, which is
     then the last position. Empty: there is none."""
 
     @property
@@ -130,7 +130,7 @@ class SymbolicRun:
     ordered: frozenset[str]
     """Variables whose order in memory decided something."""
     moves: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
-    """Of a box, by array: bytes by which the accesses of a block lie further on than those of the block before."""
+    """By array, for a box of blocks: the bytes by which the accesses of a block lie behind those of the block before."""
     loaded: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     """Arrays that blocks of a box load from and store to."""
@@ -167,17 +167,17 @@ class SymbolicRun:
         for k in range(argument.dtype.lanes):
             try:
                 value = self.arrays[argument.name].load(element * argument.dtype.size_bytes + k * size, size, self.data)
+                if (bad := undefined_in(value)) is not None:
+                    return bad
+                if value.__class__ in ADDRESSES:
+                    raise unsupported(f"expected data stored to {argument.name}, got an address", _where(self.routine))
+                items.append(
+                    self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
+                )
             except NoBitsError as error:
                 raise unsupported(
                     f"expected whole elements stored to {argument.name}, got {error}", _where(self.routine)
                 ) from error
-            if (bad := undefined_in(value)) is not None:
-                return bad
-            if value.__class__ in ADDRESSES:
-                raise unsupported(f"expected data stored to {argument.name}, got an address", _where(self.routine))
-            items.append(
-                self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
-            )
         return items[0] if argument.dtype.lanes == 1 else pack(*items)
 
 

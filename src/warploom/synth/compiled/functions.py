@@ -20,7 +20,7 @@ _KNOWN = frozenset({
     "clamp", "l", "r", "to", "shiftamt",
 })  # fmt: skip
 _OTHER_NUMBERS = frozenset({"ftz", "rz", "rm", "rp"})
-"""Of floats: results that are not the nearest float."""
+"""Modifiers of float instructions whose result is not the nearest float."""
 _OPAQUE = frozenset({"sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "abs"})
 
 

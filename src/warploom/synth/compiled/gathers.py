@@ -32,7 +32,7 @@ class NoIndexError(Exception):
 
 @dataclass(slots=True)
 class Gathers:
-    """What one spec reads at indices that data give."""
+    """The elements that one spec reads at indices from data."""
 
     arrays: Mapping[str, tuple[DType, tuple[int, ...]]]
     """Type and shape of the launch's arrays of symbolic numbers that are no vectors, by name."""
@@ -81,7 +81,7 @@ class Gathers:
             self.conditions[f"0 <= {text} < {extent} in reads of {name}"] = None
 
     def notes(self) -> list[str]:
-        """What the domain must state."""
+        """Statements that the domain must have."""
         told = list(self.conditions)
         if len(told) <= _MOST_CONDITIONS:
             return told

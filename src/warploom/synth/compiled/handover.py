@@ -70,32 +70,32 @@ class Word:
 
 @dataclass(slots=True)
 class Handover:
-    """What the one block is told of the others, and what is found of it."""
+    """The facts about other blocks that one block is given, and the facts found about it."""
 
     control: str
     """The array of counter and flags, all zero before the launch: the counter is its first word."""
     ticket: int
-    """What its `atom.add` gives it."""
+    """The number that its `atom.add` gives."""
     flags: Mapping[int, tuple[Word, ...]] = field(default_factory=dict[int, tuple[Word, ...]])
-    """What an acquire of a flag may give, by byte offset: the one word that is assumed, or those that are open."""
+    """The words that an acquire of a flag may give, by byte offset: the one word that is assumed, or those that are open."""
     at_ticket: frozenset[Cell] = frozenset()
-    """What blocks with earlier tickets have released before they took them."""
+    """Cells that blocks with earlier tickets released before they took them."""
     last: bool = False
     """Whether open flags give their last word instead of their first; the run then ends at the last checkpoint."""
 
     published: dict[int, list[Word]] = field(default_factory=dict[int, list[Word]])
     released: frozenset[Cell] = frozenset()
-    """What the block has released before it took its ticket."""
+    """Cells that the block released before it took its ticket."""
     checkpoints: dict[int, Checkpoint] = field(default_factory=dict[int, Checkpoint])
     """By thread that acquired an open flag."""
     stored: frozenset[Cell] = frozenset()
-    """What the block has stored of arrays that are handed over, when it ended."""
+    """Cells of handed-over arrays that the block has stored when it ends."""
     has_ticket: bool = False
     needed: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     """Registers that are needed at an instruction, for all runs of one kernel."""
 
     def initial(self, argument: HandedArgument, data: Data) -> Callable[[int], tuple[int, int, Value]]:
-        """What another block stored there; that it may be read is checked where it is."""
+        """The value that another block stored there; the read itself checks that it is allowed."""
         places = {at: (k, kind) for k, (at, kind) in enumerate(argument.layout)}
 
         def cell(offset: int) -> tuple[int, int, Value]:
@@ -134,7 +134,7 @@ class Handing:
         self._lowest: dict[Term, int] = {}
         """The lowest bit of ballots of which higher ones are open."""
         self._highest: dict[Term, int] = {}
-        """Of such ballots with their bits in reverse order, the highest one."""
+        """By such a ballot with its bits in reverse order: its highest bit."""
         for region in launch.memory.regions:
             if region.name == handover.control:
                 region.check = self._access_to_control
@@ -339,7 +339,7 @@ class Handing:
     # ------------------------------------------------------------ what is handed over
 
     def _stored_before(self, block: Block, thread: int) -> frozenset[Cell]:
-        """What the block has stored before this moment of the thread."""
+        """Cells that the block has stored before this moment of the thread."""
         return frozenset(
             [
                 (name, granule)
@@ -449,7 +449,7 @@ class Handing:
 
 
 def _state(block: Block, thread: int, needed: list[str]) -> tuple[object, ...]:
-    """What a thread has in registers, and of what it passed to functions and got back."""
+    """The content of a thread's registers, and of what it passed to functions and got back."""
     values = [block.read(name, [thread])[0] for name in needed]
     passed = [(name, at, *held) for name, of in sorted(block.passed.items()) for at, held in sorted(of.get(thread, {}).items())]
     return tuple([(type(v), v, v.of if isinstance(v, Placed) else ()) for v in values] + passed)

@@ -236,7 +236,7 @@ class _Maker:
         return a.text in registers and b.text in registers and TYPE_BITS[registers[a.text]] == TYPE_BITS[registers[b.text]]
 
     def _copied(self, target: str, source: str, reader: Reader) -> Step:
-        """From register to register."""
+        """A copy from register to register."""
         launch = self.launch
 
         def run(block: Block, lanes: Lanes) -> None:

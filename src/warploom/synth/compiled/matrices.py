@@ -44,7 +44,7 @@ _Column = list[Value]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of one instruction, and where a lane finds what its results are made of."""
+    """The shape of one instruction, and where a lane finds what its results are made of."""
 
     rows: int
     deep: int
@@ -53,7 +53,7 @@ class Shape:
 
     @property
     def registers(self) -> tuple[int, int, int]:
-        """Of A, of B, and of C and D."""
+        """The numbers of registers of A, of B, and of C and D."""
         own = WARP * self.per_register
         return self.rows * self.deep // own, _COLUMNS * self.deep // own, self.rows * _COLUMNS // WARP
 
@@ -78,7 +78,7 @@ class _Factor:
     """An operand A or B in the order of the sums: what each thread needs of it, whichever lane holds it."""
 
     registers: list[_Column]
-    """What it was made of; kept, so that they are not freed while they are known by their identity."""
+    """The registers that it was made of; they are kept so that none is freed while it is known by its identity."""
     needed: list[_Column]
     """For each row (or column) of a thread's results, its elements along the sum."""
     common: list[_Column] | None
@@ -212,7 +212,7 @@ class Matrices:
         return run
 
     def _conversion(self, total: DType, kind: DType) -> Callable[[Value], Value]:
-        """To the type of the sums, which is exact."""
+        """The conversion to the type of the sums, which is exact."""
         if kind is total:
             return lambda value: value
         convert = self.arithmetic.convert(total, kind, None)

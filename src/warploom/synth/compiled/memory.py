@@ -102,7 +102,7 @@ class Region:
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     check: Callable[..., None] | None = None
-    """What each access must pass beside bounds and races, where blocks hand values to each other (`handover.py`)."""
+    """A check that each access must pass besides bounds and races, where blocks hand values to each other (`handover.py`)."""
     is_handed: bool = False
     """True if blocks read what other blocks of the launch store there."""
     grows: dict[str, int] = field(default_factory=dict[str, int])

@@ -47,7 +47,7 @@ class SizeSplitError(SplitError):
     def __init__(self, at: int, slopes: Slopes) -> None:
         super().__init__(SIZE, at)
         self.slopes = slopes
-        """The sum is `at` + slope * position, of all positions but `%size`."""
+        """`at` plus slope times position, summed over all positions but `%size`."""
 
 
 class CoupledError(Exception):
@@ -138,7 +138,7 @@ class Moving:
         return number + sum(min(0, e) for e in ends), number + sum(max(0, e) for e in ends)
 
     def _corners(self, until: int) -> tuple[tuple[int, int], ...]:
-        """Of all pairs of `%round` and `%length` with 0 <= `%round` <= `%length` - until."""
+        """The corners of all pairs of `%round` and `%length` with 0 <= `%round` <= `%length` - until."""
         last = self.last[LENGTH]
         return (0, max(0, until)), (max(0, -until), max(0, until)), (0, last), (last - until, last)
 

@@ -50,7 +50,10 @@ def value_of(
             if not kind.is_float:
                 if any(v != int(v) for v in known):
                     return None
-                known = [wrapped(int(v), kinds.get(a, kind)) for v, a in zip(known, term.args, strict=True)]
+                known = [  # a number of the text stands for itself, in whatever type it is compared
+                    int(v) if a.op == "constant" else wrapped(int(v), kinds.get(a, kind))
+                    for v, a in zip(known, term.args, strict=True)
+                ]
             done[term] = _applied(term.op, known, kind, [kinds.get(a, kind) for a in term.args])
     return done[root]
 
@@ -59,7 +62,10 @@ def _applied(op: str, values: list[Number], kind: DType, sources: list[DType]) -
     words = op.split(".")
     if words[0] == "cast":
         source = BY_NAME[words[1]]
-        return None if source.is_float else int(values[0]) if kind.is_float else wrapped(int(values[0]), kind)
+        if source.is_float:
+            return None
+        number = wrapped(int(values[0]), source)  # the operand's bits, read as the conversion reads them
+        return number if kind.is_float else wrapped(number, kind)
     if words[0] == "slice":
         word = int(values[0]) & ((1 << sources[0].bits) - 1)
         return word >> int(words[1]) & ((1 << int(words[2])) - 1)

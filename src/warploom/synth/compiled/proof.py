@@ -64,9 +64,9 @@ class Wanted:
     ordered_kinds: frozenset[DType] = frozenset()
     """Types of integers in which the terms take a smaller or larger value or shift to the right."""
     notes: set[str] = field(default_factory=set[str])
-    """What the domain must say of the data for which the spec has a meaning."""
+    """Statements of the domain about the data for which the spec has a meaning."""
     gathers: Gathers | None = None
-    """What the spec reads at indices that data give."""
+    """The elements that the spec reads at indices from data."""
     of_some: Mapping[int, Term] | None = None
     """In place of `terms`: what the spec stores, by element, of which the run need only have stored some."""
 
@@ -132,7 +132,8 @@ def _prove_once(
 def prove_by_cases(
     program: Program, kernel: str, arguments: tuple[Argument, ...], wanted: Mapping[str, Wanted]
 ) -> CompiledProof:  # fmt: skip
-    """As `prove_launch`, of one thread that may branch on integers of data: path by path, and case by case of what is wanted."""
+    """Like `prove_launch`, for one thread that may branch on integers of data: path by path, and case by case of what is
+    wanted."""
     alone = (1, 1, 1)
     floats = {a.name for a in arguments if a.dtype.is_float}
     terms = [
@@ -194,7 +195,7 @@ def judged(
     wanted: Mapping[str, Wanted],
     replaced: Callable[[Term], Term] | None = None,
 ) -> CompiledProof:
-    """What a run without a fault left in arrays, compared with what is wanted there."""
+    """Compares the arrays after a run without a fault with what is wanted there."""
     types: dict[str, DType] = {a.name: a.dtype for a in everything}
     domains: list[str] = []
     worst = CompiledProof("proved", "", thread_steps=run.thread_steps, ordered=run.ordered)

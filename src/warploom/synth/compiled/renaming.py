@@ -20,7 +20,7 @@ def rebuilt(root: Term, leaf: Callable[[Term], Term], data: Data) -> Term:
         elif t.args and any(done[a] is not a for a in t.args):
             made = done[t] = t.rebuilt([done[a] for a in t.args])
             if t in data.kinds:
-                data.made(made, data.kinds[t])
+                done[t] = data.made(made, data.kinds[t])
         else:
             done[t] = t
     return done[root]

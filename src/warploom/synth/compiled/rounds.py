@@ -158,7 +158,8 @@ class Rounds:
         return bool(block.local or block.has_partial_order or self.launch.routine.register_vectors)
 
     def failed(self, block: Block, error: Exception) -> int | None:
-        """What ended a run: the header to go on from if it was a general step, which is run again with fewer steps or dropped."""
+        """Judges how a run ended: the header to go on from if it was a general step, which is run again with fewer steps or
+        dropped."""
         general = self._general
         if general is None and self.repeats and isinstance(error, FaultError) and error.fault.kind == "undefined value":
             # a register that was taken for dead may be the cause, which holds a value where each round is run

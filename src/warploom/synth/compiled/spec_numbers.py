@@ -27,7 +27,8 @@ Numbers = Mapping[str, npt.NDArray[Any]]
 def run_on_numbers(
     spec: Callable[..., Any], arguments: tuple[Argument, ...], arrays: Numbers, scalars: Mapping[str, int | float]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """What each array holds after the spec, components of vectors on the last axis; None where it has no value for these data.
+    """The content of each array after the spec, components of vectors on the last axis; None where it has no value for these
+    data.
 
     arrays: what they hold before, floats in any type. scalars: what numbers without a known value are. UserError as the spec's.
     """

@@ -31,7 +31,7 @@ _MOST_USES = 8
 
 
 class RoundsSeen(Protocol):
-    """What a run tells of the rounds of its loops (`rounds.py`)."""
+    """An observer of the rounds of a run's loops (`rounds.py`)."""
 
     @property
     def is_general(self) -> bool: ...
@@ -79,9 +79,9 @@ class Launch:
     rounds: RoundsSeen | None = None
     """Follows the rounds of loops; None: each is run."""
     gathers: GathersSeen | None = None
-    """Which elements may be read at indices from data; None: none."""
+    """The elements that may be read at indices from data; None: none."""
     at_end: Callable[[], None] | None = None
-    """What is checked when the last block has ended."""
+    """A check for when the last block has ended."""
     symbols: int = 0
     moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By use of an array: bytes by which these accesses of a block lie further on than those of the block before. The first use
@@ -158,7 +158,7 @@ class Block:
         self.copies: dict[int, object] = {}
         """Asynchronous copies on their way, by thread."""
         self.passed: dict[str, dict[int, dict[int, tuple[int, Value]]]] = {}
-        """What is passed to functions and back: variable, thread, byte offset to size and number."""
+        """Values passed to functions and back: variable, thread, byte offset to size and number."""
         self.execution = 0
         """Steps executed so far."""
         self.times = [1] * self.count

@@ -477,7 +477,7 @@ class Transfers:
 
 
 def _place_of(address: Value, thread: int, space: str) -> _Place:
-    """What loads of one instruction have in common that read the same bytes; local memory is of each thread."""
+    """A key that is equal for loads of one instruction that read the same bytes; each thread has its own local memory."""
     if not isinstance(address, int) or space == "local" or (space == "generic" and address >= LOCAL_BASE):
         return thread
     return int(address), address.of if isinstance(address, Placed) else ()

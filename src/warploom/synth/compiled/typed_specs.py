@@ -41,7 +41,7 @@ class TypedSpec:
         )
 
     def term(self, root: Term, dtype: DType) -> Term:
-        """What an array of type `dtype` holds after the spec stored `root` to it."""
+        """The content of an array of type `dtype` after the spec stored `root` to it."""
         kind = scalar_of(dtype)
         if dtype.lanes > 1:
             return pack(*(self._stored(component(root, k), kind) for k in range(dtype.lanes)))

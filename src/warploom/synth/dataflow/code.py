@@ -81,7 +81,7 @@ class _Reader:
                 pass
 
     def term(self, value: Value, span: Span) -> Term:
-        """What the value is of the inputs' elements."""
+        """The value as a term of the inputs' elements."""
         match value:
             case int():
                 if value not in self.home:

@@ -17,7 +17,7 @@ from warploom.synth.dataflow.prices import HolePrices, LeastMoves
 from warploom.synth.search.propagation import Candidate, ElementConstraint, Words, any_bits, slot_options
 
 _MOST_WORDS = 1 << 23
-"""Of one table; of larger gathers nothing is said."""
+"""Most words of one table; nothing is said of larger gathers."""
 
 
 def least_moves(
@@ -103,7 +103,7 @@ def _passed_on(candidate: Candidate, reader: ElementConstraint, cells: IntArray,
 
 
 def _behind(candidate: Candidate, elements: Sequence[ElementConstraint], cells: IntArray) -> IntArray:
-    """What one gather reads into these cells; the cells themselves where it does not write them all."""
+    """The cells that one gather reads for these; the cells themselves where it does not write them all."""
     for element in elements:
         if len(cells) and np.isin(cells, element.out).all():
             part = element.restricted(np.flatnonzero(np.isin(element.out, cells)))

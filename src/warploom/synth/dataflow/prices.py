@@ -1,4 +1,4 @@
-"""What gathers cost the lanes of a warp: shuffles between lanes, and selects where lanes want different registers.
+"""The cost of gathers for the lanes of a warp: shuffles between lanes, and selects where lanes want different registers.
 
 A program is one warp's where the first index of every gathered array is the lane, of at most 32. Both counts follow from where
 each element comes from, so they are known for each member of a hole before anything is printed.
@@ -24,7 +24,7 @@ from warploom.synth.dataflow.moves import moves_of
 Part: TypeAlias = Literal["shuffles", "selects", "cost"]
 PARTS: tuple[Part, ...] = get_args(Part)
 _BITS = 20
-"""Of a packed cost, for each part."""
+"""Bits of each part in a packed cost."""
 _CHUNK = 1 << 22
 """Entries of one table while members are counted."""
 _OWN = -1
@@ -33,7 +33,7 @@ _OWN = -1
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What the best solution has least of, in order; `cost`: index operations, and instructions of register sets."""
+    """The quantities that are minimised, in order; `cost`: index operations, and instructions of register sets."""
 
     parts: tuple[Part, ...] = ("cost",)
 
@@ -48,7 +48,7 @@ class Objective:
 
 ONLY_COST = Objective()
 OF_MACHINES = Objective(PARTS)
-"""Of one warp: fewest shuffles, then fewest selects, then fewest index operations."""
+"""The objective for one warp: fewest shuffles, then fewest selects, then fewest index operations."""
 
 
 def read_objective(text: str) -> Objective:
@@ -71,7 +71,7 @@ class Gatherings:
     key: IntArray
     """The same for the register that holds it there; one number for each array in memory, and for zero."""
     registers: int
-    """Of the only argument; 0 where it lies in memory, or where there are several."""
+    """Registers of the only argument; 0 where it lies in memory, or where there are several."""
 
     @property
     def keys(self) -> int:
@@ -130,7 +130,8 @@ class Gatherings:
         return found
 
     def _exchanged(self, lane: IntArray, key: IntArray, known: BoolArray, moved: BoolArray) -> tuple[int, int]:
-        """Of one member, [lanes, registers]: as many shuffles for a register as some lane sends different values."""
+        """Shuffles and selects of one member, [lanes, registers]: as many shuffles for a register as some lane sends different
+        values."""
         sent = np.zeros((key.shape[1], self.lanes, self.keys), np.bool_)
         kept = np.zeros_like(sent)
         for table, which in ((sent, moved), (kept, known & ~moved)):
@@ -158,13 +159,13 @@ class LeastMoves:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HolePrices:
-    """What the functions of one choice of the search cost, by an objective."""
+    """The cost, by an objective, of the functions of one choice of the search."""
 
     objective: Objective
     gatherings: Gatherings
     point: IntArray
     source: IntArray
-    """As in a `GatherSet`."""
+    """The point, as in a `GatherSet`."""
 
     def of(self, functions: Functions) -> IntArray:
         """[functions] packed."""
@@ -245,11 +246,12 @@ def _is_loaded(shape: Shape, lanes: int) -> bool:
 
 
 def objective_of(program: Program, asked: Objective) -> Objective:
-    """What of an objective can be counted in a program."""
+    """The part of an objective that can be counted in a program."""
     return objective_for(flatten(program), asked)[0]
 
 
 def objective_for(flat: Sequence[FlatStatement], asked: Objective) -> tuple[Objective, int]:
-    """What can be minimised, and the lanes; no shuffles and selects where the program is not one warp's."""
+    """The objective that can be minimised, and the number of lanes; no shuffles and selects where the program is not one
+    warp's."""
     lanes = 0 if asked == ONLY_COST else warp_lanes(flat)
     return (asked, lanes) if lanes else (ONLY_COST, 0)

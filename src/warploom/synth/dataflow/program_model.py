@@ -51,7 +51,7 @@ class Settled(Candidate):
     """A candidate that has one function for every hole and meets the goal."""
 
     total: int = 0
-    """What it costs."""
+    """The cost of the answer."""
 
 
 class ProgramModel(SketchModel):
@@ -80,7 +80,7 @@ class ProgramModel(SketchModel):
         if is_forward:
             constraints = [CheckedFolds(folds) if c is folds else c for c in constraints]
         constraints += [FoldRowsConstraint(rows, lowered.numbers, group_of, not is_forward) for rows in lowered.folds]
-        # What a fold makes is no copy of its elements, so counting copies says nothing there.
+        # The result of a fold is no copy of its elements, so counting copies says nothing there.
         is_counted = options.counts_copies and not lowered.folds
         injective = injective_elements(network, requirements, constraints) if is_counted else []
         for element in injective:
@@ -166,7 +166,7 @@ class ProgramModel(SketchModel):
                     yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
 
     def _totals(self, candidate: Candidate, chosen: Mapping[int, Mapping[int, Functions]]) -> dict[int, int]:
-        """What it costs to decide all open holes, one function each, in each of several ways."""
+        """The least costs of deciding all open holes, one function each, in each of several ways."""
         if not chosen:
             return {}
         holes = set(next(iter(chosen.values())))

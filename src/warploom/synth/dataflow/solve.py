@@ -55,7 +55,7 @@ class Solutions:
     free: tuple[str, ...]
     """Holes that the goal does not depend on: any member will do."""
     objective: Objective = ONLY_COST
-    """What the costs of answers count."""
+    """The quantities that the costs of answers count."""
 
     @cached_property
     def count(self) -> int:

@@ -55,7 +55,7 @@ class LiftResult:
     domain: str
     """Domain of a claim that is `proved`: sizes and elements."""
     reason: str = ""
-    """With `refuted` the fault, with `unchecked` why nothing is known."""
+    """The fault, if refuted; why nothing is known, if unchecked."""
     witness: tuple[tuple[str, int], ...] = ()
     """Sizes at which the kernel fails, if it is `refuted`."""
     diagnostics: tuple[Diagnostic, ...] = ()

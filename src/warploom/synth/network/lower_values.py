@@ -52,9 +52,9 @@ class Storage:
     cells: IntArray
     per_thread: bool
     priced: Priced | None = None
-    """What a request to it costs."""
+    """The kind of cost of a request to it."""
     size_bytes: int = 0
-    """Of an element."""
+    """Bytes of one element."""
 
 
 @dataclass(eq=False, slots=True)

@@ -182,4 +182,4 @@ class Network:
     """The user's own."""
     forbidden: tuple[Forbidden, ...] = ()
     requests: tuple[OpenRequest, ...] = ()
-    """Of the kinds that were asked for, at the first of the instances."""
+    """Requests of the kinds that were asked for, at the first of the instances."""

@@ -1,4 +1,4 @@
-"""What a symbolic run tells those who watch it: pictures are drawn from the run that proves, not from one of their own."""
+"""Listeners of a symbolic run: pictures are drawn from the run that proves, not from one of their own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Listener:
         """An element is read. Places count row by row; they are negative outside the array."""
 
     def inside(self) -> None:
-        """What is read from here on is the operand of a shuffle or of an accumulator's result, and so on inwards."""
+        """From here on, values that are read are the operand of a shuffle or of an accumulator's result, and so on inwards."""
 
     def shuffled(self, sources: Sequence[int], mask: Mask) -> None:
         """The operand ends: each thread gets the value of another one."""

@@ -48,7 +48,7 @@ class _Gather:
 
 
 class Demands:
-    """What the functions of one hole demand of the gathers before it and behind it, below one candidate."""
+    """The demands of one hole's functions on the gathers before it and behind it, below one candidate."""
 
     def __init__(
         self,
@@ -171,11 +171,11 @@ def _gather(
     of_own: BoolArray,
     universe: int,
 ) -> _Gather | None:
-    """What there is to follow through a gather; None: nothing."""
+    """The part of a gather that is to be followed; None: nothing."""
     is_decided = set(element.holes) <= decided | {hole}
     if not is_decided and (hole in element.holes or len(element.slots.holes) > 1):
         return None
-    # What was wanted before is followed already, except where the hole now says what is read.
+    # Earlier demands are followed already, except where the hole now says what is read.
     rows = reached[element.out]
     if is_own:
         rows = rows | known[element.out]

@@ -36,7 +36,7 @@ from warploom.synth.search.sums import SumConstraint
 from warploom.terms import Algebra, Term
 
 DEFAULT_PRICED: tuple[Priced, ...] = ("wavefronts", "shuffles")
-"""What counts after the accumulates, where an index of shared memory is open."""
+"""The costs that count after the accumulates, where an index of shared memory is open."""
 SHORT_PATIENCE = 16
 """Candidates tried for cheaper index expressions, where open indices of shared memory or sums of sums make each one dear to
 propagate."""
@@ -168,7 +168,7 @@ class Engine:
 
     @property
     def objective(self) -> tuple[str, ...]:
-        """What answers are compared by, index operations aside."""
+        """The quantities by which answers are compared, index operations aside."""
         return ("accumulates", *(() if self.prices is None else self.prices.kinds))
 
     def meets_bounds(self, cost: Cost, parts: int | None = None) -> bool:

@@ -29,7 +29,7 @@ FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one demand alone asks of one hole at one point."""
+    """The values that one demand alone asks of one hole at one point."""
 
     hole: str
     at: tuple[tuple[str, int], ...]
@@ -47,7 +47,7 @@ class Impossible:
     asked: tuple[tuple[Asked, ...], ...]
     """Per element: what it asks of the holes, where that is little enough to tell."""
     only: tuple[str, ...]
-    """Of a single element that no function of any hole brings: what can come there, if that is known."""
+    """For a single element that no function of any hole brings: the elements that can come there, if that is known."""
     whatever: bool
     """Whatever functions the holes become; else of those in the space searched last."""
 
@@ -151,7 +151,7 @@ class Explainer:
         return Impossible(elements, asked, only, whatever)
 
     def _smallest(self, known: list[int], grew: bool, rest: list[int], sets: list[FunctionSet]) -> list[int]:
-        """Of `rest`, a smallest part that `known` and it refute the sketch. Source: Junker, QuickXplain, AAAI 2004."""
+        """A smallest part of `rest` that refutes the sketch together with `known`. Source: Junker, QuickXplain, AAAI 2004."""
         if grew:
             self.runs += 1
             if self.runs > self._most_runs:
@@ -203,7 +203,7 @@ class Explainer:
         return tuple(found)
 
     def _only(self, number: int, sets: list[FunctionSet]) -> tuple[str, ...]:
-        """What can come to an element that nothing is asked of, if that is told one by one."""
+        """The elements that can come to one of which nothing is asked, if they are known one by one."""
         left = self._propagated([], sets)
         name, n = self.demands[number]
         if left is None:

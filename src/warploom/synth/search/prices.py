@@ -1,4 +1,4 @@
-"""What open indices cost: wavefronts of shared memory, sectors of global memory, shuffles that move something, different
+"""The cost of open indices: wavefronts of shared memory, sectors of global memory, shuffles that move something, different
 registers of lanes.
 
 A request is what one warp does at once. A lower bound of its cost is what its decided lanes cost, and what its elements need

@@ -49,7 +49,7 @@ class Candidate:
     """The candidate that it was copied from, if that was at a fixed point: only what differs from it can narrow anything."""
 
     shares: dict[Constraint, Any] = field(default_factory=dict["Constraint", Any])
-    """What a constraint found about it, to go on from."""
+    """The facts that each constraint found about it, to go on from."""
 
     def copy(self) -> Candidate:
         return Candidate(

@@ -1,4 +1,4 @@
-"""What the spec and the inputs say about sums of sums: how often each element is in them, as numbers.
+"""Facts about sums of sums from the spec and the inputs: how often each element is in them, as numbers.
 
 A cell that holds a sum of input elements is a row of *shares*: one column for each product of elements, and the last one for how
 many there are in all. Shares of machine integers are read where each product is a single element and no sum can wrap around:
@@ -44,14 +44,14 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sums:
-    """What is known of a network's sums before any hole is decided."""
+    """Facts about a network's sums before any hole is decided."""
 
     family: Family
     op: str
     known: Bounds
-    """Of inputs and constants, and of outputs as they must be; everything else is unbounded."""
+    """Bounds of inputs and constants, and of outputs as they must be; everything else is unbounded."""
     inits: Mapping[Term, Shares | None]
-    """Of what accumulators start with; None: unknown."""
+    """Shares of the values that accumulators start with; None: unknown."""
     divides: bool
     """Quotients are exact."""
     modulus_bits: int
@@ -59,7 +59,7 @@ class Sums:
 
 
 def read_sums(network: Network, required: Requirements) -> list[Sums]:
-    """Of each operator that makes some output."""
+    """The sums of each operator that makes some output."""
     if not required.judged or required.folds:
         return []
     found = [_of_family(network, required, *f) for f in _families(network, required.universe.normaliser.algebra)]
@@ -104,7 +104,7 @@ def _of_family(network: Network, required: Requirements, family: Family, op: str
 
 
 def _start(shares: dict[int, float] | None, init: Term, op: str, columns: int, normaliser: Normaliser) -> Shares | None:
-    """What an accumulator starts with; None where that is no sum of elements."""
+    """The shares that an accumulator starts with; None where that is no sum of elements."""
     fresh = atom("$fresh", ())
     if shares is None and normaliser.normal(apply(op, fresh, init)) != normaliser.normal(fresh):
         return None

@@ -52,7 +52,7 @@ class Chosen:
     holes: dict[str, IndexExpr]
     accumulates: int
     prices: tuple[int, ...] = field(default=(), kw_only=True)
-    """What counts after the accumulates, in the order of the objective."""
+    """The costs that count after the accumulates, in the order of the objective."""
 
 
 class _Watched:

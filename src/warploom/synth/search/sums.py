@@ -32,7 +32,7 @@ from warploom.synth.search.propagation import (
 from warploom.synth.search.shares import LARGEST, Bounds, Shares, Sums, read_sums
 
 SMALLEST = 1e-4
-"""Of factors: dividing by a smaller one would make what is rounded large."""
+"""Smallest factor: dividing by a smaller one would make what is rounded large."""
 BLOCK = 1 << 22
 """Shares that a gather looks at in one piece."""
 ALIKE = 1 << 16
@@ -45,7 +45,7 @@ SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shared:
-    """What was found about a candidate, to go on from."""
+    """Facts found about a candidate, to go on from."""
 
     bounds: Bounds
     allowed: list[BoolArray]
@@ -199,7 +199,7 @@ class SumConstraint:
         return self._narrow_cells(candidate, bounds, step.out, low, high) or bool(dead.any())
 
     def _init(self, step: Folds) -> tuple[IntArray, Shares, Shares] | None:
-        """What each fold starts with; None for folds of which nothing is known."""
+        """The shares that each fold starts with; None for folds of which nothing is known."""
         shares = self.sums.inits[step.init] if step.op == self.op else None
         if shares is None:
             return None
@@ -391,7 +391,7 @@ class SumConstraint:
         return changed
 
     def _left(self, low: Shares, high: Shares, rest_low: Shares, rest_high: Shares) -> tuple[Shares, Shares]:
-        """What one part may be of a whole, of which the others are `rest`."""
+        """The bounds of one part of a whole whose other parts are `rest`."""
         if self.family == "sum":
             return low - rest_high, high - rest_low
         if self.family == "set":

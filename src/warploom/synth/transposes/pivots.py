@@ -41,7 +41,8 @@ def pivots(size: int, parameters: int) -> Pivots:
 
 @lru_cache(maxsize=4)
 def _letters(size: int, parameters: int) -> Alphabet:
-    """With all periods; past the usual range, where `parameters` is given, with those that divide it or a digit's values."""
+    """An alphabet with all periods; past the usual range, where `parameters` is given, with those that divide it or a digit's
+    values."""
     reach = reach_of(size, parameters)
     blocks = [identity_row(size)]
     for number, window in enumerate(windows(size)):

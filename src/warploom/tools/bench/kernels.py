@@ -48,7 +48,7 @@ TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 <
 """Run-time sizes on a device."""
 LIMIT_S = 900.0
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
-"""Whose machine code is counted."""
+"""Architectures whose machine code is counted."""
 SHOWN = "sm_90"
 HAND = {"conv1d-3": 56, "conv2d-3-runs": 328, "mult64-reg-runs": 360}
 """Instructions of sm_90 for a thread's outputs in kernels written by hand for the same tiles. They were counted when the goals of

@@ -30,7 +30,7 @@ _LANES, _WORD_BYTES = 32, 4
 _LIMIT_S = 60.0
 _SHARED_UNIT = 128
 TYPES = {"tf32": (8, 32), "f16": (16, 16), "e4m3": (32, 8)}
-"""k of the operand's tile of 16 rows, and bits, of the operands that Triton has."""
+"""For each operand type of Triton: k of the tile of 16 rows, and bits."""
 _ATOMS = ("SW128", "SW64", "SW32", "INTER")
 """CuTe's named atoms of shared memory."""
 
@@ -128,7 +128,7 @@ def count_triton(name: str) -> Counts:
 @click.command("bench-triton", hidden=True)
 @click.argument("names", nargs=-1)
 def bench_triton(names: tuple[str, ...]) -> None:
-    """What Triton takes for these cases, in this process, as one JSON line."""
+    """Triton's figures for these cases, taken in this process, as one JSON line."""
 
     def counted(stopwatch: Stopwatch, _: object) -> Outcome:
         try:

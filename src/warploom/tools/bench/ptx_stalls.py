@@ -52,7 +52,7 @@ def facts_of(stencil: Stencil, max_delta: int) -> KernelFacts | None:
 
 
 def stalls(facts: KernelFacts, arch: str) -> dict[str, dict[str, float]]:
-    """Percent by reason, of the original and of each code of the paper."""
+    """Stalls by reason, in percent, for the original and for each code of the paper."""
     on = nearest_architecture(arch)
     found = {"original": _by_reason(forecast(facts, (), on).before)}
     for code, variant in CODES.items():

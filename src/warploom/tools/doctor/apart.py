@@ -67,7 +67,8 @@ def _begin(name: str) -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """With what it started: a compiler that hangs holds the pipe. One that waits for a dead disk is left alone."""
+    """Ends the process and all that it started, since a compiler that hangs holds the pipe. A process that waits for a dead
+    disk is left alone."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired, ValueError):

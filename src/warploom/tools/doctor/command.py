@@ -55,7 +55,7 @@ def probe_command(name: str) -> None:
 
 
 def _status(found: Found, *, is_wanted: bool) -> Status:
-    """Which parts work is the answer; that a part is missing is a failure only where it is wanted."""
+    """The answer is which parts work; that one is missing is a failure only where it is wanted."""
     if found.works is None:
         return "unknown"
     return "solved" if found.works or not is_wanted else "refused"

@@ -30,7 +30,8 @@ _KERNEL = '#include <cuda_fp16.h>\nextern "C" __global__ void k(__half* a) { a[t
 
 
 def install(extra: str = "") -> str:
-    """With the Python that runs this, whatever `pip` is on the path, and from the folder that it was installed from, if any."""
+    """The command that installs with the Python that runs this, whatever `pip` is on the path, and from the folder that it was
+    installed from, if any."""
     source, editable = "warploom", ""
     try:
         told = json.loads(importlib.metadata.distribution("warploom").read_text("direct_url.json") or "{}")
@@ -52,7 +53,7 @@ def python() -> Found:
 
 
 def packages() -> Found:
-    """Those without which nothing works, by what the installed metadata says of them."""
+    """The packages without which nothing works, as the installed metadata describes them."""
     try:
         wanted = [text for text in importlib.metadata.requires("warploom") or [] if "extra ==" not in text]
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,5 @@
-"""The wall seconds of `warploom explore`: one budget for the reference, the search and the check of what it found."""
+"""The budgets of `warploom explore`: wall seconds of the reference, the search and the check of what it found, CPU seconds of
+the proof."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from types import FrameType
 
-from warploom.core.limits import TICK_S, is_lost
+from warploom.core.limits import TICK_S, cpu_seconds, is_lost
 from warploom.solve.jit import compiled_seconds
 
 CHECK_SHARE = {"cpu": 0.08, "cuda": 0.4}
@@ -19,6 +21,8 @@ _OVER = 0.1
 """Share of the budget by which the check may overdraw it."""
 _LEAST_S = 0.5
 _AGAIN_S = 1.0
+_SLOWEST = 12.0
+"""Wall seconds that a CPU second may take where other work shares the machine."""
 
 
 class WallBudget:
@@ -103,3 +107,27 @@ def within(
         signal.signal(signal.SIGALRM, before)
         if outer_s:
             signal.setitimer(signal.ITIMER_REAL, max(outer_s - (time.monotonic() - began), 1e-3), again_s)
+
+
+class CpuBudget:
+    """CPU seconds of this process and those that it starts, from when it is made. So a busy machine does not change what can be
+    proved; there they take longer on the clock, up to `_SLOWEST` times as long."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._began_s, self._began_wall_s = cpu_seconds(), time.monotonic()
+
+    @property
+    def left_s(self) -> float:
+        """Below 0 where it is overdrawn."""
+        spent_s, wall_s = cpu_seconds() - self._began_s, time.monotonic() - self._began_wall_s
+        return min(self._limit_s - spent_s, _SLOWEST * self._limit_s - wall_s)
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        """OutOfTimeError inside, once it is spent."""
+        if self.left_s == inf:
+            yield
+            return
+        with within(max(0.0, self.left_s), early_s=lambda: self.left_s):
+            yield

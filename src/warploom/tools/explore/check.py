@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,7 +21,7 @@ from warploom.schedule.search import Implementation, difference, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
-from warploom.tools.explore.budget import OutOfTimeError, within
+from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
@@ -65,9 +66,10 @@ def checked(
     limit_s: float = LONGEST_S,
 ) -> Checked:
     """Checks on the CPU by running them; for CUDA at a small size, on the PTX interpreter and then by a proof of their PTX.
-    `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays."""
+    `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays. A check on the
+    interpreter that is late is made again, after the proof, in what is left of its CPU seconds."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
-    began = time.monotonic()
+    began, is_late = time.monotonic(), False
     sizes = sizes_of(function, options)
     try:
         with within(limit_s):
@@ -76,7 +78,7 @@ def checked(
             found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
         late = "the check of the results did not end within the budget; --replay of this line checks it"
-        found = Checked("unchecked", 0, late)
+        found, is_late = Checked("unchecked", 0, late), True
     except KeyboardInterrupt:
         return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
     except MemoryError:
@@ -85,9 +87,13 @@ def checked(
         return found
     progress("proving the kernels")
     left_s = max(options.proof_budget_s, limit_s - time.monotonic() + began)
-    return replace(
-        found, proof=proved(function, sizes, program, implementations, options.target, left_s, options.proof_budget_s / PROVED_S)
-    )
+    budget = CpuBudget(left_s)
+    proof = proved(function, sizes, program, implementations, options.target, left_s, options.proof_budget_s / PROVED_S)
+    if found.verdict == "unchecked" and is_late and budget.left_s > 0:
+        progress("checking the results, in what is left of the proof's time")
+        with suppress(OutOfTimeError, KeyboardInterrupt, MemoryError), budget.watched():
+            found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
+    return replace(found, proof=proof)
 
 
 def proved(
@@ -99,14 +105,14 @@ def proved(
     limit_s: float,
     effort: float = 1.0,
 ) -> Proof:
-    """The proof, or why it ended without one; wall seconds."""
+    """The proof, or why it ended without one; CPU seconds."""
     began = time.process_time()
 
     def ended(reason: str) -> Proof:
         return Proof("unchecked", reason=reason, seconds=time.process_time() - began)
 
     try:
-        with within(limit_s):
+        with CpuBudget(limit_s).watched():
             return proof_of(function, sizes, program, implementations, target, effort, limit_s)
     except OutOfTimeError:
         return ended("budget: the proof did not end within it; --replay of this line proves it")

@@ -56,7 +56,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     "--proof-budget",
     metavar="TIME",
     callback=duration,
-    help="Wall time that the proof of a CUDA kernel may take beyond --budget, at most; default: 30s.",
+    help="CPU time that the proof of a CUDA kernel may take beyond --budget, at most; default: 30s.",
 )
 @limited_memory
 @click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, random_inputs
+from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, places_of, random_inputs
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.options import Function, KernelOptions, points_of
@@ -85,7 +85,7 @@ def reference_data(
 def data_for(program: Program, kernel: TensorKernel | None, seed: int, budget_s: float | None = None) -> Data:
     """Random inputs of every array the program reads, and its outputs where they take no longer than the budget."""
     scalars = {p.name: 1.5 if kernel is None else dict(kernel.parameters).get(p.name, 1.5) for p in program.parameters}
-    inputs = random_inputs(program.arguments, seed)
+    inputs = random_inputs(program.arguments, seed, places_of(program.stages))
     points = points_of(program)
     outputs: dict[str, Array] = {}
     reference = ""

@@ -58,7 +58,7 @@ from warploom.terms import algebra_for, iterate_post
 from warploom.tools.command.messages import one_line
 
 _MOST_STEPS = 800_000
-"""Instructions times threads, of all blocks that are run."""
+"""Instructions times threads, summed over all blocks that are run."""
 Arguments = tuple[Argument, ...]
 
 

@@ -192,7 +192,7 @@ class _Lengths:
 
 
 def _open(arguments: Arguments, stage: Backbone) -> Arguments:
-    """Those of a launch of some size as those of all launches; the last one is the size."""
+    """The arguments of a launch of some size, made into those of all launches; the last one is the size."""
     rows = {r.name: r.strides[0] for r in stage.regions if r.run_time is not None}
     found = [replace(a, per_length=rows.get(a.name, 0)) if isinstance(a, ArrayArgument) else a for a in arguments[:-1]]
     size = arguments[-1]

@@ -177,7 +177,7 @@ class _Sizes:
         return f"{name} from 1" if multiple == 1 else f"multiple {name} of {multiple}"
 
     def _check_blocks(self, box: Box, blocks: int) -> None:
-        """That two blocks with as much left run alike."""
+        """Checks that two blocks with as much left run alike."""
         if box.first[self.axis] or box.counts[self.axis] != blocks or box.size[1 + self.axis] != self.trips.per:
             raise NotAlikeError(f"expected all blocks with as much of {self.size.name} left to run alike")
 
@@ -254,7 +254,7 @@ def _row(region: Region, size: RunTimeSize) -> int:
 
 
 def _open(arguments: Arguments, stage: Backbone, size: RunTimeSize) -> Arguments:
-    """Those of a launch of some size as those of all launches; the last one is the size."""
+    """The arguments of a launch of some size, made into those of all launches; the last one is the size."""
     rows = {r.name: r.strides[0] for r in stage.regions if r.run_time == size}
     found = [replace(a, per_size=rows.get(a.name, 0)) if isinstance(a, ArrayArgument) else a for a in arguments[:-1]]
     return (*found, ScalarArgument(size.name, i32, None, is_size=True))

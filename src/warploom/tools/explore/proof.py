@@ -22,7 +22,7 @@ from warploom.synth.compiled import ArrayArgument, Axes, CompiledProof, ScalarAr
 from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
-from warploom.tools.explore.budget import OutOfTimeError, within
+from warploom.tools.explore.budget import CpuBudget, OutOfTimeError
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_length import prove_lengths
@@ -93,9 +93,9 @@ def proof_of(
     effort: float = 1.0,
     limit_s: float = inf,
 ) -> Proof:
-    """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
+    """The proof at the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
 
-    effort: how much larger than usual a block may be that is proved at the size asked for. limit_s: the wall time of all that,
+    effort: how much larger than usual a block may be that is proved at the size asked for. limit_s: the CPU seconds of all that,
     which the caller holds; a part of it is kept for the small size.
     """
     with without_collection():
@@ -103,18 +103,15 @@ def proof_of(
 
 
 class _Clock:
-    """The wall time that is left."""
+    """The time that is left."""
 
     def __init__(self, limit_s: float) -> None:
-        self._end = time.monotonic() + limit_s
+        self._budget = CpuBudget(limit_s)
 
     def followed(self, prove: Callable[[], Proof]) -> Proof:
         """The proof at the size asked for, or of its class, given up in time for a small one."""
-        share_s = _AT_SIZE_ASKED * (self._end - time.monotonic())
         try:
-            if share_s == inf:
-                return _followed(prove)
-            with within(share_s):
+            with CpuBudget(_AT_SIZE_ASKED * self._budget.left_s).watched():
                 return _followed(prove)
         except OutOfTimeError:
             return Proof("unchecked", reason="budget: the proof did not end within it; a longer --proof-budget lets it go on")
@@ -256,7 +253,7 @@ def _at_small_sizes(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
 ) -> Proof:
-    """At the size asked for if all its blocks together are small enough, else at a small one."""
+    """Proves at the size asked for if all its blocks together are small enough, else at a small one."""
     if work_of(program) <= MOST_PROVED:
         return prove_nests(program, [i.nest for i in implementations], target, sizes)
     found = _instance(function, sizes, program, implementations, target)
@@ -282,7 +279,7 @@ class _Instance:
     program: Program
     nests: Sequence[Nest]
     told: tuple[str, ...]
-    """For the domain: how its tiles differ from those of the kernel."""
+    """The domain's words for how its tiles differ from those of the kernel."""
 
 
 def _instance(

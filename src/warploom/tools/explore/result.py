@@ -39,7 +39,7 @@ class Explored:
     program: Program
     implementations: tuple[Implementation[Candidate], ...]
     spaces: tuple[KernelSpace, ...] = ()
-    """Those of the implementations."""
+    """The spaces that the implementations are from."""
     events: tuple[Event, ...] = ()
     """Events of the search."""
     plain: tuple[Nest, ...] = ()

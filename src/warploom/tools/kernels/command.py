@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from warploom.core import Diagnostic, UserError
+from warploom.solve import Json
 from warploom.tools.command.duration import duration
 from warploom.tools.command.files import make_folder, write_bytes
 from warploom.tools.command.guard import guarded
@@ -122,7 +123,7 @@ def _fields(kept: Kept) -> Line:
     if why:
         found["why_not"] = why
     if kept.record is not None:
-        names = ("function", "sizes", "threads", "kind", "time_ms", "plain_ms", "made")
+        names = ("function", "sizes", "run_time", "threads", "kind", "time_ms", "plain_ms", "made")
         found |= {name: kept.record[name] for name in names if name in kept.record}
     return found
 
@@ -132,13 +133,19 @@ def _row(kept: Kept) -> str:
     if kept.record is None:
         return f"{kept.path.name}: does not count: {why}"
     record = kept.record
-    sizes = record.get("sizes")
-    at = ",".join(f"{name}={n}" for name, n in sizes.items()) if isinstance(sizes, dict) else ""
+    sizes, opened = record.get("sizes"), record.get("run_time")
+    opened = opened if isinstance(opened, dict) else {}
+    at = ",".join(f"{name}={_asked(n, opened.get(name))}" for name, n in sizes.items()) if isinstance(sizes, dict) else ""
     times = f"{record.get('time_ms')} ms, plain loop {record.get('plain_ms')} ms"
     what = times if record.get("kind") == "found" else "the plain loop is the fastest"
     return f"{record['function']!s:<24} {at:<28} {record.get('threads')} threads  {what}" + (
         f"; does not count: {why}" if why else ""
     )
+
+
+def _asked(size: Json, multiple: Json) -> str:
+    """A size as it is asked for: `1024`, `?@1024`, `?:64@1024`."""
+    return f"{size}" if multiple is None else f"?@{size}" if multiple == 1 else f"?:{multiple}@{size}"
 
 
 def _age_s(kept: Kept) -> float:

@@ -22,7 +22,7 @@ def kernel_text(function: TensorFunction, explored: Explored, options: KernelOpt
     return file_text({
         "function": function.name,
         "threads": options.threads,
-        "signature": pack_signature(explored.program, function.tree.parameters),
+        "signature": pack_signature(explored.program, function.tree.parameters, function.tree.places),
         "stages": pack(explored.nests, explored.build),
         "line": dict(line),  # type: ignore[dict-item]
     })  # fmt: skip

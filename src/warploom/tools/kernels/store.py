@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,8 @@ from warploom.tools.command.files import write_bytes
 FORMAT = 1
 _MOST_BYTES = 16 << 20
 _KEY_DIGITS = 16
+_CLASS = "any-"
+"""Begins the second part of the names of files for classes of shapes; no digest begins so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,13 @@ def store_folder(*, make: bool = False) -> Path | None:
     return private_folder("kernels", wanted) if make else wanted if wanted.is_dir() else None
 
 
-def key_of(program: Program, threads: int) -> str:
-    """Digest of the function at its sizes, of the machine, the compiler, the threads and this version."""
+def key_of(program: Program, threads: int, multiples: Mapping[str, int] | None = None) -> str:
+    """Digest of the function at its sizes, of the machine, the compiler, the threads and this version. `multiples`: of a class of
+    shapes, its sizes known at run time and what their values are multiples of."""
     compiler = find_compiler()
     return problem_key([
         FORMAT, [backbone_text(stage) for stage in program.stages], machine_text(),
-        compiler.version if compiler is not None else "", threads,
+        compiler.version if compiler is not None else "", threads, *([] if multiples is None else [dict(multiples)]),
     ])  # fmt: skip
 
 
@@ -76,7 +79,8 @@ def machine_digest() -> str:
 
 def add(folder: Path, record: Mapping[str, Json]) -> Path:
     """Writes the file of a record, in place of an older one of its key. UserError (NOT_WRITTEN)."""
-    path = folder / f"{legal(str(record['function']))}-{str(record['key'])[:_KEY_DIGITS]}.json"
+    kind = _CLASS if "run_time" in record else ""
+    path = folder / f"{legal(str(record['function']))}-{kind}{str(record['key'])[:_KEY_DIGITS]}.json"
     write_bytes(path, file_text({"made_by": made_by(), **record}).encode(), mode=0o600)
     return path
 
@@ -87,11 +91,14 @@ def file_text(record: Mapping[str, Json]) -> str:
     return json.dumps({**whole, "digest": _digest(whole)}, ensure_ascii=False) + "\n"
 
 
-def find(folder: Path | None, function: str, program: Program, threads: int, *, is_shipped: bool = False) -> Kept | None:
-    """The file for this program; None where there is none. One that does not count says why."""
-    if folder is None or next(folder.glob(f"{legal(function)}-*.json"), None) is None:
+def find(
+    folder: Path | None, function: str, program: Callable[[], Program], threads: int, *, is_shipped: bool = False
+) -> Kept | None:
+    """The file for this program, which is asked for only where the function has files; None where there is none. One that does
+    not count says why."""
+    if folder is None or all(path.name.startswith(f"{legal(function)}-{_CLASS}") for path in _of(folder, function)):
         return None
-    key = key_of(program, threads)
+    key = key_of(program(), threads)
     path = folder / f"{legal(function)}-{key[:_KEY_DIGITS]}.json"
     if not os.path.lexists(path):
         return None
@@ -99,6 +106,17 @@ def find(folder: Path | None, function: str, program: Program, threads: int, *, 
     if kept.record is not None and kept.record.get("key") != key:
         return Kept(path, None, "it is of another function, machine or version")
     return kept
+
+
+def classes(folder: Path | None, function: str, *, is_shipped: bool = False) -> Iterator[Kept]:
+    """The function's files of classes of shapes."""
+    for path in [] if folder is None else sorted(_of(folder, function)):
+        if path.name.startswith(f"{legal(function)}-{_CLASS}"):
+            yield read(path, is_shipped=is_shipped)
+
+
+def _of(folder: Path, function: str) -> Iterator[Path]:
+    return folder.glob(f"{legal(function)}-*.json")
 
 
 def read(path: Path, *, is_shipped: bool = False) -> Kept:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Program, cpu_tiles
-from warploom.schedule.calls import CompiledRunner, Runner, pack, plain_runner, unpack
+from warploom.schedule.calls import (
+    CompiledRunner,
+    Runner,
+    ShapeClass,
+    in_class,
+    narrowest,
+    pack,
+    plain_class,
+    plain_runner,
+    unpack,
+)
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.frontend import TensorFunction
 from warploom.solve import Json
@@ -18,15 +28,15 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions
-from warploom.tools.explore.result import ExploredOutcome
+from warploom.tools.explore.result import Explored, ExploredOutcome
 from warploom.tools.kernels import store
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
     outcome: Outcome
-    runner: Runner | None
-    """The runner of calls of these sizes from now on; None: as before."""
+    made: Runner | ShapeClass | None
+    """The runner of calls of these sizes from now on, or that of every size of their class; None: as before."""
 
 
 def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, progress: Progress) -> Tuned:
@@ -36,32 +46,41 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
     explored = outcome.explored if isinstance(outcome, ExploredOutcome) else None
     line = dict(outcome.line)
     reason = ""
-    runner: Runner | None = None
+    made: Runner | ShapeClass | None = None
     if explored is None or line["status"] != "solved":
         reason = str(line.get("reason") or line["status"])
     elif line["verdict"] != "tested":
         reason = f"the results were not compared with the function: {line.get('note', line['verdict'])}"
     else:
-        if explored.plain:
-            runner = plain_runner(function, options.sizes, options.threads)
-        else:
-            runner = CompiledRunner(explored.program, [compile_nest(n) for n in explored.nests], options.threads, "found")
-        reason = _kept(function, explored.program, options, line, [] if explored.plain else pack(explored.nests))
+        made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
+        reason = _kept(function, options, line, [] if explored.plain else pack(explored.nests))
     line |= {"kept": not reason} | ({"not_kept": reason} if reason else {})
-    return Tuned(replace(outcome, line=line), runner)
+    return Tuned(replace(outcome, line=line), made)
 
 
-def _kept(
-    function: TensorFunction, program: Program, options: KernelOptions, line: Mapping[str, object], stages: list[Json]
-) -> str:
+def _made(function: TensorFunction, options: KernelOptions, explored: Explored, sizes: Mapping[str, int]) -> Runner | ShapeClass:
+    if not options.run_time:
+        if explored.plain:
+            return plain_runner(function, options.sizes, options.threads)
+        return CompiledRunner(explored.program, [compile_nest(n) for n in explored.nests], options.threads, "found")
+    fixed = {name: value for name, value in sizes.items() if name not in options.run_time}
+    kernels = tuple(compile_nest(nest, flags=explored.build.flags) for nest in explored.nests)
+    kind = "plain" if explored.plain else "found"
+    return ShapeClass(explored.program, fixed, dict(options.run_time), kernels, options.threads, kind)
+
+
+def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], stages: list[Json]) -> str:
     """Writes the record; why it could not, or nothing."""
     folder = store.store_folder(make=True)
     if folder is None:
         return "the cache is off"
+    sizes, multiples = cast("dict[str, int]", line["sizes"]), dict(options.run_time)
+    program = class_program(function, sizes, multiples) if multiples else plain_program(function, options.sizes)
     record: dict[str, Json] = {
         "function": function.name,
-        "key": store.key_of(plain_program(function, options.sizes), options.threads),
-        "sizes": dict(options.sizes),
+        "key": store.key_of(program, options.threads, multiples or None),
+        "sizes": dict(sizes),
+        **({"run_time": multiples} if multiples else {}),
         "threads": options.threads,
         "kind": "found" if stages else "plain",
         "verdict": "tested",
@@ -81,12 +100,21 @@ def plain_program(function: TensorFunction, sizes: Mapping[str, int]) -> Program
     return function.program(sizes, cpu_tiles)
 
 
-def known_runner(function: TensorFunction, program: Program, threads: int, shipped: Path | None = None) -> Runner | None:
-    """The runner for this program in the user's store, or else in the folder of a package: kernels that count, or plain loops
+def class_program(function: TensorFunction, sizes: Mapping[str, int], multiples: Mapping[str, int]) -> Program:
+    """The program whose text is in keys of a class of shapes: the same for all of its sizes."""
+    least = {name: max(2, multiple) for name, multiple in multiples.items()}
+    return function.at_run_time(function.program({**sizes, **least}), multiples)
+
+
+def known_runner(function: TensorFunction, sizes: Mapping[str, int], threads: int, shipped: Path | None = None) -> Runner | None:
+    """The runner for these sizes in the user's store, or else in the folder of a package: kernels that count, or plain loops
     where those are the fastest. None where neither has one."""
     for folder in (store.store_folder(), shipped):
-        kept = store.find(folder, function.name, program, threads, is_shipped=folder is not None and folder == shipped)
-        runner = None if kept is None else runner_of(kept, function, program, threads)
+        kept = store.find(
+            folder, function.name, lambda: plain_program(function, sizes), threads,
+            is_shipped=folder is not None and folder == shipped,
+        )  # fmt: skip
+        runner = None if kept is None else runner_of(kept, function, plain_program(function, sizes), threads)
         if runner is not None:
             return runner
     return None
@@ -105,3 +133,48 @@ def runner_of(kept: store.Kept, function: TensorFunction, program: Program, thre
     except (UserError, OSError):
         return None
     return None if kernels is None else CompiledRunner(program, kernels, threads, "found")
+
+
+def known_class(
+    function: TensorFunction, sizes: Mapping[str, int], threads: int, shipped: Path | None = None
+) -> ShapeClass | None:
+    """The narrowest class of shapes that holds these sizes, of those kept in the user's store, or else in the folder of a
+    package. None where neither has one that counts."""
+    for folder in (store.store_folder(), shipped):
+        is_shipped = folder is not None and folder == shipped
+        found = [*_classes(store.classes(folder, function.name, is_shipped=is_shipped), function, sizes, threads)]
+        if found:
+            return narrowest(found, sizes)
+    return None
+
+
+def _classes(
+    files: Iterator[store.Kept], function: TensorFunction, sizes: Mapping[str, int], threads: int
+) -> Iterator[ShapeClass]:
+    for kept in files:
+        match kept.record:
+            case {"run_time": dict(multiples), "sizes": dict(at), "key": key, "kind": kind} if not kept.reason:
+                pass
+            case _:
+                continue
+        if multiples.keys() - set(function.sizes) or at.keys() != set(function.sizes):
+            continue
+        if not all(type(n) is int and n > 0 for n in (*multiples.values(), *at.values())):
+            continue
+        opened = cast("dict[str, int]", multiples)
+        fixed = {name: value for name, value in cast("dict[str, int]", at).items() if name not in opened}
+        if not in_class(sizes, fixed, opened):
+            continue
+        try:
+            program = class_program(function, sizes, opened)
+            if key != store.key_of(program, threads, opened):
+                continue
+            if kind == "plain":
+                if (plain := plain_class(function, sizes, threads)) is not None:
+                    yield replace(plain, fixed=fixed, multiples=opened)
+                continue
+            kernels = unpack(program, kept.record.get("stages"))
+        except (UserError, OSError):
+            continue
+        if kernels is not None:
+            yield ShapeClass(program, fixed, opened, tuple(kernels), threads, "found")

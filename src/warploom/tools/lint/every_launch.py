@@ -73,7 +73,7 @@ def _judged(
 
 
 def _priced(linted: Linted, source: Source, name: str, said: Sequence[Assumed]) -> Linted:
-    """With what whole warps ask for at each access, where the block is known."""
+    """Adds the requests of whole warps at each access, where the block is known."""
     found = costs(source.program, name, said)
     if isinstance(found, NotDecided):
         return linted

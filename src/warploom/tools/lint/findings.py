@@ -30,7 +30,7 @@ class Found:
     places: tuple[Place, ...]
     """The line, then the calls into which it is inlined."""
     kernel: str
-    """As the linker names it."""
+    """The kernel's name for the linker."""
     ptx_line: int = 0
     threads: tuple[tuple[Triple, Triple], ...] = ()
     """Block and thread of those that meet it first."""
@@ -77,7 +77,7 @@ def mistakes(findings: Iterable[Finding], source: Source, kernel: str, values: S
 
 
 def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Argument]) -> str:
-    """Which element of which array the finding is about, as far as that is known."""
+    """The element and the array that the finding is about, as far as that is known."""
     match = re.fullmatch(r"argument (\d+)", finding.array)
     if finding.byte is None:
         return ""
@@ -140,7 +140,7 @@ def costs(counts: Counts, source: Source, kernel: str) -> list[Found]:
 
 
 def merged(found: Iterable[Found]) -> list[Found]:
-    """Those of one rule at the same lines once, the worst level first, then in the order of the source."""
+    """The findings, those of one rule at the same lines once, the worst level first, then in the order of the source."""
     once: dict[tuple[object, ...], Found] = {}
     for one in found:
         key = (one.rule.id, one.places, *(places for _, places in one.others))

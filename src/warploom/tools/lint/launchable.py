@@ -14,13 +14,13 @@ class Launchable:
     source: Source
     name: str
     values: list[Argument]
-    """Those given, in the form that the compiled kernel takes, and memory for parameters that its compiler has added."""
+    """The given values, in the form that the compiled kernel takes, and memory for parameters that its compiler has added."""
     shared_bytes: int
     positions: tuple[int, ...] = ()
     """For each value, the number of the user's argument that it is part of; empty: the values are the arguments."""
 
     def named(self, message: str) -> str:
-        """With the user's numbers of arguments."""
+        """The message with the user's numbers of arguments."""
         if not self.positions:
             return message
         return re.sub(r"\bargument (\d+)", lambda match: f"argument {self.positions[int(match[1])]}", message)

@@ -28,7 +28,7 @@ _TYPES = {
 _WRAPPED = 8
 """Decorators around a kernel (autotune, heuristics) that are looked through."""
 _SCRATCH_BYTES = 256
-"""For each of Triton's own parameters, which kernels without profiling and descriptors do not use."""
+"""Bytes for each of Triton's own parameters, which kernels without profiling and descriptors do not use."""
 _DIVISIBLE = 16
 """Triton compiles pointers and numbers anew that are multiples of it, and so does this."""
 

@@ -57,7 +57,7 @@ def write_baseline(path: Path, found: Iterable[Found]) -> None:
 
 
 def split(found: Iterable[Found], known: Counter[str]) -> tuple[list[Found], list[Found]]:
-    """Those that count, and those that are silenced: each mark of the baseline as often as it was there."""
+    """The findings that count, and those that are silenced: each mark of the baseline as often as it was there."""
     left, counting, silenced = Counter(known), list[Found](), list[Found]()
     for one in found:
         if is_ignored(one):

@@ -29,7 +29,7 @@ class Keeping(click.Command):
 
 
 def words() -> tuple[str, ...]:
-    """Those of the running command, without `--watch`."""
+    """The words of the running command, without `--watch`."""
     kept: Sequence[str] = click.get_current_context().meta[__name__]
     return tuple(word for word in kept if word != "--watch")
 

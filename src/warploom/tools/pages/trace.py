@@ -78,7 +78,7 @@ class _Watcher(Listener):
         """Values that holes gave since the last step: hole, then thread."""
         self.words = _Words()
         self.origins: list[_Origins] = [{}]
-        """Origins of the statement and, behind them, of the operands that are being evaluated."""
+        """The origins of the statement and, behind them, those of the operands that are being evaluated."""
         self.is_shuffled = False
         self.operator = ""
 

@@ -18,7 +18,7 @@ DATA = Path(__file__).with_name("data")
 PAPERS = ("swizzle-inventor", "swizzleflow", "ptxasw", "scans", "telamon")
 
 Better: TypeAlias = Literal["less", "more", "same", ""]
-"""Which of two numbers is the better one; empty: neither, the row has no bar."""
+"""Says which of two numbers is the better one; empty: neither, the row has no bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Run:
     """The benchmark that gives our number."""
 
     case: Case
-    """As `warploom bench` runs it, under its own name."""
+    """The case as `warploom bench` runs it, under its own name."""
     field: str = "seconds"
     """Where our number is in the line; dots lead into objects."""
     over: float | None = None

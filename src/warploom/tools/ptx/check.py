@@ -117,7 +117,7 @@ def read_good_ptx(path: str) -> Program:
 
 
 def good_program(text: str, file: str) -> Program:
-    """As `read_good_ptx`, of a text; `file` is for places."""
+    """Like `read_good_ptx`, for a text; `file` is for places."""
     module = parse(text, file)
     errors = [d for d in verify(module) if d.code not in WARNINGS]
     if errors:

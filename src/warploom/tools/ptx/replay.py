@@ -180,7 +180,7 @@ def _bytes(number: float, dtype: DType) -> bytes:
 
 
 def _written(array: npt.NDArray[Any], scalar: DType) -> npt.NDArray[Any]:
-    """As the machine holds it: bf16 as the upper half of f32."""
+    """The array as the machine holds it: bf16 as the upper half of f32."""
     return (array.view(np.uint32) >> 16).astype(np.uint16) if scalar.name == "bf16" else array.copy()
 
 

@@ -1,4 +1,4 @@
-"""Which elements of a list a value combines, and in which order: read from terms of calls of unknown functions.
+"""Reads which elements of a list a value combines, and in which order, from terms of calls of unknown functions.
 
 `lift` gives one element, `combine` the left list and then the right one, which must be its neighbour, `identity` none.
 """
@@ -43,7 +43,7 @@ class Elements:
         """Range of elements that each value combines: of values that were read, and of those that other blocks hand over."""
 
     def functions(self) -> dict[str, Opaque]:
-        """The operator's functions, of which nothing is known but what they take and give."""
+        """The operator's functions; only what they take and give is known of them."""
         body = self.made.body
         value, element = layout_of(body.fields), layout_of(body.elements)
         constants = (layout_of(body.constants),) if self.constants else ()

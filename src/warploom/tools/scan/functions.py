@@ -95,7 +95,7 @@ def prove_functions(made: CudaScan) -> FunctionsProof:
 def _proved(
     program: Program, kernel: str, arguments: tuple[Argument, ...], wanted: Sequence[Mapping[str, Wanted]]
 ) -> CompiledProof:  # fmt: skip
-    """As a whole, else case by case of what it decides on. UnsupportedError."""
+    """Proves the function as a whole, else case by case of what it decides on. UnsupportedError."""
     for way in wanted[:-1]:
         try:
             found = prove_launch(program, kernel, arguments, (1, 1, 1), (1, 1, 1), way)

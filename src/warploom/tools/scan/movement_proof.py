@@ -43,7 +43,7 @@ def attempt(launch: str, kernels: tuple[Kernel, ...], prove: Callable[[], None])
 
 
 def any_operator(made: CudaScan) -> str:
-    """For the domain: of which operators the movement is proved."""
+    """The domain's words for the operators of which the movement is proved."""
     said = "every associative operator with an identity, its functions compiled as calls of pure functions"
     operator = made.body.operator
     if any(e.sort.base == "bool" for e in (*operator.fields, *operator.loop.fields, *operator.projection)):

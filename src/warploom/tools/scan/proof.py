@@ -87,7 +87,7 @@ class _Launch:
         self.count = count
         self.elements = Elements(made, kernel, count, 32 if "warp" in kernel else block)
         self.notes: list[str] = []
-        """For the domain."""
+        """Statements for the domain."""
 
     def prove(self) -> None:
         """WrongError, NotSeenError, FaultError, UnsupportedError."""

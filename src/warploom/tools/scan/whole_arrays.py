@@ -49,7 +49,7 @@ IN_ANY_ORDER = (
 _Arguments: TypeAlias = tuple[Argument | HandedArgument, ...]
 Flags: TypeAlias = Mapping[int, tuple[Word, ...]]
 SMALL = (64, 2)
-"""Threads and items of the text with small tiles, of which more can be run."""
+"""Threads and items of the text with small tiles: more tiles of it can be run."""
 TILES = (1, 2, 4)
 MOST_BLOCKS = 3
 """Blocks of a reduction: each may be the last one, with each ticket."""

@@ -26,7 +26,7 @@ from warploom.ir.swizzle.grown import USUAL
 from warploom.ir.swizzle.kinds import kind_of
 
 SETS_KEPT = 4
-"""Of one kind and range."""
+"""Sets that are kept for each kind and range."""
 
 
 def xform(call: Call) -> GatherSet:

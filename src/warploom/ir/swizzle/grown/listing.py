@@ -78,7 +78,8 @@ class Compositions:
         return np.where(whole, letters.shared, 0)[used]
 
     def for_parameters(self, parameters: int) -> Compositions:
-        """Those that are not cheaper ones in disguise when the parameter is below `parameters`, with their cost then."""
+        """The compositions that are not cheaper ones in disguise when the parameter is below `parameters`, with their cost
+        then."""
         letters = self.letters
         keep = (letters.valid(parameters)[self.rows] > 0).all(axis=1)
         costs = self.costs + letters.masking(parameters)[self.rows].sum(axis=1)

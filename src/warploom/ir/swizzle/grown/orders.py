@@ -18,7 +18,7 @@ def cheapest_order(composition: Composition, m: int, n: int) -> Composition:
 
 
 def _orders(chain: _Chain, size: int) -> list[_Chain]:
-    """What swaps of neighbours that commute lead to, the given order first."""
+    """All orders that swaps of commuting neighbours lead to, the given order first."""
     found = [chain]
     for order in found:  # grows on the way
         for place in range(len(order) - 1):

@@ -1,4 +1,4 @@
-"""What a kind of hole says of itself; everything else about holes is derived from it.
+"""The description of one kind of hole; everything else about holes is derived from it.
 
 The parser reads the word's arguments by its signature, the text form and the verifier check the kind and the number of
 arguments, the network makes tables of the hole's values, the search asks for the functions, docs/language.md shows the rows.
@@ -21,15 +21,15 @@ class HoleKind(ABC):
     word: Callable[..., Any]
     """The function that stands in sketches. Its signature and docstring are the reference of the language."""
     notes: str
-    """What a user must know besides, in Markdown, for docs/language.md."""
+    """Further notes for users, in Markdown, for docs/language.md."""
     operands: tuple[str, ...] = ()
     """Parameters that are the hole's arguments; one `*name` takes any number of them."""
     takes: Literal["indices", "integers", "alternatives"] = "indices"
     """indices: a function of its arguments. integers: its operands are the constants. alternatives: it picks an operand."""
     grammars: tuple[str, ...] = ("full",)
-    """What `grammar=` may say."""
+    """Words that `grammar=` accepts."""
     n_counts: str = "the number of values"
-    """What `n` is, for messages."""
+    """The meaning of `n`, in words, for messages."""
     is_condition: bool = False
 
     @property
@@ -44,7 +44,7 @@ class HoleKind(ABC):
         return None if varies else len(self.operands)
 
     def fault(self, hole: Hole) -> tuple[str, str] | None:
-        """What is wrong with the options of `hole` (expected ..., got ...) and how to mend it."""
+        """The fault in the options of `hole` (expected ..., got ...) and its fix; None: there is no fault."""
         return None
 
     def values(self, hole: Hole) -> int:
@@ -72,7 +72,7 @@ class HoleKind(ABC):
         return ""
 
     def wider(self, hole: Hole, points: IntArray) -> str:
-        """What offers more functions on these points; empty where nothing does."""
+        """A word or option that offers more functions on these points; empty where nothing does."""
         return ""
 
     def unused(self, hole: Hole) -> IndexExpr:

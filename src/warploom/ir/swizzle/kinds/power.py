@@ -98,7 +98,7 @@ def _of_one(v: IntArray, name: IndexExpr, width: int, space: int) -> Iterator[tu
 
 
 MOST_SHIFTS = 64
-"""Of a value that counts steps."""
+"""Most shifts of a value that counts steps."""
 
 
 def _power(exponent: IndexExpr) -> IndexExpr:

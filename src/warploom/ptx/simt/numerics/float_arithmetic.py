@@ -105,7 +105,7 @@ def float_max(type_name: str, a: Bits, b: Bits, *, ftz: bool = False, nan: bool 
 
 
 def float_abs(type_name: str, a: Bits, *, ftz: bool = False) -> Bits:
-    """The sign bit cleared, of NaN too."""
+    """Clears the sign bit, of a NaN too."""
     if "x" in type_name:
         return _packed(float_abs, type_name, a, ftz=ftz)
     row = float_format(type_name)
@@ -113,7 +113,7 @@ def float_abs(type_name: str, a: Bits, *, ftz: bool = False) -> Bits:
 
 
 def float_neg(type_name: str, a: Bits, *, ftz: bool = False) -> Bits:
-    """The sign bit flipped, of NaN too."""
+    """Flips the sign bit, of a NaN too."""
     if "x" in type_name:
         return _packed(float_neg, type_name, a, ftz=ftz)
     return (flush(type_name, a) if ftz else a) ^ a.dtype.type(float_format(type_name).sign)

@@ -75,7 +75,7 @@ def add_flow(words: Vocabulary) -> EnumChoice:
     starts = space.fact("starts", 2)
     """(start of a reduction, reduction)."""
     is_store = space.fact("is_store")
-    """It holds for an instruction that stores to an array of the kernel."""
+    """True for an instruction that stores to an array of the kernel."""
     own_loop = _merged_with_own(words)
     space.require(
         "a store is not repeated",

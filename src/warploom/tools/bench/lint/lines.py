@@ -1,4 +1,4 @@
-"""Which lines of a kernel a planted mistake concerns: where a finding about it may stand."""
+"""The lines of a kernel that a planted mistake concerns, where a finding about it may stand."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from warploom.kernels.kernelgen import APPLICATIONS, KERNELGEN
 from warploom.kernels.kernelgen.paper import GPUS, signs
 from warploom.machines import ARCHITECTURES, nearest_architecture
 from warploom.ptx.shuffle import forecast
+from warploom.tools.bench.ptx import PAPERS_APPLICATIONS
 from warploom.tools.bench.ptx_stalls import facts_of
 
-PAPERS = {"hypterm": "euler_x", "rhs4th3fort": "elastic", "derivative": "curvilinear"}
-"""The paper's application stencils, and ours of their kind."""
+OURS = {paper: name for name, paper in PAPERS_APPLICATIONS.items()}
 
 
 def agreement() -> dict[str, int]:
@@ -27,7 +27,7 @@ def agreement() -> dict[str, int]:
     known = {key: sign for key, sign in signs().items() if sign}
     right = 0
     for (generation, name), sign in known.items():
-        stencil = KERNELGEN.get(name) or APPLICATIONS[PAPERS[name]]
+        stencil = KERNELGEN.get(name) or APPLICATIONS[OURS[name]]
         facts = facts_of(stencil, 31 if name in KERNELGEN else 1)
         assert facts is not None
         gain = forecast(facts, facts.candidates, nearest_architecture(GPUS[generation].arch)).gain
@@ -41,7 +41,6 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     as_json = parser.parse_args().json
     known = signs()
-    names = {v: k for k, v in PAPERS.items()}
     papers = {gpu.arch for gpu in GPUS.values()}
     for stencil in (*KERNELGEN.values(), *APPLICATIONS.values()):
         facts = facts_of(stencil, 1 if stencil.name in APPLICATIONS else 31)
@@ -50,7 +49,9 @@ def main() -> None:
         line: dict[str, object] = {"case": stencil.name, "shuffles": len(facts.candidates)}
         for arch, machine in ARCHITECTURES.items():
             found = forecast(facts, facts.candidates, machine)
-            paper = known.get((machine.generation, names.get(stencil.name, stencil.name))) if arch in papers else None
+            paper = (
+                known.get((machine.generation, PAPERS_APPLICATIONS.get(stencil.name, stencil.name))) if arch in papers else None
+            )
             line[arch] = {
                 "gain": round(found.gain, 3), "before": found.before.bottleneck, "after": found.after.bottleneck,
                 **({"paper": paper} if paper is not None else {}),

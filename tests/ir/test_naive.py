@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 
 from warploom.ir import HoleArg, index_cost, tabulate
-from warploom.ir.swizzle import NaiveSet
+from warploom.ir.swizzle import NaiveSet, naive
 
 
 def _expressions(points: list[tuple[int, ...]], most: int, depth: int) -> set[tuple[int, ...]]:
@@ -36,6 +37,21 @@ def test_all_functions_of_a_depth() -> None:
         assert {tuple(t.tolist()) for t in functions.tables} == expected
         assert len(functions) == naive.size_bound == len(expected)
         assert (np.diff(functions.costs) >= 0).all()
+
+
+@pytest.mark.parametrize("collide", [False, True])
+def test_functions_that_come_in_parts_are_the_same(collide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.array([(i, k) for i in range(4) for k in range(3)])
+
+    def functions() -> dict[bytes, int]:
+        found = NaiveSet(points, 4, 2).functions
+        return {table.tobytes(): cost for table, cost in zip(found.tables, found.costs.tolist(), strict=True)}
+
+    whole = functions()
+    monkeypatch.setattr(naive, "AT_ONCE", 1 << 10)
+    if collide:
+        monkeypatch.setattr(naive, "_hashes", lambda tables: tables[:, 0].astype(np.uint64))
+    assert functions() == whole
 
 
 def test_constants_are_as_large_as_the_larger_of_values_and_arguments() -> None:

@@ -119,8 +119,9 @@ def sum_crc(lanes: int, S: int):
     return sums
 
 
-def multiply(lanes: int):
+def multiply(lanes: int, constants: tuple[int, ...] | None = None):
     """Carry-less product of two polynomials with one coefficient per lane: two accumulators, one guard each."""
+    CONSTANTS = constants
 
     def spec(a, b, c):
         for i in range(lanes):
@@ -136,8 +137,8 @@ def multiply(lanes: int):
         yours = b[lane]
         out = wl.accumulator(u32, op="^", inner="&", shape=(2,))
         for i in range(lanes):
-            p = wl.shfl(mine, wl.xform(lane, lanes, i, name="a_lane"), lanes)
-            q = wl.shfl(yours, wl.xform(lane, lanes, i, name="b_lane"), lanes)
+            p = wl.shfl(mine, wl.xform(lane, lanes, i, coefficients=CONSTANTS, constants=CONSTANTS, name="a_lane"), lanes)
+            q = wl.shfl(yours, wl.xform(lane, lanes, i, coefficients=CONSTANTS, constants=CONSTANTS, name="b_lane"), lanes)
             out[0].add(p, q, when=wl.cond(lane, i, name="low"))
             out[1].add(p, q, when=wl.cond(lane, i, name="high"))
         c[lane] = out[0].value()

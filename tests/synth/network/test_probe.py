@@ -55,3 +55,32 @@ def test_passes_exactly_the_right_completions() -> None:
 def test_terms_that_may_cancel_are_found_by_counting_first() -> None:
     report = wl.complete(cancelling(32))
     assert (report.status, report.verdict, report.completions[0].accumulates) == ("solved", "proved", 1)
+
+
+def test_an_output_is_told_once_its_own_holes_are_decided() -> None:
+    def spec(x, y):
+        for t in range(4):
+            y[t] = x[(t + 1) % 4]
+            y[4 + t] = x[(t + 2) % 4]
+
+    @wl.sketch(spec=spec, block=4, warp_size=4)
+    def two(x: wl.Global[u32, 4], y: wl.Global[u32, 8]):
+        lane = wl.lane_id()
+        v = x[lane]
+        y[lane] = wl.shfl(v, wl.xform(lane, 4, 0, name="first"), 4)
+        y[lane + 4] = wl.shfl(v, wl.xform(lane, 4, 0, name="second"), 4)
+
+    network = lower(two.kernel, {})
+    expected = run_spec(two.spec, two.kernel, {})
+    wanted = list(zip(network.outputs["y"].tolist(), expected.outputs["y"].tolist(), strict=True))
+    probe = make_probe(network, wanted, kernel_algebra(two))
+    assert probe is not None and [use.hole.name for use in network.holes] == ["first", "second"]
+    assert probe.told(0, [1]).tolist() == [True] * 4 + [False] * 4
+    assert probe.told(1, [0]).tolist() == [False] * 4 + [True] * 4
+    use = network.holes[0]
+    functions = function_set(use.hole, use.points, 1).matching(np.ones((len(use.points), 4), bool))
+    assert functions is not None
+    empty = [np.zeros(len(u.points), np.int16) for u in network.holes]
+    kept = functions.tables[probe.surviving(empty, 0, functions.tables, probe.told(0, [1]))]
+    assert kept.tolist() == [[1, 2, 3, 0]]
+    assert not probe.surviving(empty, 0, functions.tables).any()

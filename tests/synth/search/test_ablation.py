@@ -9,6 +9,7 @@ from warploom.ir import fill
 from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.prove import prove
 from warploom.synth.search.ablation import Missing, complete_without
+from warploom.synth.search.sums import SumConstraint
 
 FOUND: dict[tuple[str, Missing], bool] = {
     ("sum-crc-8x1", "naive-1"): True,
@@ -37,6 +38,15 @@ def test_completions_without_an_idea(name: str, missing: Missing) -> None:
         assert prove(fill(sketch.kernel, found.holes), sketch.spec, {}, kernel_algebra(sketch)).verdict == "proved"
 
 
+def test_without_accumulators_an_output_is_evaluated_once_its_own_holes_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise AssertionError("sums of products say nothing about words")
+
+    monkeypatch.setattr(SumConstraint, "narrow", fails)
+    found = complete_without(small.multiply(4, constants=(0, 1, -1)), "no-accumulators", budget_s=60)
+    assert found.verdict == "proved" and found.statistics.nodes < 200  # 2,028 where both outputs wait for the last hole
+
+
 def test_a_spent_budget_is_no_proof() -> None:
-    found = complete_without(SKETCHES["multiply-4"], "no-accumulators", budget_s=0.1)
+    found = complete_without(SKETCHES["multiply-4"], "no-accumulators", budget_s=0.05)
     assert found.status == "unknown" and found.reason.startswith("budget")

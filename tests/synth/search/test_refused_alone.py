@@ -110,7 +110,7 @@ def test_operations_that_a_probe_does_not_know() -> None:
     nothing = np.zeros(0, np.int64)
 
     def probed(*batches: Any) -> Any:
-        network: Any = SimpleNamespace(batches=batches, known={}, cells=1)
+        network: Any = SimpleNamespace(batches=batches, known={}, cells=1, holes=())
         return make_probe(network, [], algebra_for(i32))
 
     assert probed(Arithmetic(nothing, "+", (nothing, nothing)), Folds(nothing, "+", constant(0), ())) is not None

@@ -46,3 +46,17 @@ def test_every_change_of_a_kernel_has_the_papers_direction(monkeypatch: pytest.M
         codes = line["stalls"][change.generation][change.kernel or ""]
         assert (codes[change.after][change.reason] > codes[change.before][change.reason]) == (change.points > 0), change
     assert line["stalls"]["Maxwell"].keys() == few.keys() - {"vecadd"} | {"mean"}
+    speeds = {name: codes["PTXASW"] for name, codes in line["faster"]["Volta"].items()}
+    assert line["summaries"]["Volta"] == {
+        "best": max(speeds.values()), "mean": round(sum(speeds.values()) / len(few), 1), "improved": 0,
+    }  # fmt: skip
+    assert line["summaries"]["Maxwell"]["improved"] == 3
+    assert {"hypterm", "rhs4th3fort", "derivative"} <= line["faster"]["Pascal"].keys() - line["faster"]["Volta"].keys()
+
+
+def test_a_change_of_speed_is_that_of_the_time() -> None:
+    facts = facts_of(KERNELGEN["jacobi"], 31)
+    assert facts is not None
+    found = forecast(facts, facts.candidates, nearest_architecture("sm_52"))
+    speed = ptx_stalls.faster_percent(facts, "sm_52")["PTXASW"]
+    assert speed == pytest.approx(100 * (found.before.cycles / found.after.cycles - 1), abs=0.06)

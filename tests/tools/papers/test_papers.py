@@ -174,10 +174,10 @@ def test_a_spent_budget_ends_the_run_and_the_journal_goes_on_there(monkeypatch: 
 
 
 def test_rows_that_cannot_run_here_say_so_and_do_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result, ran = invoke(monkeypatch, "ptxasw", "figure-2", "--json")
+    result, ran = invoke(monkeypatch, "ptxasw", "table-1", "--json")
     assert (result.exit_code, ran) == (0, [])
     assert {line["status"] for line in lines_of(result.stdout)} == {"unknown"}
-    assert "8 cannot be run here" in result.stderr
+    assert "12 cannot be run here" in result.stderr
 
 
 def test_quick_and_html(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ class Probe:
         self.wanted = wanted
         self.inputs = inputs
         self.network = network
+        self.reads = _holes_below(network)[cells]
+        """[outputs, holes]: whether the output depends on the hole."""
 
     def matches(self, tables: Sequence[Tables]) -> bool:
         """Whether the completion (per hole: [points] values) gives the wanted numbers."""
@@ -56,13 +58,19 @@ class Probe:
                 _run(batch, values, tables)
         return bool((values[self.cells] == self.wanted).all())
 
-    def surviving(self, decided: Sequence[Tables], hole: int, functions: Tables) -> BoolArray:
-        """[functions]: whether this function of `hole`, with what is `decided` of the others, gives the wanted numbers."""
+    def told(self, hole: int, open_holes: Sequence[int]) -> BoolArray:
+        """[outputs]: those that are known once `hole` is decided, where `open_holes` (without it) stay open."""
+        return self.reads[:, hole] & ~self.reads[:, list(open_holes)].any(axis=1)
+
+    def surviving(self, decided: Sequence[Tables], hole: int, functions: Tables, outputs: BoolArray | None = None) -> BoolArray:
+        """[functions]: whether this function of `hole`, with what is `decided` of the others, gives the wanted numbers; of these
+        `outputs` only, which do not depend on what is not decided and has any table."""
         step = max(1, TOGETHER // max(1, len(self.inputs)))
-        parts = [self._surviving(decided, hole, functions[n : n + step]) for n in range(0, len(functions), step)]
+        looked = np.arange(len(self.cells)) if outputs is None else np.flatnonzero(outputs)
+        parts = [self._surviving(decided, hole, functions[n : n + step], looked) for n in range(0, len(functions), step)]
         return np.concatenate(parts) if parts else np.zeros(0, np.bool_)
 
-    def _surviving(self, decided: Sequence[Tables], hole: int, functions: Tables) -> BoolArray:
+    def _surviving(self, decided: Sequence[Tables], hole: int, functions: Tables, looked: IntArray) -> BoolArray:
         """Functions that agree at all points met so far are one column of numbers."""
         column: IntArray = np.zeros(len(functions), np.int64)
         kinds = functions[:1]
@@ -80,7 +88,34 @@ class Probe:
                     kinds = functions[first]
                 tables = [kinds if h == hole else t[None] for h, t in enumerate(decided)]
                 _run_all(batch, values, tables)
-        return np.logical_and.reduce(values[self.cells] == self.wanted[:, None], axis=0)[column]
+        return np.logical_and.reduce(values[self.cells[looked]] == self.wanted[looked, None], axis=0)[column]
+
+
+def _holes_below(network: Network) -> BoolArray:
+    """[cells, holes]: whether the number in the cell depends on the hole."""
+    found = np.zeros((network.cells, len(network.holes)), np.bool_)
+    for batch in network.batches:
+        match batch:
+            case Elements():
+                found[batch.out] = found[batch.source.reshape(len(batch.out), -1)].any(axis=1)
+                for hole in batch.slots.holes:
+                    found[batch.out, hole] = True
+            case Retained():
+                found[batch.out] = found[batch.old]
+            case Placements():
+                for column in batch.target.reshape(len(batch.source), -1).T:
+                    np.logical_or.at(found, column, found[batch.source])
+                    for hole in batch.slots.holes:
+                        found[column, hole] = True
+            case Arithmetic():
+                found[batch.out] = np.logical_or.reduce([found[cells] for cells in batch.operands])
+            case Folds():
+                for entry in batch.entries:
+                    np.logical_or.at(found, batch.out[entry.fold], found[entry.value])
+                    for hole in entry.slots.holes:
+                        found[batch.out[entry.fold], hole] = True
+    found[UNDEFINED] = False
+    return found
 
 
 def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:

@@ -8,7 +8,9 @@ Source: Swizzle Inventor, section 7.4, table 2.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -17,9 +19,9 @@ from warploom.core import Diagnostic, Status, UserError, Verdict
 from warploom.ir import IndexExpr, fill
 from warploom.ir.swizzle import SPACES, FunctionSet, NaiveSet, function_set
 from warploom.sketch import Sketch
-from warploom.solve import Budget, Statistics, search
+from warploom.solve import Budget, Statistics, Strategy, search, smallest_domain
 from warploom.synth.network.lower import lower
-from warploom.synth.network.probe import make_probe
+from warploom.synth.network.probe import Probe, make_probe
 from warploom.synth.network.requirements import Requirements, requirements
 from warploom.synth.problem import kernel_algebra, simplified
 from warploom.synth.proof.judge import judge
@@ -133,7 +135,8 @@ class _Run:
         model = SketchModel(
             self.network, required, folds, constraints, [], sets, start, self._is_right, probe, pending=everything
         )
-        outcome = search(model, goal="first", budget=self._left())
+        strategy = smallest_domain if probe is None else _one_output_first(probe)
+        outcome = search(model, goal="first", strategy=strategy, budget=self._left())
         self._count(outcome.statistics)
         return (outcome.answers[0][1] if outcome.answers else None), "" if outcome.answers else outcome.reason
 
@@ -175,6 +178,19 @@ class _NaiveEngine(Engine):
                 made[key] = NaiveSet(use.points, use.hole.n, self.depth)
             sets.append(made[key])
         return sets
+
+
+def _one_output_first(probe: Probe) -> Strategy:
+    """The holes of an output with the fewest completions left, the smallest first: an output is evaluated once its last hole is
+    reached, for all functions of that hole at once."""
+    groups = [frozenset(np.flatnonzero(row).tolist()) for row in np.unique(probe.reads, axis=0)]
+
+    def choose(choices: Sequence[tuple[int, int]]) -> int:
+        left = dict(choices)
+        asked = [[h for h in group if h in left] or list(left) for group in groups]
+        return min(min(asked, key=lambda holes: prod(left[h] for h in holes)), key=lambda h: (left[h], h))
+
+    return choose
 
 
 def _without_accumulators(required: Requirements) -> Requirements:

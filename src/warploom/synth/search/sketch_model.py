@@ -165,11 +165,15 @@ class SketchModel:
         if self.prices is not None and not is_fixed:
             found, keeps = self.prices.of_functions(candidate, choice, functions, self.limit)
             functions, priced = functions.select(keeps), [tuple(row) for row in found[keeps].tolist()]
-        others = None if self.probe is None else _decided_others(candidate, choice)
-        if self.probe is not None and others is not None and self.network.cells * len(functions) <= CHEAP_TO_EVALUATE:
-            keeps = self.probe.surviving(others, choice, functions.tables)
-            functions, priced = functions.select(keeps), [p for p, kept in zip(priced, keeps.tolist(), strict=True) if kept]
-            others = None
+        others: list[Tables] | None = None
+        if self.probe is not None:
+            tables, still_open = _other_tables(candidate, choice)
+            told = self.probe.told(choice, still_open)
+            if told.any() and self.network.cells * len(functions) <= CHEAP_TO_EVALUATE:
+                keeps = self.probe.surviving(tables, choice, functions.tables, told if still_open else None)
+                functions, priced = functions.select(keeps), [p for p, kept in zip(priced, keeps.tolist(), strict=True) if kept]
+            elif not still_open:
+                others = tables
         bounds: list[Cost] = []
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
@@ -322,17 +326,18 @@ class SketchModel:
         )
 
 
-def _decided_others(candidate: Candidate, choice: int) -> list[Tables] | None:
-    """The tables of all other holes, by number, if `choice` is the last open one; `choice` itself has none."""
+def _other_tables(candidate: Candidate, choice: int) -> tuple[list[Tables], list[int]]:
+    """([holes] tables of the decided ones, zeros for the others; the open ones besides `choice`)."""
     tables: list[Tables] = []
+    still_open: list[int] = []
     for hole, functions in enumerate(candidate.functions):
-        if hole == choice:
-            tables.append(np.zeros(0, np.int16))
-        elif functions is None or len(functions) > 1:
-            return None
-        else:
+        if hole != choice and functions is not None and len(functions) == 1:
             tables.append(functions.tables[0])
-    return tables
+        else:
+            tables.append(np.zeros(len(candidate.allowed[hole]), np.int16))
+            if hole != choice:
+                still_open.append(hole)
+    return tables, still_open
 
 
 def _growing(order: IntArray) -> Iterator[IntArray]:

@@ -146,6 +146,22 @@ class SumConstraint:
         fresh = self._made_among(known.needed != candidate.needed)
         return known.bounds.copy(), known.ahead | using, known.back | using | fresh
 
+    def joins(self, inputs: Sequence[int], outputs: Sequence[int]) -> bool:
+        """Whether any output is made of inputs by sums of this operator: of other operations nothing can be concluded."""
+        reached = np.zeros(self.network.cells, np.bool_)
+        reached[outputs] = True
+        left = self._made_among(reached)
+        while left:
+            number = left.pop()
+            step = self.steps[number]
+            if (isinstance(step, Folds) and step.op != self.op) or (isinstance(step, Arithmetic) and self._signs(step) is None):
+                continue
+            before = reached.copy()
+            for cells in _reads(step):
+                reached[cells] = True
+            left |= self._made_among(reached & ~before)
+        return bool(reached[inputs].any())
+
     def most_share(self) -> float:
         """The largest bound of a share that is known, with every hole free."""
         free = [np.ones((len(u.points), u.values), np.bool_) for u in self.network.holes]
@@ -547,5 +563,6 @@ def _row_blocks(row: IntArray, columns: int) -> Iterable[slice]:
 def sum_constraints(network: Network, required: Requirements, group_of: IntArray) -> list[SumConstraint]:
     """One for each operator that outputs are sums of sums by, unless counting the contributions of accumulators says it all."""
     made = [SumConstraint(network, sums, group_of) for sums in read_sums(network, required)]
+    made = [c for c in made if c.joins(list(network.known), [cell for cell, _ in required.judged])]
     # Where sums may wrap around, shares that differ say nothing.
     return [c for c in made if c.family != "sum" or not c.sums.modulus_bits or c.most_share() < 1 << (c.sums.modulus_bits - 2)]

@@ -1,4 +1,4 @@
-"""Stalls of the warps of the paper's kernels by their reasons, by the model (PTXASW, figure 3 and section 8)."""
+"""What the model says of the paper's kernels: stalls by their reasons, and speed (PTXASW, figures 2 and 3, sections 7 and 8)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import click
 
 from warploom.gpu import compile_to_ptx
-from warploom.kernels.kernelgen import GPUS, KERNELGEN, Stencil, cuda_source
+from warploom.kernels.kernelgen import APPLICATIONS, GPUS, KERNELGEN, Stencil, cuda_source
 from warploom.machines import Unit, nearest_architecture
 from warploom.ptx.shuffle import Candidate, Decision, Estimate, KernelFacts, ShuffleOptions, Variant, forecast, shuffle
 from warploom.ptx.syntax import parse
 from warploom.tools.bench.case import Case
+from warploom.tools.bench.ptx import PAPERS_APPLICATIONS
 from warploom.tools.command.guard import report
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION
@@ -22,6 +23,8 @@ ARCH = "sm_75"
 """Architecture of the PTX, as in `bench ptx`."""
 LIMIT_S = 120.0
 MEAN = "mean"
+JUST_FASTER = 0.5
+"""Percent; a smaller change is none."""
 REASONS: Mapping[str, tuple[Unit, ...]] = {
     "texture": ("texture path",),
     "memory throttle": ("load path", "texture path"),
@@ -57,6 +60,20 @@ def stalls(facts: KernelFacts, arch: str) -> dict[str, dict[str, float]]:
     return found
 
 
+def faster_percent(facts: KernelFacts, arch: str) -> dict[str, float]:
+    """By code of the paper: the change of speed from the original."""
+    on = nearest_architecture(arch)
+    saved = {code: forecast(facts, facts.candidates, on, variant).gain for code, variant in CODES.items()}
+    return {code: round(100 * gain / (1 - gain), 1) + 0.0 for code, gain in saved.items()}
+
+
+def _summary(speeds: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """As section 7 has it, of all kernels; one without shuffles keeps its speed."""
+    found = [speed["PTXASW"] for speed in speeds.values()]
+    mean = round(sum(found) / len(KERNELGEN), 1)
+    return {"best": max(found), "mean": mean, "improved": sum(percent > JUST_FASTER for percent in found)}
+
+
 def _by_reason(estimate: Estimate) -> dict[str, float]:
     shares = estimate.shares
     return {reason: round(sum(shares[unit] for unit in units), 1) for reason, units in REASONS.items()}
@@ -67,8 +84,10 @@ def stalls_case() -> Case:
 
 
 def measure(stopwatch: Stopwatch, progress: Progress) -> Line:
-    """By GPU of the paper, kernel (or their mean), code and reason. A kernel without shuffles is left out."""
+    """By GPU of the paper, kernel (or their mean), code and reason; then the change of speed in percent, by GPU, kernel and code,
+    and of all kernels by GPU. A kernel without shuffles is left out of the stalls and their mean."""
     by_gpu: dict[str, dict[str, dict[str, dict[str, float]]]] = {generation: {} for generation in GPUS}
+    speeds: dict[str, dict[str, dict[str, float]]] = {generation: {} for generation in GPUS}
     for name, stencil in KERNELGEN.items():
         progress(name)
         facts = facts_of(stencil, 31)
@@ -76,18 +95,27 @@ def measure(stopwatch: Stopwatch, progress: Progress) -> Line:
             continue
         for generation, gpu in GPUS.items():
             by_gpu[generation][name] = stalls(facts, gpu.arch)
+            speeds[generation][name] = faster_percent(facts, gpu.arch)
+    summaries = {generation: _summary(kernels) for generation, kernels in speeds.items()}
+    for name, paper in PAPERS_APPLICATIONS.items():
+        progress(name)
+        facts = facts_of(APPLICATIONS[name], 1)
+        assert facts is not None
+        speeds["Pascal"][paper] = faster_percent(facts, GPUS["Pascal"].arch)
     for kernels in by_gpu.values():
         kernels[MEAN] = {
             code: {reason: round(sum(k[code][reason] for k in kernels.values()) / len(kernels), 1) for reason in REASONS}
             for code in ("original", *CODES)
         }
-    return plain_line("stalls", "solved", stopwatch.read(), stalls=by_gpu, counted="model", arch=ARCH)
+    return plain_line(
+        "stalls", "solved", stopwatch.read(), stalls=by_gpu, faster=speeds, summaries=summaries, counted="model", arch=ARCH
+    )
 
 
 @click.command("bench-ptx-stalls", hidden=True)
 @DEBUG_OPTION
 def bench_ptx_stalls(debug: bool) -> None:
-    """The stalls of all kernels, in this process, as one JSON line."""
+    """The stalls and speeds of all kernels, in this process, as one JSON line."""
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         line = measure(stopwatch, progress)

@@ -285,7 +285,7 @@ def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
     factors: dict[str, float] = {}
     for name, (order, published) in ORDERS.items():
         model = model_of(row.space, order)
-        depth = _wide_depth(model, 0.15 * budget_s, seed)
+        depth = _wide_depth(model, seed)
         levels = _enumerated(model, depth, below, 0.7 * budget_s, seed, progress).levels
         if levels.complete:
             depth = next((d for d, nodes in enumerate(levels.nodes) if nodes > WIDE), depth)
@@ -302,18 +302,14 @@ def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
     }, both
 
 
-def _wide_depth(model: Model, budget_s: float, seed: int) -> int:
-    """The first level with more than `WIDE` candidates, as walks estimate it with something to spare."""
-    began = time.process_time()
-    depth = 4
-    while depth < 40:
-        left_s = budget_s - (time.process_time() - began)
-        upper = cast("Model", _Upper(model, depth))
-        probes = knuth(upper, range(_LEAST // 2), seed=seed)
-        if tree_size(probes).leaves.mean > 1.3 * WIDE or left_s <= 0:
+def _wide_depth(model: Model, seed: int) -> int:
+    """The first level with more than `WIDE` candidates, as walks estimate it with something to spare: the same on every machine,
+    as the bound keeps another share of other levels."""
+    for depth in range(4, 40):
+        probes = knuth(cast("Model", _Upper(model, depth)), range(_LEAST // 8), seed=seed)
+        if tree_size(probes).leaves.mean > 1.3 * WIDE:
             return depth
-        depth += 1
-    return depth
+    return 40
 
 
 def _speed(seed: int) -> tuple[Line, bool]:

@@ -79,7 +79,7 @@ def _asked(row: Row) -> Line:
 
 def _answer(row: Row, ours: float | None, counted: str | None) -> Line:
     """`counted` says what a number is that nobody measured: counted in SASS, by an interpreter, or computed by a model."""
-    ratio = float(f"{ours / row.peer:.4g}") if ours is not None and row.peer else None
+    ratio = float(f"{ours / row.peer:.4g}") if ours is not None and row.peer and row.peer > 0 <= ours else None
     return {"ours": ours, "ratio": ratio, "counted": counted, "compared": _standing(row, ours)}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.kernels import PUBLISHED
-from warploom.kernels.kernelgen import GPUS, LATENCIES, STALL_CHANGES, STALLS, SUMMARIES, SYNTHESIS
+from warploom.kernels.kernelgen import KERNELGEN, LATENCIES, OUTCOMES, STALL_CHANGES, STALLS, SUMMARIES, SYNTHESIS
 from warploom.synth.transposes import table_cost
 from warploom.tools.bench.ablations import BUDGET_S, FULL, SPACES, ablation_case
 from warploom.tools.bench.case import Case
@@ -88,7 +88,6 @@ def _without(line: Mapping[str, Any]) -> Iterator[Row]:
             theirs=GAVE_UP_S if theirs is None else theirs,
             is_limit=theirs is None,
             run=Run(_ablation(line["case"], configuration), expected=expected),
-            better="less" if configuration == FULL else "",
             is_quick=bool(line.get("quick")) and configuration != "no-accumulators",
             note="no solution within this depth" if expected == "unsat" else "",
         )
@@ -203,11 +202,37 @@ def ptxasw() -> Iterator[Row]:
             yield from _kernelgen(line)
         else:
             yield from _application(line)
-    for board, summary in SUMMARIES.items():
-        reason = f"needs a {GPUS[board].board}"
-        for what, theirs in (("best", summary.best_percent), ("mean", summary.mean_percent)):
-            yield Row(paper="ptxasw", item="figure-2", name=f"{board}, {what}", unit="% faster", theirs=theirs, reason=reason)
+    yield from _speeds()
     yield from _stalls()
+
+
+def _speeds() -> Iterator[Row]:
+    """Rows for the speeds of sections 7, 8 and 8.5, as far as the text has numbers: the model's beside the boards'."""
+    case = stalls_case()
+    for board, summary in SUMMARIES.items():
+        shared: dict[str, Any] = {"paper": "ptxasw", "item": "figure-2", "better": "", "is_quick": board == "Maxwell"}
+        for what, unit, field, theirs in (
+            ("best", "% faster", "best", summary.best_percent),
+            ("mean", "% faster", "mean", summary.mean_percent),
+            ("kernels that gain", "kernels", "improved", summary.improved),
+        ):
+            run = Run(case, f"summaries.{board}.{field}")
+            yield Row(**shared, name=f"{board}, {what}", unit=unit, theirs=theirs, run=run)
+    known: set[str] = set()
+    for outcome in OUTCOMES:
+        name = f"{outcome.generation} {outcome.kernel}, {outcome.variant}"
+        if outcome.percent is None or name in known:
+            continue
+        known.add(name)
+        yield Row(
+            paper="ptxasw",
+            item="figure-2" if outcome.kernel in KERNELGEN else "section-8.5",
+            name=name if outcome.kernel in KERNELGEN else f"{outcome.kernel}, speed on Pascal",
+            unit="% faster",
+            theirs=outcome.percent,
+            run=Run(case, f"faster.{outcome.generation}.{outcome.kernel}.{outcome.variant}"),
+            better="",
+        )
 
 
 def _stalls() -> Iterator[Row]:

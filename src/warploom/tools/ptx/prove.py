@@ -210,8 +210,7 @@ def _replayed(again: Replay) -> tuple[Line, tuple[str, ...]]:
     at = ", ".join(f"{element} = {number}" for element, number in again.witness)
     message = f"  with {at}: " if at else "  "
     message += f"the spec gives {again.expected}, the kernel {again.found}"
-    shown: Line = {"values": {"expected": again.expected, "found": again.found}, "witness": dict(again.witness)}
-    return shown, (message,)
+    return again.fields, (message,)
 
 
 def not_shown(proof: CompiledProof, again: Replay) -> tuple[Status, CompiledProof]:

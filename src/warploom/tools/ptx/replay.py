@@ -18,6 +18,7 @@ from warploom.core.intervals import Interval
 from warploom.ptx import Launch, Program, launch
 from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, Symbol
 from warploom.terms import Term, element_text
+from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
 
 Triple = tuple[int, int, int]
@@ -49,6 +50,18 @@ class Replay:
     """By the kernel."""
     witness: tuple[tuple[str, object], ...] = ()
     """Numbers of the elements that the two terms name."""
+
+    @property
+    def fields(self) -> Line:
+        """Both values, unless one is not finite, and the numbers at which they differ: for a report."""
+        return {**both_values(self.expected, self.found), "witness": dict(self.witness)}
+
+
+def both_values(expected: object, found: object) -> Line:
+    """The field `values` of a report; none where a number is not finite, which JSON does not have."""
+    if not bool(np.isfinite(np.array([expected, found], np.float64)).all()):
+        return {}
+    return {"values": {"expected": expected, "found": found}}
 
 
 def replay(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ from warploom.tools.ptx.prove import (
     read_argument,
     triple,
 )
-from warploom.tools.ptx.replay import contents, data, replay, run_on
+from warploom.tools.ptx.replay import both_values, contents, data, replay, run_on
 
 RUNS = 6
 """Sets of data on which two kernels are run where no proof is found."""
@@ -139,7 +138,7 @@ def _told(
         if not again.is_shown:
             status, proof = not_shown(proof, again)
         elif proof.difference is not None:
-            fields = {"values": {"expected": again.expected, "found": again.found}, "witness": dict(again.witness)}
+            fields = again.fields
             at = ", ".join(f"{element} = {number}" for element, number in again.witness)
             messages = (f"  with {at}: {one} gives {again.expected}, {other} {again.found}",)
     found = proof_fields(proof)
@@ -178,10 +177,7 @@ def _tested(
             by = "" if isinstance(expected, int) else " by more than the tolerance"
             reason = f"{place} differs{by} on data {number}: {one} gives {expected!r}, {other} {found!r}"
             line = plain_line(case, "refused", stopwatch.read(), verdict="refuted", reason=reason) | fields
-            differing: Line = {"array": name, "index": list(index)}
-            if math.isfinite(expected) and math.isfinite(found):  # a report has finite numbers; the reason says all
-                differing["values"] = {"expected": expected, "found": found}
-            line["differing"] = differing
+            line["differing"] = {"array": name, "index": list(index), **both_values(expected, found)}
             return Outcome(line, EXIT_BY_STATUS["refused"])
     line = plain_line(case, "solved", stopwatch.read(), verdict="tested", cases=RUNS)
     note = f"{case}: not proved, but run on {RUNS} sets of data: {proof.reason}"

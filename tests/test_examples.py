@@ -17,7 +17,7 @@ MODULES = {"falls", "emitted", "shown"}
 SCRIPTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py") if path.stem not in MODULES)
 QUICK = {"csv_automaton", "fft_bit_reversal", "stencil_3d"}
 """Scripts of the gallery in the default tests: a scan, an exchange, a stencil. `make gallery` runs all."""
-OPTIONAL = ("torch", "jax", "polars", "duckdb", "pyspark", "dask", "triton")
+OPTIONAL = ("torch", "jax", "polars", "duckdb", "pyspark", "dask", "triton", "pandas")
 """Packages that not everybody has."""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,6 +19,20 @@ import warploom
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def _on_path(minor: int) -> list[Path]:
+    found = shutil.which(f"python3.{minor}")
+    return [Path(found)] if found and ".pyenv/shims" not in found else []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
 
 
 def test_the_version_is_the_same_everywhere() -> None:
@@ -58,3 +74,45 @@ def test_two_builds_are_one(tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:
         folders = {name.split("/")[1] for name in archive.getnames()}
     assert "src" in folders and not {"tests", "benchmarks", ".venv"} & folders
+
+
+INTERPRETERS = [
+    found
+    for minor in (11, 12, 13, 14)
+    if (found := next(iter([*Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3.{minor}"), *_on_path(minor)]), None))
+]
+"""One of each version that is installed here."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=lambda path: path.name)
+def test_the_wheel_without_extras(interpreter: Path, wheel: Path, tmp_path: Path) -> None:
+    """A fresh environment: what `new` writes runs, and `explore` compiles for the CPU, with the newest packages that it takes."""
+
+    def run(*words: str | Path) -> str:
+        own = {
+            "PATH": f"{tmp_path / 'env/bin'}:{os.environ['PATH']}",
+            "HOME": str(tmp_path),
+            "WARPLOOM_CACHE": str(tmp_path / "cache"),
+        }
+        done = subprocess.run(list(map(str, words)), cwd=tmp_path, capture_output=True, text=True, check=False, env=own)
+        assert done.returncode == 0, (words, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    if subprocess.run([interpreter, "-m", "venv", tmp_path / "env"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{interpreter} makes no environments")
+    installed = subprocess.run(
+        [tmp_path / "env/bin/python", "-m", "pip", "install", "--quiet", wheel], capture_output=True, text=True, check=False
+    )
+    if installed.returncode:
+        pytest.skip(f"the packages that it needs cannot be installed: {installed.stderr.strip().splitlines()[-1]}")
+    assert "works" in run("warploom", "doctor", "python", "packages")
+    for kind in ("sketch", "tensor", "scan", "swflow"):
+        run("warploom", "new", kind, f"my_{kind}")
+    assert "solved, proved" in run("warploom", "synth", "my_sketch.py", "--html", "my_sketch.html")
+    assert "solved, proved" in run("warploom", "scan", "lift", "my_scan.py")
+    assert "solved, proved" in run("warploom", "solve", "my_swflow.swflow")
+    if shutil.which("cc"):
+        assert "solved, tested" in run(
+            "warploom", "explore", "my_tensor.py", "--size", "m=64,k=64", "--target", "cpu", "--budget", "3s"
+        )

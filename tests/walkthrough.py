@@ -82,7 +82,7 @@ class Walk:
     def _run(self, command: str) -> str:
         if command == "echo $?":
             return f"{self.code}\n"
-        words = shlex.split(command)
+        words = shlex.split(command, comments=True)
         if words[0] == "warploom" and not {"|", ">", "&&"} & set(words):
             result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
             self.code, text = result.exit_code, result.output

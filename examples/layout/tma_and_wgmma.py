@@ -3,6 +3,9 @@
 An operand of 64 rows of 64 halves: SWIZZLE_128B of the tensor map and the canonical K-major layout of the descriptor are one map,
 and so are the narrower modes on narrower tiles. The descriptor's stride (SBO) is how far eight rows lie apart; its leading offset
 (LBO) is not used by K-major operands under a swizzle. A descriptor of another mode reads other elements: one is shown.
+
+An MN-major operand of 128 x 16 halves has its columns side by side (`:mn`). TMA brings it in boxes of 64 x 16; there LBO is how
+far the next 64 of a column lie apart, and SBO the next eight columns. Source: CUTLASS, mma_traits_sm90_gmma.hpp.
 """
 
 import warploom as wl
@@ -34,3 +37,11 @@ for mode, swizzle in CANONICAL.items():
     print(f"layout type {16 << mode}B, SBO {strides.pop()} bytes")
 wrong = wl.check_layout(tma(2, 32), "64x32:f16", equal="Swizzle<1,4,3> o smem_ptr[16b](0) o (64,32):(32,1)")
 print("SWIZZLE_64B read as 32B:", wrong.reason)
+
+box = wl.check_layout("tma:SWIZZLE_128B:mn", "64x16:f16", equal="SW128:mn")
+print("MN-major, a box of 64 x 16 by SWIZZLE_128B and the atom:", box.line["verdict"])
+both = "Swizzle<3,4,3> o smem_ptr[16b](0) o ((64,2),16):((1,1024),64)"
+boxes = wl.check_layout(both, "128x16:f16", equal="SW128:mn")
+print("two boxes one after the other and tile_to_shape of the atom:", boxes.reason)
+places = wl.check_layout(both, "128x16:f16").line["map"]
+print(f"two boxes: LBO {2 * (places[64 * 16] - places[0])} bytes, SBO {2 * (places[8] - places[0])} bytes")

@@ -8,6 +8,8 @@ they need.
 
 import warploom.core.starting  # noqa: F401, I001  # pyright: ignore[reportUnusedImport]
 
+import importlib
+import os
 import sys
 from types import ModuleType
 
@@ -28,3 +30,6 @@ class _Root(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Root
+
+if os.environ.get("WARPLOOM_RUN") == "1":
+    importlib.import_module("warploom.tools.lint.drop_in").activate()

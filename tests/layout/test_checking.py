@@ -174,6 +174,9 @@ def test_languages_without_the_map_refuse(text: str, target: str) -> None:
 
 
 def test_accesses_of_a_function() -> None:
+    numpy = access_of_function("n", lambda warp, lane, step: (np.int64(lane), np.int32(step)) if step < 2 else None, SQUARE)
+    plain = access_of_function("p", lambda warp, lane, step: lane * 32 + step if step < 2 else None, SQUARE)
+    assert (numpy.elements == plain.elements).all() and len(plain.elements) == 2
     taken = access_of_function("f", lambda warp, lane, step: (lane, step + 16 * warp) if step < 16 and warp < 2 else None, SQUARE)
     assert np.array_equal(np.sort(taken.elements.reshape(32, 32)), np.sort(access("columns", SQUARE).elements.reshape(32, 32)))
     one = access_of_function("g", lambda warp, lane, step: [(lane, 4 * k + j) for k in (0,) for j in range(4)], SQUARE)
@@ -216,6 +219,19 @@ def test_canonical_modes_by_name(mode: str, bits: int) -> None:
     assert (map_of_text(mode, given).table == ((byte ^ (byte >> 7) % (1 << bits) * 16) // 2).ravel()).all()
 
 
+@pytest.mark.parametrize(("mode", "bits"), [("SW128", 3), ("SW64", 2), ("SW32", 1), ("INTER", 0)])
+def test_modes_of_columns_by_name(mode: str, bits: int) -> None:
+    """MN-major: eight columns of an atom are lines of bytes side by side; atoms lie down the column first."""
+    given = tile("128x16:f16")
+    wide = 8 << bits
+    r, c = np.indices((128, 16))
+    byte = 2 * (c // 8 * 8 * 128 + r // wide * 8 * wide + c % 8 * wide + r % wide)
+    assert (map_of_text(f"{mode}:mn", given).table == ((byte ^ (byte >> 7) % (1 << bits) * 16) // 2).ravel()).all()
+    atom = tile(f"{wide}x24:f16")
+    written = f"tma:SWIZZLE_{16 << bits}B:mn" if bits else "tma:SWIZZLE_NONE:mn"
+    assert equal(atom, map_of_text(written, atom), map_of_text(f"{mode}:mn", atom)) is None
+
+
 def test_modes_of_tma_by_name() -> None:
     """A box as wide as the atom is the canonical layout; wider ones do not exist, narrower ones are others."""
     for mode, columns in (("128B", 64), ("64B", 32), ("32B", 16)):
@@ -226,7 +242,8 @@ def test_modes_of_tma_by_name() -> None:
         assert equal(given, written, other) is not None
     for name, text, said in (
         ("tma:SWIZZLE_64B", "64x64:f16", "at most 32 elements"), ("SW128", "64x32:f16", "groups of 64"),
-        ("INTER", "12x64:f16", "groups of 8"),
+        ("INTER", "12x64:f16", "groups of 8"), ("SW128:mn", "64x12:f16", "columns in groups of 8"),
+        ("SW64:mn", "48x16:f16", "rows in groups of 32"), ("tma:SWIZZLE_64B:mn", "64x8:f16", "columns of at most 32"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=said):
             map_of_text(name, tile(text))

@@ -50,8 +50,12 @@ def test_good_certificates_hold() -> None:
         (("no_linear",), {"chunk": 0, "space": [1, 2, 4, 8, 16]}, "there is a linear map"),
         (("optimal",), "no", "the map is optimal"),
         (("accesses", 1, "elements"), [[[0]]], "cannot be read"),
-        (("map",), [float(place) for place in range(1024)], "a place for each element"),
-        (("tile", "rows"), 32.5, "cannot be read"),
+        (("map",), [str(place) for place in range(1024)], "a place for each element"),
+        (("map",), [float(place) for place in range(1024)], "whole numbers"),
+        (("tile", "rows"), 32.5, "whole numbers"),
+        (("accesses", 1, "wavefronts"), 32.0, "whole numbers"),
+        (("v",), 2, "of version 1"),
+        (("v",), None, "of version 1"),
     ],
 )  # fmt: skip
 def test_a_changed_claim_is_refused(path: tuple[Any, ...], value: object, expected: str) -> None:
@@ -96,7 +100,7 @@ def test_numbers_without_end() -> None:
     assert any("powers of two" in f for f in faults(NONE | {"no_linear": {"chunk": 1 << 60, "space": [1]}}))
 
 
-LISTED: dict[str, Any] = {"tile": {"rows": 4, "columns": 4, "bits": 32}, "map": "r * 4 + c", "extra_words": 0}
+LISTED: dict[str, Any] = {"v": 1, "tile": {"rows": 4, "columns": 4, "bits": 32}, "map": "r * 4 + c", "extra_words": 0}
 
 
 @pytest.mark.parametrize(("lane", "counted"), [([0, 1], True), ([0, 1, 2], False), (list(range(8)), False)])
@@ -161,6 +165,7 @@ def test_optimal_is_not_said_of_what_misses_the_least() -> None:
     [
         ({"chunk": 0, "space": [1, 2, 4, 8]}, "need not be without conflict"),
         ({"chunk": 0, "space": [1, 2, 4, 8, 15]}, "need not be without conflict"),
+        ({"chunk": "0", "space": [1, 2, 4, 8, 16]}, "cannot be read"),
         ({"chunk": 1, "space": [1, 2, 4, 8]}, "need not be without conflict|there is a linear map"),
     ],
 )

@@ -377,3 +377,22 @@ def test_source_that_cannot_be_read():
     exec("def kernel(y: wl.Global[f32, 3]):\n    pass\n", namespace)
     with pytest.raises(UserError, match=r"error\[SOURCE_UNAVAILABLE\]: the source of 'kernel' cannot be read"):
         read(namespace["kernel"])
+
+
+def test_a_long_constant_is_not_printed_in_a_message():
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        y[wl.lane_id()] = __builtins__[0]
+
+    found = problem(kernel)
+    assert found.code in ("RANK", "UNKNOWN_NAME") and len(found.message) < 100
+    expect(problem_of_table(), "RANK", "a constant of type dict has no elements", "LONG_TABLE[0]")
+
+
+LONG_TABLE = {k: k for k in range(1000)}
+
+
+def problem_of_table():
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        y[wl.lane_id()] = LONG_TABLE[0]
+
+    return problem(kernel)

@@ -258,3 +258,81 @@ def test_files_that_are_none(tmp_path: Path, content: bytes, message: str) -> No
     path.write_bytes(content)
     with pytest.raises(UserError, match=message):
         load(path)
+
+
+NUMBERS = """int n = 4;
+float[n] sketch(__register__ float a[n]) {
+  __register__ float out[n];
+  parallel for (int t = 0; t < n; t++) { out[t] = SKETCH; }
+  return out;
+}
+float[n] spec(float a[n]) {
+  float out[n] = {0};
+  SPEC
+  return out;
+}
+float x[n] = symbolic_matrix([n]);
+assert(spec(x) == sketch(x));
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "right", "wrong"),
+    [
+        ("(1.0 / 2) * a[i]", "0.5 * a[t]", "0 * a[t]"),
+        ("(1 / 2) * a[i]", "0 * a[t]", "0.5 * a[t]"),
+        ("(h / 2) * a[i]", "0.5 * a[t]", "0 * a[t]"),
+        ("((0 - 1) / 2) * a[i]", "0 * a[t]", "-1 * a[t]"),
+        ("((0 - 1) % 2) * a[i]", "-1 * a[t]", "1 * a[t]"),
+        ("(k / 2 + 3) * a[i]", "2 * a[t]", "a[t]"),
+        ("(2 && 3) * a[i]", "a[t]", "3 * a[t]"),
+        ("(!2 || 3) * a[i]", "a[t]", "3 * a[t]"),
+        ("0 * a[i]", "(1 / 2) * a[t]", "(1.0 / 2) * a[t]"),
+        ("-1 * a[i]", "((0 - 1) % 2) * a[t]", "((0 - 3) % 2 + 2) * a[t]"),
+        ("0 * a[i]", "(m / 2) * a[t]", "(m - 1) / 2 * a[t]"),
+    ],
+)
+def test_numbers_mean_what_they_mean_in_c(tmp_path: Path, spec: str, right: str, wrong: str) -> None:
+    """C rounds quotients of whole numbers towards zero and has other quotients of floats; `&&` is 0 or 1. Python's meaning gave
+    a wrong `proved` for each."""
+    path = tmp_path / "x.matrix"
+    text = NUMBERS.replace("SPEC", f"float h = 1; int k = 0 - 3; for (int i = 0; i < n; i++) {{ out[i] = {spec}; }}")
+    text = text.replace("int n = 4;", "int n = 4; int m = (0 - 3) / 2;")
+    for sketch, verdict in ((right, "proved"), (wrong, "refuted")):
+        path.write_text(text.replace("SKETCH", sketch))
+        (loaded,) = load(path)
+        assert (complete(loaded).verdict == "proved") == (verdict == "proved"), sketch
+
+
+@pytest.mark.parametrize(
+    ("spec", "sketch", "message"),
+    [
+        ("int h = 2.5;", "a[t]", "expected whole numbers for h, which is declared so, got floats"),
+        ("int h = 2; h = a[0];", "a[t]", "expected whole numbers for h, which is declared so, got floats"),
+        ("int c[2]; c[0] = 0; float h = c[0];", "a[t]", "expected floats for h, which is declared so, got data of whole"),
+        ("out[0] = a[0] % 2;", "a[t]", "expected whole numbers for %, got floats"),
+        ("int m = 4; for (int i = 0; i < m; i++) { m = 2; }", "a[t]", "expected the bounds of a loop to stay as they are"),
+        ("int m[1]; for (int i = 0; i < m[0]; i++) { m[0] = 2; }", "a[t]", "expected the bounds of a loop to stay as they are"),
+        ("for (int i = 0; i < n; i += 0 - 1) { }", "a[t]", "expected a step of 1 or more, got -1"),
+        ("for (int i = 0; i < n; i += 0) { }", "a[t]", "expected a step of 1 or more, got 0"),
+        ("for (int i = 0; i < 010; i++) { }", "a[t]", "expected a decimal number, got 010, which C reads as octal"),
+        (
+            "for (int k = 0; k < 2; k++) { float h = 1; } for (int k = 0; k < 2; k++) { int h = 1; }",
+            "a[t]",
+            "expected one type of h",
+        ),
+        ("", "(t / (t - 9)) * a[t]", "expected operands of / that are seen to be 0 or more"),
+    ],
+)
+def test_conversions_and_loops_of_c_that_python_has_not(spec: str, sketch: str, message: str) -> None:
+    text = NUMBERS.replace("SPEC", spec).replace("SKETCH", sketch)
+    with pytest.raises(UserError, match=message):
+        python(parse(text))
+
+
+@pytest.mark.parametrize(("spec", "sketch"), [("", "a[t] % 2"), ("int v = a[0]; out[0] = v % 4;", "a[t]")])
+def test_data_of_whole_numbers_has_no_remainder(spec: str, sketch: str) -> None:
+    """`%` of symbols is Python's, which rounds down."""
+    text = NUMBERS.replace("float", "int").replace("SPEC", spec).replace("SKETCH", sketch)
+    with pytest.raises(UserError, match="expected no % of data, got one"):
+        python(parse(text))

@@ -111,7 +111,13 @@ def test_lanes_go_together_as_in_some_architecture(tmp_path: Path, size: int) ->
 def test_a_line_of_an_exchange_says_what_its_certificate_does(tmp_path: Path) -> None:
     _, line = call("exchange", "--from", "striped", "--to", "blocked", "--regs", "2")
     path = tmp_path / "line.json"
-    for changed, expected in (({}, 0), ({"least_shuffles": 1}, 1), ({"shuffles_reached": 1}, 1)):
+    for changed, expected in (
+        ({}, 0),
+        ({"least_shuffles": 1}, 1),
+        ({"shuffles_reached": 1}, 1),
+        ({"lanes": 16}, 1),
+        ({"warps": 2}, 1),
+    ):
         path.write_text(json.dumps(line | changed))
         assert call("verify-certificate", path)[0] == expected
 

@@ -9,6 +9,7 @@ from warploom.gpu.cuda import CudaSource, cuda_source, index_overflow, safe_size
 from warploom.gpu.device import NoDevice, Timing, device_arch, device_available, device_names, launch, time_kernel, why_no_device
 from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
 from warploom.gpu.index_code import index_c
+from warploom.gpu.listings import ListedLine, Listings, cuda_listing, machine_listings
 from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.machine_code import MachineCounts, machine_counts
 from warploom.gpu.merged import merged_accesses
@@ -27,9 +28,10 @@ from warploom.gpu.toolchain import (
 )
 
 __all__ = [
-    "Compiled", "CudaSource", "Executed", "Lowered", "MachineCounts", "NoDevice", "ReadBack", "SizeLimits", "Timing",
-    "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work", "cuda_source",
-    "device_arch", "device_available", "device_names", "executed_cycles", "grid_of", "index_c", "index_overflow",
-    "is_architecture", "launch", "lower", "machine_counts", "merged_accesses", "read_back", "require_architecture",
+    "Compiled", "CudaSource", "Executed", "ListedLine", "Listings", "Lowered", "MachineCounts", "NoDevice", "ReadBack",
+    "SizeLimits", "Timing", "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work",
+    "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names", "executed_cycles", "grid_of", "index_c",
+    "index_overflow", "is_architecture", "launch", "lower", "machine_counts", "machine_listings", "merged_accesses", "read_back",
+    "require_architecture",
     "run_kernel", "safe_sizes", "spilled", "time_kernel", "time_on_device", "toolchain_available", "why_no_device",
 ]  # fmt: skip

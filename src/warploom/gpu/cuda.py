@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import assert_never
 
-from warploom.core import Diagnostic, DType, UserError, placed
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, placed
 from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
 from warploom.ctext import (
@@ -70,6 +71,7 @@ from warploom.ir import (
 )
 
 _INDENT = "  "
+_MARK = re.compile("\0(\\d+)\0")
 _WORDS = ("min", "max", "fmin", "fmax", "fminf", "fmaxf", "warp_mask")
 """Names that bodies use beside those of the kernel and of its helpers."""
 _MOST_STATEMENTS = 384
@@ -98,6 +100,8 @@ class CudaSource:
     """Names of arrays, then sizes, in the order of the C parameters."""
     limits: SizeLimits
     """The sizes at which the text means what the kernel means."""
+    origins: tuple[Span, ...] = ()
+    """For each line of the text the statement of the sketch that it comes from; NOWHERE for lines that come from none."""
 
 
 def cuda_source(kernel: Kernel, completions: Mapping[str, IndexExpr] | None = None) -> CudaSource:
@@ -151,6 +155,8 @@ class _Printer:
     _declared: set[str] = field(init=False, default_factory=set[str])
     _aliases: set[str] = field(init=False, default_factory=set[str])
     """Variables that are a thread, block or grid number under the user's name: printed once, before the body."""
+    _spans: list[Span] = field(init=False, default_factory=list[Span])
+    """Places in the sketch, by the numbers that lines are marked with while they are printed."""
 
     def __post_init__(self) -> None:
         kernel = self.kernel
@@ -190,8 +196,10 @@ class _Printer:
         limits = self._limits()
         pieces = [self._title(limits), self._includes(), self.helpers.text, "\n".join(lines), launch]
         params = tuple(p.name for p in kernel.params) + kernel.sizes
-        text = "\n\n".join(p for p in pieces if p) + "\n"
-        return CudaSource(text, name, launch_name, kernel.block, params, limits)
+        marked = ("\n\n".join(p for p in pieces if p) + "\n").split("\n")
+        text = "\n".join(_MARK.sub("", line) for line in marked)
+        origins = tuple(self._spans[int(found[1])] if (found := _MARK.search(line)) else NOWHERE for line in marked[:-1])
+        return CudaSource(text, name, launch_name, kernel.block, params, limits, origins)
 
     def _limits(self) -> SizeLimits:
         kernel = self.lowered.kernel
@@ -257,7 +265,14 @@ class _Printer:
     # ------------------------------------------------------------ statements
 
     def _block(self, body: tuple[Stmt, ...]) -> list[str]:
-        return [line for stmt in body for line in (*self._comments(stmt), *self._placed(stmt))]
+        """Lines of the statements, each with a mark that says which statement of the sketch it comes from."""
+        lines: list[str] = []
+        for stmt in body:
+            mark = f"\0{len(self._spans)}\0"
+            original = self._original(stmt)
+            self._spans.append(original.span if original is not None else NOWHERE)
+            lines += [line if _MARK.search(line) else mark + line for line in (*self._comments(stmt), *self._placed(stmt))]
+        return lines
 
     def _inner(self, body: tuple[Stmt, ...]) -> list[str]:
         return [_INDENT + line for line in self._block(body)]
@@ -284,12 +299,16 @@ class _Printer:
         words = hole.arg_names if len(hole.arg_names) == len(use.args) else tuple(index_text(e) for e in use.args)
         return " ".join(index_text(simplify(self.completions[name], ranges, bitwise=False), words).split())
 
+    def _original(self, stmt: Stmt) -> Stmt | None:
+        """The sketch's statement that a lowered one comes from."""
+        return self.lowered.originals.get(stmt.span.line) if not stmt.span.file else stmt
+
     def _placed(self, stmt: Stmt) -> list[str]:
         """`_stmt`, whose errors are the statement's where they have no place of their own."""
         try:
             return self._stmt(stmt)
         except UserError as error:
-            original = self.lowered.originals.get(stmt.span.line) if not stmt.span.file else stmt
+            original = self._original(stmt)
             raise placed(error, original.span if original is not None else self.kernel.span) from None
 
     def _stmt(self, stmt: Stmt) -> list[str]:

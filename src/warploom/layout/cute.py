@@ -22,31 +22,42 @@ _FIX = "Write (32,32):(32,1), or Swizzle<3,3,3> o (64,64):(64,1); the first mode
 
 
 ATOMS = {"SW128": (3, 1024), "SW64": (2, 512), "SW32": (1, 256), "INTER": (0, 128)}
-"""Canonical K-major modes of wgmma and tcgen05, which CuTe's atoms have: B of Swizzle<B,4,3> over bytes, and bits of a row of 8.
-Source: CUTLASS 3, cute/atom/mma_traits_sm90_gmma.hpp, GMMA::Layout_K_SW128_Atom and its like."""
+"""Canonical modes of wgmma and tcgen05, which CuTe's atoms have: B of Swizzle<B,4,3> over bytes, and bits of a line. An atom has
+8 lines, which are rows (K-major), or columns where `:mn` follows (MN-major). Source: CUTLASS 3,
+cute/atom/mma_traits_sm90_gmma.hpp, GMMA::Layout_K_SW128_Atom, Layout_MN_SW128_Atom and their like."""
 TMA = {"tma:SWIZZLE_128B": "SW128", "tma:SWIZZLE_64B": "SW64", "tma:SWIZZLE_32B": "SW32", "tma:SWIZZLE_NONE": "INTER"}
 """Modes of a tensor map, with the atom of the same Swizzle. Source: CUDA driver API, CUtensorMapSwizzle."""
+_MN = ":mn"
 
 
 def canonical(name: str, tile: Tile) -> str | None:
     """The text of a tile of that atom, a row of atoms below the other first, or of the box that TMA writes in that mode.
 
-    None for another name; UserError (CUTE) for a tile that it does not fit.
+    With `:mn` behind the name elements of a column lie side by side. None for another name; UserError (CUTE) for a tile that it
+    does not fit.
     """
-    bits, row_bits = ATOMS.get(TMA.get(name, name), (0, 0))
-    if not row_bits:
+    plain = name.removesuffix(_MN)
+    bits, line_bits = ATOMS.get(TMA.get(plain, plain), (0, 0))
+    if not line_bits:
         return None
     swizzle = f"Swizzle<{bits},4,3> o smem_ptr[{tile.bits}b](0) o " if bits else ""
-    wide = row_bits // tile.bits
-    if name in TMA:
-        if bits and tile.columns > wide:
-            raise UserError(Diagnostic("CUTE", f"expected rows of at most {wide} elements for {name}, got {tile}"))
-        return f"{swizzle}({tile.rows},{tile.columns}):({tile.columns},1)"
-    if tile.rows % 8 or tile.columns % wide:
-        raise UserError(
-            Diagnostic("CUTE", f"expected rows in groups of 8 and columns in groups of {wide} for {name}, got {tile}")
-        )
-    return f"{swizzle}({tile.rows},({wide},{tile.columns // wide})):({wide},(1,{tile.rows * wide}))"
+    wide = line_bits // tile.bits
+    along, across, ways = tile.columns, tile.rows, ("columns", "rows")
+    if plain != name:
+        along, across, ways = across, along, ways[::-1]
+    if plain in TMA:
+        if bits and along > wide:
+            raise UserError(Diagnostic("CUTE", f"expected {ways[1]} of at most {wide} elements for {name}, got {tile}"))
+        outer, inner = (f"{across}", f"{along}"), (f"{along}", "1")
+    elif across % 8 or along % wide:
+        message = f"expected {ways[1]} in groups of 8 and {ways[0]} in groups of {wide} for {name}, got {tile}"
+        raise UserError(Diagnostic("CUTE", message))
+    elif plain == name:
+        outer, inner = (f"{across}", f"({wide},{along // wide})"), (f"{wide}", f"(1,{across * wide})")
+    else:
+        outer, inner = (f"(8,{across // 8})", f"({wide},{along // wide})"), (f"({wide},{along * 8})", f"(1,{wide * 8})")
+    order = slice(None, None, 1 if plain == name else -1)
+    return f"{swizzle}({','.join(outer[order])}):({','.join(inner[order])})"
 
 
 def is_cute(text: str) -> bool:

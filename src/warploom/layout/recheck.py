@@ -19,6 +19,8 @@ def faults(certificate: dict[str, Any]) -> list[str]:
 
 
 def _faults(certificate: dict[str, Any]) -> list[str]:
+    if certificate["v"] != 1 or not is_whole(certificate):
+        return ["a certificate of version 1 is expected, with whole numbers"]
     rows, columns, bits = (certificate["tile"][name] for name in ("rows", "columns", "bits"))
     banks = certificate.get("banks", 32)
     table = place_of_each(certificate["map"], rows, columns)
@@ -55,6 +57,13 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
             if all(together(lane, table) for lane in lanes) and not exceeds(bounds, spare, table, bits, banks):
                 found.append(f"least_room: rows that are {less} apart need no more wavefronts")
     return found
+
+
+def is_whole(given: Any) -> bool:
+    if isinstance(given, dict | list):
+        parts: Any = given  # pyright: ignore[reportUnknownVariableType] - of JSON
+        return all(is_whole(part) for part in (parts.values() if isinstance(given, dict) else parts))
+    return not isinstance(given, float)
 
 
 def in_rows(rows: int, columns: int, pitch: int) -> list[int]:

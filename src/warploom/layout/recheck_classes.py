@@ -3,6 +3,7 @@
 Groups of lanes that are served at once come from `recheck`. A chunk is 2^`chunk` elements that stay together.
 """
 
+import operator
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -29,7 +30,7 @@ def colours_of(chunk: int, groups: list[Group], size: int, bits: int, banks: int
 
 def no_linear(claim: dict[str, Any], groups: list[Group], rows: int, columns: int, bits: int, banks: int) -> list[str]:
     """Tries every complement of the subspace that some access takes at once, which any kernel without conflict must be."""
-    chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
+    chunk, size, space = operator.index(claim["chunk"]), rows * columns, [operator.index(v) for v in claim["space"]]
     colours = colours_of(chunk, groups, size, bits, banks)
     if size & (size - 1) or columns & (columns - 1) or not colours:
         return ["no_linear is said of no tile of powers of two with its chunks"]
@@ -59,7 +60,7 @@ def no_map(claim: dict[str, Any], groups: list[Group], rows: int, columns: int, 
     Literal 1 + chunk * colours + colour: the chunk lies in those banks. Clauses, in order: each chunk has a colour; none has two;
     no pair that must lie apart has one; a set of as many as there are colours has all; the chunks of one set have 0, 1, ...
     """
-    chunk, size = int(claim["chunk"]), rows * columns
+    chunk, size = operator.index(claim["chunk"]), rows * columns
     colours = colours_of(chunk, groups, size, bits, banks)
     sets = sorted({chunks for chunks in apart(groups, chunk, max(1, 32 // bits), colours) if len(chunks) > 1})
     if not colours or (size >> chunk) * colours**2 > 1 << 20 or tuple(claim["apart"]) not in sets:

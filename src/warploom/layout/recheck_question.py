@@ -23,21 +23,25 @@ def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
             raise ValueError("expected a place for each element")
         return places
     tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval").body
-    return [value(tree, r, c) for r in range(rows) for c in range(columns)]
+    return values(tree, [(r, c) for r in range(rows) for c in range(columns)])
 
 
-def value(node: ast.expr, r: int, c: int) -> int:
+def values(node: ast.expr, at: list[tuple[int, int]]) -> list[int]:
+    """The values of an expression, one for each (r, c)."""
     match node:
         case ast.Constant(value=int(number)):
-            return number
+            return [number] * len(at)
         case ast.Name(id="r" | "c" as name):
-            return r if name == "r" else c
+            return [r if name == "r" else c for r, c in at]
         case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
-            return -value(operand, r, c) - isinstance(op, ast.Invert)
+            return [-number - isinstance(op, ast.Invert) for number in values(operand, at)]
         case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
-            return value(body if OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c)) else other, r, c)
+            holds = [*map(OPERATORS[type(op).__name__], values(left, at), values(right, at))]
+            ways = [iter(values(way, [rc for rc, held in zip(at, holds, strict=True) if held is taken]))
+                    for way, taken in ((other, False), (body, True))]  # fmt: skip
+            return [next(ways[held]) for held in holds]
         case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c))
+            return [*map(OPERATORS[type(op).__name__], values(left, at), values(right, at))]
         case _:
             raise ValueError(f"unexpected {type(node).__name__} in the map")
 

@@ -118,24 +118,21 @@ def _shown(value: object) -> str:
 
 
 def _taken(value: object, tile: Tile, name: str) -> list[int]:
-    match value:
-        case None:
-            return []
-        case int() | (int(), int()):
-            if isinstance(value, list):
-                return [_element(place, tile, name) for place in cast("list[object]", value)]
-            return [_element(cast(object, value), tile, name)]
-        case list():
-            return [_element(place, tile, name) for place in cast("list[object]", value)]
-        case _:
-            raise wrong(f"expected (row, column), a list of them or None of {name}", _shown(value))
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [_element(place, tile, name) for place in cast("list[object]", value)]
+    if isinstance(value, tuple) or hasattr(value, "__index__"):
+        return [_element(cast(object, value), tile, name)]
+    raise wrong(f"expected (row, column), a list of them or None of {name}", _shown(value))
 
 
 def _element(place: object, tile: Tile, name: str) -> int:
-    match place:
-        case (int(row), int(column)) if 0 <= row < tile.rows and 0 <= column < tile.columns:
+    parts = cast("tuple[object, ...]", place) if isinstance(place, tuple) else (place,)
+    match [index(cast(SupportsIndex, part)) for part in parts if hasattr(part, "__index__")]:
+        case [row, column] if len(parts) == 2 and 0 <= row < tile.rows and 0 <= column < tile.columns:
             return row * tile.columns + column
-        case int(element) if 0 <= element < tile.elements:
+        case [element] if len(parts) == 1 and not isinstance(place, tuple) and 0 <= element < tile.elements:
             return element
         case _:
-            raise wrong(f"expected elements of the tile {tile} from {name}", _shown(place))
+            raise wrong(f"expected elements of the tile {tile} from {name}", _shown(cast(object, place)))

@@ -119,6 +119,10 @@ class Device:
         return node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
 
 
+_LONGEST = 60
+"""Characters of a constant that messages show; `__builtins__` has 100,000."""
+
+
 def describe(operand: Operand) -> str:
     """Description of `operand` for messages."""
     match operand:
@@ -142,6 +146,9 @@ def describe(operand: Operand) -> str:
             return "a function"
         case Static(value=value):
             named = getattr(value, "__name__", None)
-            return f"`{named}`" if isinstance(named, str) else f"{value!r}"
+            if isinstance(named, str):
+                return f"`{named}`"
+            shown = repr(value)
+            return shown if len(shown) <= _LONGEST else f"a constant of type {type(value).__name__}"
         case Unset() | Poison():
             return "an unassigned name"

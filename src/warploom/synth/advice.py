@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
 
 import numpy as np
 
+from warploom.ir import Accumulate, HoleUse, If, IndexExpr, Kernel, Shuffle, ValueSelect, map_index
 from warploom.ir.swizzle import kind_of
 from warploom.synth.network.network import HoleUses
 from warploom.synth.search.engine import SpaceResult
@@ -49,6 +52,36 @@ def advice(
         if len(use.points) and (told := kind_of(use.hole).wider(use.hole, np.asarray(use.points))):
             found.append(f"{name}: {told}")
     return tuple(found)
+
+
+def shuffles_apart(kernel: Kernel) -> tuple[str, ...]:
+    """Shuffles under open conditions: lanes for which these do not hold give nothing, which is seldom meant."""
+    found = {shuffle.span.line: hole for shuffle, hole in _under_holes(kernel.body, "")}
+    return tuple(
+        f"line {line}: lanes take part in this shuffle, and give their value, only where {hole} says so; "
+        "assign what is shuffled before the condition"
+        for line, hole in [*found.items()][:_MOST_HOLES]
+    )
+
+
+def _under_holes(node: Any, hole: str) -> Iterator[tuple[Shuffle, str]]:
+    """Shuffles with the open condition that they stand under."""
+    if isinstance(node, tuple):
+        for item in cast("tuple[Any, ...]", node):
+            yield from _under_holes(item, hole)
+    elif is_dataclass(node) and not isinstance(node, IndexExpr):
+        if isinstance(node, Shuffle) and hole:
+            yield node, hole
+        condition = node.guard if isinstance(node, Accumulate) else node.cond if isinstance(node, If | ValueSelect) else None
+        hole = hole or (next(_holes(condition), "") if condition is not None else "")
+        for part in fields(node):
+            yield from _under_holes(getattr(node, part.name), hole)
+
+
+def _holes(condition: IndexExpr) -> Iterator[str]:
+    found: list[str] = []
+    map_index(condition, lambda e: found.append(e.hole) if isinstance(e, HoleUse) else None)
+    yield from found
 
 
 def _open(left: Sequence[tuple[str, int]], uses: Sequence[HoleUses]) -> str:

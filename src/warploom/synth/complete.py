@@ -16,7 +16,7 @@ from warploom.ir import IndexExpr
 from warploom.ir.swizzle import SPACES, function_set, kind_of
 from warploom.sketch import Sketch
 from warploom.solve import BUDGET_SPENT, Budget, Cost, Statistics
-from warploom.synth.advice import advice, tried
+from warploom.synth.advice import advice, shuffles_apart, tried
 from warploom.synth.problem import DisagreementError, EngineName, Problem, completion_of, simplified
 from warploom.synth.proof.judge import Judged
 from warploom.synth.report import Completion, Report, SpaceSummary
@@ -299,7 +299,8 @@ class _Completing:
             told = "" if impossible is None else f"; {impossible.text()}"
             is_fault = example is not None and bool(example.diagnostics)  # tells more than an element that is wrong
             reason = f"no completion exists in space {spaces}{asked}: exhausted{told}{shown if is_fault or not told else ''}"
-            report = replace(self._finished("unsat", None, reason, results, None), impossible=impossible)
+            report = self._finished("unsat", None, reason, results, None)
+            report = replace(report, impossible=impossible, advice=shuffles_apart(self.problem.kernel))
             return report if impossible is not None and impossible.whatever else self._advised(report, results, "")
         space, _ = self.best
         cut = "" if judged is None else judged.cut
@@ -310,7 +311,8 @@ class _Completing:
     def _advised(self, report: Report, results: list[SpaceResult], stopped: str) -> Report:
         uses = self.engine.network.holes
         limits = {"--budget": self.budget_s, "--nodes": self.budget_nodes} if stopped.startswith(BUDGET_SPENT) else {}
-        return replace(report, tried=tried(results, uses), advice=advice(results, uses, stopped, limits))
+        told = advice(results, uses, stopped, limits)
+        return replace(report, tried=tried(results, uses), advice=(*report.advice, *told))
 
     def _example(self) -> Judged | None:
         """The reason why the simplest completion fails: shows faults that no hole can mend."""

@@ -12,7 +12,7 @@ from warploom.ir.dataflow.definitions import LAMBDA_CALLS
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "dataflow.md").read_text()
-PROGRAMS: list[str] = re.findall(r"```swflow\n(.*?)```", TEXT, re.DOTALL)
+PROGRAMS: list[str] = re.findall(r"```swflow[^\n]*\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.parametrize("text", PROGRAMS)

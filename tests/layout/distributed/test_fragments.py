@@ -206,6 +206,13 @@ def test_functions_give_elements_or_coordinates() -> None:
     assert held.elements[1, 3].tolist() == [[14, 15]] and held.axes == ("e",)
 
 
+def test_parameters_with_defaults_are_left_to_these() -> None:
+    plain = distributed_of_function("f", lambda lane, item, mask=1, by=2: (lane * by + item) ^ mask, 4, 2, 32)
+    assert plain.elements[0, :, :, 0].tolist() == [[1, 0], [3, 2], [5, 4], [7, 6]]
+    held = distributed_of_function("f", lambda warp, lane, register, slot=0: lane * 2 + register, 4, 2, 32)
+    assert held.elements[0, :, :, 0].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [

@@ -200,6 +200,13 @@ def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
         ("moves", certificate(found)["moves"][1:], "never gets"),
         ("moves", [*certificate(found)["moves"], certificate(found)["moves"][0]], "reads twice"),
         ("held", [[[0.5]]], "not a certificate"),
+        ("v", 2, "of version 1"),
+        ("kind", "layout", "of an exchange"),
+        ("lanes", 32.0, "of an exchange"),
+        ("lanes", -1, "as many lanes"),
+        ("words_hold", True, "of an exchange"),
+        ("side", "both", "takes or gives"),
+        ("lane", True, "takes or gives"),
         ("lane", 99, "no lane"),
     ):
         forged = certificate(found) | {name: value}
@@ -211,7 +218,15 @@ def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
 
 def test_words_hold_as_many_elements_as_the_certificate_says() -> None:
     """Two lanes change two words of two elements: one shuffle is enough."""
-    claim = {"lanes": 2, "held": [[[0, 1]], [[2, 3]]], "wanted": [[[2, 3]], [[0, 1]]], "lane": 0, "side": "takes"}
+    claim = {
+        "v": 1,
+        "kind": "exchange",
+        "lanes": 2,
+        "held": [[[0, 1]], [[2, 3]]],
+        "wanted": [[[2, 3]], [[0, 1]]],
+        "lane": 0,
+        "side": "takes",
+    }
     moves = [[0, 0, 1, 0], [1, 0, 0, 0]]
     assert faults(claim | {"words_hold": 2, "least_shuffles": 1, "reached": True, "moves": moves}) == []
     forged = claim | {"words_hold": 1, "least_shuffles": 2, "reached": False, "moves": moves}

@@ -88,6 +88,50 @@ def test_an_ended_search_says_what_was_open_and_what_to_change() -> None:
     assert report.advice[0] == "more than --nodes 0"
 
 
+CONDITIONAL = """
+import warploom as wl
+from warploom import i32
+
+def spec(x, y):
+    y[0] = x[0]
+    for i in range(1, 8):
+        y[i] = x[i - 1] + x[i]
+
+@wl.sketch(spec=spec, block=8, warp_size=8)
+def inside(x: wl.Global[i32, 8], y: wl.Global[i32, 8]):
+    lane = wl.lane_id()
+    y[lane] = x[lane] + (wl.shfl_up(x[lane], 1) if wl.cond(lane, name="has") else 0)
+
+@wl.sketch(spec=spec, block=8, warp_size=8)
+def before(x: wl.Global[i32, 8], y: wl.Global[i32, 8]):
+    lane = wl.lane_id()
+    got = wl.shfl_up(x[lane], 1)
+    y[lane] = x[lane] + (got if wl.cond(lane, name="has") else 0)
+
+@wl.sketch(spec=spec, block=8, warp_size=8)
+def added(x: wl.Global[i32, 8], y: wl.Global[i32, 8]):
+    a = wl.accumulator(i32, op="+")
+    a.add(x[wl.lane_id()])
+    a.add(wl.shfl_up(x[wl.lane_id()], 1), when=wl.cond(wl.lane_id(), name="has"))
+    y[wl.lane_id()] = a.value()
+"""
+
+
+def test_a_shuffle_under_an_open_condition_is_pointed_at(tmp_path: Path) -> None:
+    """Lane 0 adds nothing, but lane 1 wants its value."""
+    file = tmp_path / "conditional.py"
+    file.write_text(CONDITIONAL)
+    lines = {}
+    for name in ("inside", "before", "added"):
+        run = CliRunner().invoke(synth, [f"{file}:{name}", "--json"])
+        lines[name] = json.loads(run.stdout)
+    assert lines["before"]["status"] == "solved"
+    assert lines["inside"]["status"] == "unsat"
+    (told,) = lines["inside"]["advice"]
+    assert told.startswith("line 13: ") and told.endswith("only where has says so; assign what is shuffled before the condition")
+    assert lines["added"]["status"] == "solved" or lines["added"]["advice"][0].startswith("line 25: ")
+
+
 SIX = """
 import warploom as wl
 from warploom import i32

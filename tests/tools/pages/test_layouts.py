@@ -73,4 +73,4 @@ def test_commands_write_pages(arguments: tuple[str, ...], tmp_path: Path) -> Non
     result = CliRunner().invoke(cli, [*arguments, "--html", str(path)])
     assert result.exit_code == 0 and f"wrote {path}" in result.output
     text = path.read_text(encoding="utf-8")
-    assert text.startswith("<!doctype html>") and "<svg" in text and ("<pre>" in text) == (arguments[0] == "exchange")
+    assert text.startswith("<!doctype html>") and "<svg" in text and ('aria-label="code"' in text) == (arguments[0] == "exchange")

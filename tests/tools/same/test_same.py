@@ -117,3 +117,22 @@ def test_floats_of_runs_agree_within_the_tolerance(compared) -> None:
 def test_bad_input(compared, arguments: tuple[str, ...], message: str) -> None:
     code, line, _ = compared(DOUBLED, SHIFTED, *arguments)
     assert (code, line["status"]) == (2, "error") and message in line["reason"]
+
+
+def test_a_difference_in_nan_is_reported(tmp_path: Path) -> None:
+    """Reports hold finite numbers only: what is not finite stands in the reason. It was an internal error."""
+    text = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y) {
+ .reg .f32 %f<3>; .reg .u32 %r<3>; .reg .u64 %d<6>;
+ ld.param.u64 %d1,[x]; ld.param.u64 %d2,[y]; mov.u32 %r1,%tid.x; mul.wide.u32 %d3,%r1,4;
+ add.u64 %d4,%d1,%d3; add.u64 %d5,%d2,%d3; ld.global.f32 %f1,[%d4];
+ cvt.rni.s32.f32 %r2,%f1; mov.b32 %f2,%r2; st.global.f32 [%d5],%f2; ret; }
+"""
+    (tmp_path / "a.ptx").write_text(text)
+    (tmp_path / "b.ptx").write_text(text.replace("rni", "rzi"))
+    arguments = ["--launch", "1", "32", "--arg", "f32[32]", "--arg", "f32[32]", "--json"]
+    answer = CliRunner().invoke(same_command, [str(tmp_path / "a.ptx"), str(tmp_path / "b.ptx"), *arguments])
+    (line,) = lines_of(answer.stdout)
+    assert line["verdict"] == "refuted" and "nan" in line["reason"] and "values" not in line["differing"]

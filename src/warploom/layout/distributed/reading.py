@@ -111,10 +111,15 @@ def distributed_of_function(
     name: str, function: Callable[..., Any], lanes: int, registers: int, bits: int, warps: int = 1
 ) -> Distributed:
     """The layout that a user's `function(lane, item)` or `function(warp, lane, register, slot)`, which gives an element or
-    None; UserError."""
+    None; UserError.
+
+    Further parameters with defaults are left to these.
+    """
     _checked(lanes, registers, bits)
     slots = max(1, WORD_BITS // bits)
-    count = len(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters.values()
+    required = sum(parameter.default is parameter.empty for parameter in parameters)
+    count = required if required in (2, 4) else len(parameters)
     if count not in (2, 4):
         raise wrong(f"expected {name} to take (lane, item) or (warp, lane, register, slot)", f"{count} parameters")
     places: list[tuple[int, ...] | None] = []

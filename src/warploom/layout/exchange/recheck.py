@@ -22,8 +22,10 @@ def faults(document: dict[str, Any]) -> list[str]:
 
 def _faults(document: dict[str, Any]) -> list[str]:
     held, wanted = _table(document["held"]), _table(document["wanted"])
-    lanes, size = int(document["lanes"]), int(document["words_hold"])
-    if len(held) != len(wanted) or len(held) % lanes or size < 1:
+    lanes, size = document["lanes"], document["words_hold"]
+    if (document["v"], document["kind"]) != (1, "exchange") or not _is_number(lanes) or not _is_number(size):
+        return ["a certificate of an exchange of version 1 is expected, with whole numbers"]
+    if lanes < 1 or len(held) != len(wanted) or len(held) % lanes or size < 1:
         return ["as many lanes before and after are expected"]
     if any(len(word) > size for lane in held + wanted for word in lane):
         return [f"words that hold {size} elements are expected"]
@@ -34,6 +36,9 @@ def _faults(document: dict[str, Any]) -> list[str]:
         return ["an element is wanted that no lane holds"]
     if document["least_shuffles"] is None:
         return []
+    numbers = (document["least_shuffles"], document["lane"], *(n for move in document["moves"] for n in move))
+    if document["side"] not in ("takes", "gives") or not all(map(_is_number, numbers)):
+        return ["a lane is expected that takes or gives, and moves in whole numbers"]
     found: list[str] = []
     need = _need(document, before, after, size)
     if need != document["least_shuffles"]:
@@ -54,7 +59,7 @@ def _is_number(given: object) -> bool:
 
 def _need(document: dict[str, Any], before: list[set[int]], after: list[set[int]], size: int) -> int:
     """Shuffles that the named lane makes necessary."""
-    lane = int(document["lane"])
+    lane: int = document["lane"]
     if not 0 <= lane < len(before):
         raise ValueError(f"no lane {lane}")
     if document["side"] == "takes":

@@ -32,7 +32,7 @@ def parting_block(emulation: Emulation, loop: Loop, aligned: frozenset[int]) -> 
     graph = emulation.graph
     for block in sorted(loop.blocks):
         staying = [s for s in graph.blocks[block].successors if s in loop.blocks]
-        if len(staying) > 1 and not _rejoins(graph, loop, staying) and not _is_decided_alike(emulation, block, aligned):
+        if len(staying) > 1 and not _rejoins(graph, loop, block, staying) and not _is_decided_alike(emulation, block, aligned):
             return block
     return None
 
@@ -64,20 +64,64 @@ def is_alike(emulation: Emulation, term: Term, aligned: frozenset[int]) -> bool:
             return bool(term.args) and all(is_alike(emulation, a, aligned) for a in term.args)
 
 
-def _rejoins(graph: FlowGraph, loop: Loop, starts: list[int]) -> bool:
-    """Whether some block lies on every path from the starts to the next iteration."""
-    reachable = _forward(graph, loop, starts, None)
-    return any(loop.header not in _forward(graph, loop, starts, block) for block in reachable if block != loop.header)
+def _rejoins(graph: FlowGraph, loop: Loop, block: int, starts: list[int]) -> bool:
+    """Whether some block lies on every path from the starts, successors of `block`, to the next iteration."""
+    meeting = graph.post_dominator[block]
+    if meeting is not None and meeting in loop.blocks and meeting != loop.header:
+        seen, stack = {*starts, meeting}, [start for start in starts if start != meeting]
+        while stack and loop.header not in seen:
+            fresh = [s for s in _inside(graph, loop, stack.pop()) if s not in seen]
+            seen.update(fresh)
+            stack += fresh
+        if loop.header not in seen:
+            return True  # mostly: the two ways meet soon
+    return _must_pass(graph, loop, starts)
 
 
-def _forward(graph: FlowGraph, loop: Loop, starts: list[int], avoided: int | None) -> set[int]:
-    """Blocks of the loop that paths from the starts reach around `avoided`, not beyond the header."""
-    found = {s for s in starts if s != avoided}
-    stack = [s for s in found if s != loop.header]
-    while stack:
-        for successor in graph.blocks[stack.pop()].successors:
-            if successor in loop.blocks and successor != avoided and successor not in found:
-                found.add(successor)
-                if successor != loop.header:
-                    stack.append(successor)
-    return found
+def _must_pass(graph: FlowGraph, loop: Loop, starts: list[int]) -> bool:
+    """Whether some block other than the header lies on every path from the starts to the header.
+
+    Such a block lies on any one path, so one is taken: its blocks in order are tried by what the starts and the blocks before
+    reach without it. Each edge is walked once.
+    """
+    path = _path(graph, loop, starts)
+    if path is None:
+        return any(start != loop.header for start in starts)
+    place = {block: number for number, block in enumerate(path)}
+    seen: set[int] = set()
+    furthest = -1
+    begin = starts
+    for number, block in enumerate(path[:-1]):
+        stack = list(begin)
+        while stack:
+            reached = stack.pop()
+            if reached in place:
+                furthest = max(furthest, place[reached])
+            elif reached not in seen:
+                seen.add(reached)
+                stack += _inside(graph, loop, reached)
+        if furthest == number:
+            return True
+        begin = _inside(graph, loop, block)
+    return False
+
+
+def _inside(graph: FlowGraph, loop: Loop, block: int) -> list[int]:
+    return [successor for successor in graph.blocks[block].successors if successor in loop.blocks]
+
+
+def _path(graph: FlowGraph, loop: Loop, starts: list[int]) -> list[int] | None:
+    """A path of blocks from a start to the header, which is its last; None: there is none."""
+    before: dict[int, int | None] = dict.fromkeys(starts)
+    queue = list(before)
+    for block in queue:
+        if block == loop.header:
+            found = [block]
+            while (previous := before[found[-1]]) is not None:
+                found.append(previous)
+            return found[::-1]
+        for successor in _inside(graph, loop, block):
+            if successor not in before:
+                before[successor] = block
+                queue.append(successor)
+    return None

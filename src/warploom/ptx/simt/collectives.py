@@ -23,7 +23,7 @@ ALL = np.array(_EVERY_LANE, np.uint32)
 
 def _members(site: Site) -> Members:
     operands = site.instruction.operands
-    if site.instruction.opcode in ("mma", "ldmatrix", "stmatrix", "movmatrix") or not operands:
+    if site.instruction.opcode in ("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix") or not operands:
         return lambda group, running: ALL
     slot = site.sized(operands[-1], "b32")
     before = tuple(site.before)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
 from warploom.ptx.simt.accesses import access_of
+from warploom.ptx.simt.bulk_copies import decode_bulk
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
@@ -31,6 +32,10 @@ class _Flight:
     """[copies, words each] of 4 bytes in shared memory, whose marks may become finer before the wait."""
     span: Span
     """The instruction."""
+    object: int = -1
+    """For a bulk copy, the place of the mbarrier that counts its bytes; -1: the copy belongs to a group of its thread."""
+    parity: int = 0
+    """Parity of the phase that counts the bytes of a bulk copy."""
 
 
 def _granules(words: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
@@ -50,13 +55,31 @@ class Copies:
 
     def launched(self, threads: Threads, words: NDArray[np.int64], count: int, span: Span, running: RunningBlocks) -> None:
         """`count` 4-byte words of shared memory from `words` on are being written."""
+        self._add(_Flight(threads, self.committed[threads], words[:, None] + np.arange(count), span), running)
+
+    def sent(
+        self, threads: Threads, words: NDArray[np.int64], count: int, span: Span, place: int, parity: int, running: RunningBlocks
+    ) -> None:
+        """The same of a bulk copy that the mbarrier at `place` counts, in its phase of this parity."""
+        self._add(_Flight(threads, self.committed[threads], words[:, None] + np.arange(count), span, place, parity), running)
+
+    def _add(self, flight: _Flight, running: RunningBlocks) -> None:
         region = running.shared
-        written = words[:, None] + np.arange(count)
         pending = region.marks.get("pending")
         if pending is None:
             pending = region.marks["pending"] = np.zeros(region.views.bytes.size // region.granule + 1, np.uint64)
-        pending[_granules(written, region)] = 1
-        self.flights.append(_Flight(threads, self.committed[threads], written, span))
+        pending[_granules(flight.words, region)] = 1
+        self.flights.append(flight)
+
+    def arrived(self, place: int, parity: int, running: RunningBlocks) -> None:
+        """A wait for the phase of this parity of the mbarrier at `place` has passed: its bulk copies are there."""
+        kept: list[_Flight] = []
+        for flight in self.flights:
+            if (flight.object, flight.parity) == (place, parity):
+                running.shared.marks["pending"][_granules(flight.words, running.shared)] = 0
+            else:
+                kept.append(flight)
+        self.flights = kept
 
     def writing(self, word: int) -> Span | None:
         """The instruction of a copy to this place that is going on."""
@@ -72,14 +95,14 @@ class Copies:
         now = running.clock.tick()
         kept: list[_Flight] = []
         for flight in self.flights:
-            done = flight.number < limit[flight.threads]
+            done = (flight.number < limit[flight.threads]) & (flight.object < 0)
             if done.any():
                 granules = _granules(flight.words[done], running.shared)
                 pending[granules] = 0
                 writes[granules] = (writes[granules] & np.uint64(0xFFFFFFFFFFFC0000)) | np.uint64(now)
             if not done.all():
                 rest = ~done
-                kept.append(_Flight(flight.threads[rest], flight.number[rest], flight.words[rest], flight.span))
+                kept.append(replace(flight, threads=flight.threads[rest], number=flight.number[rest], words=flight.words[rest]))
         self.flights = kept
 
 
@@ -96,6 +119,8 @@ def _cp(site: Site) -> Step:
             return _wait(-1)
         case ("mbarrier", "arrive", *rest) if {m.partition("::")[0] for m in rest} <= {"noinc", "shared", "b64"}:
             return decode_copy_arrival(site)
+        case ("bulk", *_):
+            return decode_bulk(site)
         case ("ca" | "cg", *rest):
             plain = [m.partition("::")[0] for m in rest]
             if plain[:2] == ["shared", "global"] and set(plain[2:]) <= {"L2"}:

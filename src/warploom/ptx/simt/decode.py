@@ -9,7 +9,7 @@ import numpy as np
 
 from warploom.core import UnsupportedError
 from warploom.ptx.instructions import find_row
-from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement
+from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement, wmma
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment, Step
@@ -25,6 +25,7 @@ DECODERS: dict[str, Decoder] = {
     **collectives.DECODERS,
     **atomics.DECODERS,
     **matrix.DECODERS,
+    **wmma.DECODERS,
     **copies.DECODERS,
     **mbarriers.DECODERS,
 }

@@ -21,21 +21,24 @@ ROW_BYTES = 16
 _IGNORED = frozenset(("sync", "aligned"))
 
 
-def _whole_warps(site: Site, group: Group, running: RunningBlocks) -> None:
+def require_whole_warps(site: Site, group: Group, running: RunningBlocks) -> None:
     """Reports warps that lack lanes: the instruction needs all of them."""
     if running.launch.checks and not group.layout.is_dense:
         message = f"{site.instruction.name} needs all 32 lanes of the warp, some have exited or do not exist"
         running.report("shuffle_inactive", message, site.code, site.index, int(group.threads[0]), count=group.size)
 
 
-def _registers(site: Site, operand: Operand, slots: list[int]) -> Callable[[Group], Value]:
+def registers_of(slots: list[int]) -> Callable[[Group], Value]:
+    """Reads registers as [warps, 32, registers]."""
+
     def rows(group: Group) -> Value:
         return np.stack([group.layout.full_rows(value_of(group.registers, slot)) for slot in slots], axis=-1)
 
     return rows
 
 
-def _store_registers(group: Group, targets: list[int], rows: Value) -> None:
+def store_registers(group: Group, targets: list[int], rows: Value) -> None:
+    """Writes registers from [warps, 32, registers]."""
     for number, target in enumerate(targets):
         group.registers[target] = group.layout.lanes(rows[..., number])
 
@@ -87,7 +90,7 @@ def _ldmatrix(site: Site) -> Step:
     words = _words(site, address, count, "ld")
 
     def load(group: Group, running: RunningBlocks) -> None:
-        _whole_warps(site, group, running)
+        require_whole_warps(site, group, running)
         memory, first = words(group, running)
         for number, slot in enumerate(targets):
             at = first[:, layout.address_lane[number]] + layout.offset_bytes[number] // 2
@@ -108,7 +111,7 @@ def _stmatrix(site: Site) -> Step:
     words = _words(site, address, count, "st")
 
     def store(group: Group, running: RunningBlocks) -> None:
-        _whole_warps(site, group, running)
+        require_whole_warps(site, group, running)
         memory, first = words(group, running)
         for number, slot in enumerate(slots):
             at = first[:, layout.address_lane[number]] + layout.offset_bytes[number] // 2
@@ -126,7 +129,7 @@ def _movmatrix(site: Site) -> Step:
     source = site.sized(site.instruction.operands[1], "b32")
 
     def move(group: Group, running: RunningBlocks) -> None:
-        _whole_warps(site, group, running)
+        require_whole_warps(site, group, running)
         rows = group.layout.full_rows(value_of(group.registers, source))
         group.registers[target] = group.layout.lanes(numerics.movmatrix(rows))
 
@@ -147,7 +150,7 @@ def _mma(site: Site) -> Step:
     d, *sources = site.instruction.operands
     bits = "b64" if a_type == "f64" else "b32"
     targets = [site.register(part, bits) for part in site.elements(d)]
-    a, b, c = (_registers(site, o, [site.sized(part, bits) for part in site.elements(o)]) for o in sources)
+    a, b, c = (registers_of([site.sized(part, bits) for part in site.elements(o)]) for o in sources)
     given = [len(site.elements(o)) for o in site.instruction.operands]
     types = (d_type, a_type, b_type, c_type)
     for name, count, type_name in zip(("d", "a", "b", "c"), given, types, strict=True):
@@ -158,8 +161,8 @@ def _mma(site: Site) -> Step:
     _evaluate(shape, types, satfinite, tuple(zeros[..., :1].repeat(n, axis=-1) for n in given[1:]))
 
     def multiply(group: Group, running: RunningBlocks) -> None:
-        _whole_warps(site, group, running)
-        _store_registers(group, targets, _evaluate(shape, types, satfinite, (a(group), b(group), c(group))))
+        require_whole_warps(site, group, running)
+        store_registers(group, targets, _evaluate(shape, types, satfinite, (a(group), b(group), c(group))))
 
     return multiply
 

@@ -172,6 +172,10 @@ def _test(site: Site) -> Step:
         group.registers[target] = passed
         if running.is_watching:
             running.clock.strong_read(group.threads[passed], is_wide=False, acquires=True)
+            if running.copies.flights:
+                waited = np.broadcast_to(seen, group.size)
+                for place, parity in {(index[n], int(waited[n])) for n in np.flatnonzero(passed).tolist()}:
+                    running.copies.arrived(place, parity, running)
         running.polls += 1
 
     return test
@@ -194,6 +198,24 @@ def decode_copy_arrival(site: Site) -> Step:
         running.clock.release(group.threads, is_wide=False)
 
     return arrive
+
+
+def decode_completion(site: Site, operand: Operand) -> Callable[[Group, int, RunningBlocks], tuple[int, int]]:
+    """For one thread whose bulk copy has brought so many bytes: tells its mbarrier, and gives the object's place and the parity
+    of the phase."""
+    places = _places(site, operand)
+
+    def complete(one: Group, size: int, running: RunningBlocks) -> tuple[int, int]:
+        words, (place,) = places(one, running)
+        found = _Object(int(words[place]))
+        parity = found.parity
+        found.bytes = (found.bytes - size) & _BYTES
+        found.settle()
+        words[place] = found.word
+        running.clock.release(one.threads, is_wide=False)
+        return place, parity
+
+    return complete
 
 
 DECODERS: dict[str, Callable[[Site], Step]] = {"mbarrier": decode}

@@ -19,6 +19,7 @@ from warploom.ptx.simt.threads import Threads
 _THREAD = np.uint64(32)
 MAX_TIME = (1 << 18) - 2
 _CTA, _WIDE = 0, 1
+_FIRST = 1
 _KEPT = 4
 """Releases that are remembered: what an older one published is taken as unordered."""
 
@@ -39,7 +40,7 @@ class Clock:
     def __init__(self, padded: int, first_block: int, blocks: int, block_of: Threads, fences: NDArray[np.int64]) -> None:
         """padded: threads of a block with those that fill its last warp; fences: of all blocks of the launch."""
         total = blocks * padded
-        self.now = 1
+        self.now = _FIRST
         self.padded = padded
         self.first_block = first_block
         self.blocks = blocks
@@ -65,6 +66,11 @@ class Clock:
         """The earliest of `barrier`."""
         first = first_block * padded
         self.me: NDArray[np.uint64] = (np.arange(total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
+
+    @property
+    def has_met_nothing(self) -> bool:
+        """Whether no barrier, fence or strong read has been met in this batch: nothing is ordered then."""
+        return self.now == _FIRST and not self.has_read
 
     def tick(self) -> int:
         self.now = min(self.now + 1, MAX_TIME)

@@ -214,6 +214,8 @@ def _bits(value: Value, width: int) -> Value:
 
 def _concurrent(marks: Marks, threads: Threads, running: RunningBlocks) -> NDArray[np.bool_]:
     """Whether nothing orders the marked accesses before the threads' present ones."""
+    if running.clock.has_met_nothing:
+        return np.ones(np.broadcast_shapes(marks.shape, threads.shape), np.bool_)
     time = (marks & _TIME).astype(np.int64)
     thread = (marks >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
     return ~running.clock.is_ordered(thread, time, threads)

@@ -16,7 +16,7 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
 def resolve(access: Access, group: Group, running: RunningBlocks) -> list[Piece]:
     """The words that the threads access; Fault for an address that is out of bounds or misaligned."""
-    address = _address(access, group)
+    address = addresses(access, group)
     space = access.space
     if space in ("global", "const", "param", ""):
         region = access.region
@@ -32,7 +32,8 @@ def resolve(access: Access, group: Group, running: RunningBlocks) -> list[Piece]
     return [(None, running.local, _local(access, group, running, address, None))]
 
 
-def _address(access: Access, group: Group) -> Value:
+def addresses(access: Access, group: Group) -> Value:
+    """Values of the address operand, before windows and bounds: one for each thread, or one for all."""
     if access.slot < 0:
         return np.array(access.offset & 0xFFFFFFFFFFFFFFFF, np.uint64)
     base = group.registers[access.slot]

@@ -13,6 +13,7 @@ from warploom.ptx.syntax import Instruction
 _CONTROL = frozenset(("bra", "brx", "call", "ret", "exit", "trap", "brkpt", "bar", "barrier"))
 _LIMITED: Mapping[str, str] = {
     "mma.sync": "f16, bf16, tf32, e4m3, e5m2, s8, u8, f64",
+    **dict.fromkeys(("wmma.load", "wmma.store", "wmma.mma"), "f16, bf16, tf32, s8, u8, f64"),
     "ldmatrix": "m8n8 of b16",
     "stmatrix": "m8n8 of b16",
     "cp.async": "yes",
@@ -20,6 +21,10 @@ _LIMITED: Mapping[str, str] = {
     "cp.async.wait_group": "yes",
     "cp.async.wait_all": "yes",
     "cp.async.mbarrier.arrive": "yes",
+    "cp.async.bulk": "between global and shared memory of the block",
+    "cp.async.bulk.prefetch": "no effect",
+    "cp.async.bulk.commit_group": "no effect",
+    "cp.async.bulk.wait_group": "no effect",
     "prefetch": "no effect",
     "prefetchu": "no effect",
     "nanosleep": "no effect",

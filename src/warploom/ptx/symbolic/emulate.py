@@ -250,6 +250,9 @@ class _Emulator:
     def _merged(self, block: int, before: list[int], edges: dict[int, _Reach], algebra: Algebra) -> Registers:
         registers: Registers = {}
         outs: list[tuple[int, Registers, Substitution | None]] = [(p, self.outs[p], self._leaver(p, block)) for p in before]
+        if len(outs) == 1 and outs[0][2] is None:
+            live, out = self.live[block], outs[0][1]
+            return {name: value for name, value in out.items() if name in live or "." in name}
         for register in sorted(self.live[block]):
             values: list[tuple[int, Term]] = []
             for source, out, leave in outs:

@@ -153,7 +153,8 @@ def emit(
         cut = why(error)
         return Emitted(source, "unchecked", reason=cut, kernels=kernels, notes=tuple(notes), cut=cut)
     except NotInstalledError as error:
-        return Emitted(source, "unchecked", reason=f"{error} is not installed", kernels=kernels, notes=tuple(notes))
+        reason = f"{error} is not installed (pip install '{error}')"
+        return Emitted(source, "unchecked", reason=reason, kernels=kernels, notes=tuple(notes))
     except RuntimeError as error:
         return Emitted(source, "refuted", reason=str(error), kernels=kernels, notes=tuple(notes))
     if outcome.mismatch and in_floats(operator) and not computes_no_reals(operator):

@@ -56,14 +56,16 @@ class Law:
     verdict: Verdict
 
 
-def base(family: Family) -> Verdict:
+def base(family: Family, states: Sequence[Order] = ()) -> Verdict:
+    """`states` hold of the states that the loop reaches."""
+
     def claims(t: Translator) -> list[tuple[Number, Number]]:
         lifted = t.bound(family.lift)
         return [(t.number(e, lifted), t.number(_step(family, v))) for v, e in family.transformers.items()]
 
     plain = [(ex.substituted, e, family.lift, _step(family, v)) for v, e in family.transformers.items()]
     exact = [(lambda e=e, m=m: ex.substituted(e, m), s) for _, e, m, s in plain]
-    return _decided(family, exact, claims, family.loop.assumed, [*family.loop.fields])
+    return _decided(family, exact, claims, family.loop.assumed, [*family.loop.fields], orders=states)
 
 
 def _step(family: Family, state: Expr) -> Expr:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 from warploom.core import UserError
+from warploom.scan.operators import companions, modes
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Style
 from warploom.scan.operators.bit_maps import narrowed
@@ -98,12 +99,19 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
     """Families that contain one step of the loop, the likeliest first."""
     yield _families(loop, "step", styles, windows)[0][:1], []
+    if modes.is_likely(loop):
+        yield _families(loop, "step", styles[:1], modes.closed)[0], []
+    placed = companions.counted_from_end(loop)
+    if companions.is_likely(placed):
+        for style in ("greatest", "least"):
+            yield _families(placed, "step", (style,), companions.closed)[0], []
     totals = summed(loop)
     if totals is not None:
         yield _families(totals, "step", styles[:1], in_parts)
         yield _families(totals, "step", styles)
     own = _families(loop, "step", styles)
     yield own
+    yield _families(loop, "step", styles[:1], modes.closed)[0], []
     told = asked_less(loop)
     asked = [one for one in (told, None if told is None else simpler(told)) if one is not None]
     has_flags = told is not None and len(told.states) > len(loop.states)
@@ -174,7 +182,10 @@ def _judged(
     family: Family, serial: Serial | None, rlimit: int, composed: Law, known: list[Expr], sorted_slots: list[Order]
 ) -> Lifting:
     loop = family.loop
-    laws = [Law("base", base(family)), composed]
+    begun = base(family)
+    if not isinstance(begun, Holds):
+        begun = base(family, throughout(loop))
+    laws = [Law("base", begun), composed]
     projection = [_simpler(family, known, p) for p in family.projection()]
     family = family.restricted(family.needed([*projection, *family.finals(loop.kept)]))
     known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]

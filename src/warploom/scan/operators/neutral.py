@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.closure import right
@@ -14,6 +15,8 @@ from warploom.scan.operators.prover import Holds
 from warploom.scan.operators.samples import constant_values
 
 MAX_TRIES = 20_000
+MOST_ASKED = 8
+"""Values that fit random lists, of which the law is asked: where so many fail, none is likely to hold."""
 _WHOLE: tuple[ex.Op, ...] = ("gcd", "bitand", "bitor", "bitxor", "mod", "floordiv")
 """Operations of whole numbers, which infinities are not."""
 
@@ -26,10 +29,9 @@ def find_identity(family: Family, known: Sequence[Expr], projection: Sequence[Ex
     """
     seen = observations(family, seed=2)[:40]
     candidates = [_likely(family, s) for s in family.slots]
-    for found in _consistent(family, candidates, seen):
-        value = dict(zip(family.slots, found, strict=True))
-        law = identity(family.slots, family.operator, known, value) if _gives_initial(family, projection, value) else None
-        if isinstance(law, Holds):
+    likely = (dict(zip(family.slots, found, strict=True)) for found in _consistent(family, candidates, seen))
+    for value in islice((v for v in likely if _gives_initial(family, projection, v)), MOST_ASKED):
+        if isinstance(identity(family.slots, family.operator, known, value), Holds):
             return value
     return None
 

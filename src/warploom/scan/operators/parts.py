@@ -127,7 +127,7 @@ def _linear(states: Sequence[State], loop: Loop) -> dict[Expr, _Row]:
 
 def _row(step: Expr, states: set[Expr]) -> _Row | None:
     modulus = int(str(step.value)) if step.op == "mod" else None
-    found = _affine(step.args[0] if modulus else step, states)
+    found = affine(step.args[0] if modulus else step, states)
     if found is None:
         return None
     offset = found.pop(None, ex.ZERO)
@@ -137,14 +137,14 @@ def _row(step: Expr, states: set[Expr]) -> _Row | None:
     return _Row({v: f for v, f in found.items() if v is not None and f is not ex.ZERO}, offset, modulus)
 
 
-def _affine(expr: Expr, states: set[Expr]) -> dict[Expr | None, Expr] | None:
+def affine(expr: Expr, states: set[Expr]) -> dict[Expr | None, Expr] | None:
     """Factors of the states and, under None, the offset; None: it is not affine."""
     if not {*ex.variables(expr)} & states:
         return {None: expr}
     if expr in states:
         return {expr: ex.ONE}
     if expr.op == "ite" and not {*ex.variables(expr.args[0])} & states:
-        then, other = _affine(expr.args[1], states), _affine(expr.args[2], states)
+        then, other = affine(expr.args[1], states), affine(expr.args[2], states)
         if then is None or other is None:
             return None
         return {k: ex.select(expr.args[0], then.get(k, ex.ZERO), other.get(k, ex.ZERO)) for k in {**then, **other}}
@@ -156,7 +156,7 @@ def _affine(expr: Expr, states: set[Expr]) -> dict[Expr | None, Expr] | None:
         factor = ex.constant(coefficient)
         for atom in monomial:
             factor = factor if atom in carried else ex.multiply(factor, atom)
-        inner = {None: ex.ONE} if not carried else _affine(carried[0], states) if len(carried) == 1 else None
+        inner = {None: ex.ONE} if not carried else affine(carried[0], states) if len(carried) == 1 else None
         if inner is None:
             return None
         for key, value in inner.items():
@@ -201,7 +201,7 @@ class _Made:
         self._operator[power] = found.product(right(power), power)
 
     def matrix(self, rows: Mapping[Expr, _Row]) -> None:
-        reach = _reached(rows)
+        reach = reached({i: {*row.factors} for i, row in rows.items()})
         factors = {(i, j): self._slot(_sort(rows, [i, j])) for i in rows for j in rows if j in reach[i]}
         offsets = {i: self._slot(_sort(rows, [i])) for i in rows}
         for i, row in rows.items():
@@ -236,9 +236,9 @@ def _sort(rows: Mapping[Expr, _Row], variables: Sequence[Expr]) -> Sort:
     return ex.REAL if is_real else ex.INT
 
 
-def _reached(rows: Mapping[Expr, _Row]) -> dict[Expr, set[Expr]]:
-    """The states that a state depends on, after any number of steps."""
-    reach = {i: {*row.factors} for i, row in rows.items()}
+def reached(near: Mapping[Expr, set[Expr]]) -> dict[Expr, set[Expr]]:
+    """The states that a state depends on after any number of steps, of those that it depends on after one."""
+    reach = dict(near)
     while True:
         wider = {i: seen.union(*(reach[j] for j in seen)) for i, seen in reach.items()}
         if wider == reach:
@@ -246,4 +246,4 @@ def _reached(rows: Mapping[Expr, _Row]) -> dict[Expr, set[Expr]]:
         reach = wider
 
 
-__all__ = ["in_parts", "masked"]
+__all__ = ["affine", "in_parts", "masked", "reached"]

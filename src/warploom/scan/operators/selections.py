@@ -32,7 +32,7 @@ def what_is_kept(loop: Loop, style: Style, start: Start) -> Closure:
     for records in found.arrangements():
         with suppress(ex.UndefinedError):
             made = _Feeding(loop, found, records).closure(style)
-            if _works(loop, made):
+            if agrees(loop, made):
                 return made
     raise FormError("what is kept of a list does not say what the loop needs to know")
 
@@ -190,8 +190,8 @@ class _Feeding:
         return now
 
 
-def _works(loop: Loop, closure: Closure) -> bool:
-    """Whether it gives what the loop gives, on short lists."""
+def agrees(loop: Loop, closure: Closure) -> bool:
+    """Whether a family gives what the loop gives, on short lists."""
     fixed, constants = constant_values(loop), list(loop.constants)
     slots = closure.slots
     lift = compiled([*loop.fields, *constants], [closure.lift[s] for s in slots])
@@ -207,4 +207,4 @@ def _works(loop: Loop, closure: Closure) -> bool:
     return True
 
 
-__all__ = ["what_is_kept"]
+__all__ = ["agrees", "what_is_kept"]

@@ -17,7 +17,7 @@ from warploom.scan.operators.laws import Order, ordered
 from warploom.scan.operators.printing import compiled
 from warploom.scan.operators.prover import Holds, Translator, UntranslatableError, decide
 from warploom.scan.operators.samples import constant_values, constants_of, random_lists
-from warploom.scan.operators.transition import Loop
+from warploom.scan.operators.transition import Loop, State
 
 LISTS, LONGEST = 60, 6
 MOST = 16
@@ -80,11 +80,14 @@ def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
     for state in numeric:
         found += [o for b in bounds for o in ((state.variable, b), (b, state.variable))]
         found += [(state.variable, o.variable) for o in numeric if o is not state]
+    found += _before_places(loop, numeric)
     initial = {s.variable: s.initial for s in loop.states}
-    found = [o for o in found if ex.at_least(*(initial.get(e, e) for e in o)) is ex.TRUE]
+    found = [o for o in found if ex.at_least(*(ex.substituted(e, initial) for e in o)) is ex.TRUE]
     places = {s.variable: n for n, s in enumerate(loop.states)}
 
     def value(row: tuple[Value, ...], side: Expr) -> float:
+        if side.op == "poly":
+            return sum(cast(float, row[places[a]]) for a in side.args)
         return cast(float, row[places[side]] if side in places else side.value)
 
     found = [o for o in found if all(value(row, o[0]) >= value(row, o[1]) for row in seen)]
@@ -100,6 +103,14 @@ def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
             return found
         found = held
     return []
+
+
+def _before_places(loop: Loop, numeric: Sequence[State]) -> list[Order]:
+    """Facts to prove: a part that begins at a place, and is as long as is kept, ends before the place that is read next."""
+    counters = [s for s in numeric if s.step is ex.add(s.variable, ex.ONE)]
+    begins = [s for s in numeric if s.step.op == "ite" and not s.variable.sort.is_infinite]
+    lengths = [s for s in numeric if s.step.op == "max" and not s.variable.sort.is_infinite]
+    return [(c.variable, ex.add(b.variable, n.variable)) for c in counters for b in begins for n in lengths]
 
 
 def _follows(loop: Loop, known: Sequence[Order], claimed: Order, after: Mapping[Expr, Expr]) -> bool:

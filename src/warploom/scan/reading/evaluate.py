@@ -442,7 +442,7 @@ class Evaluator:
         if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
             return left + right
         if not isinstance(left, Expr | Floating) or not isinstance(right, Expr | Floating):
-            self.module.wrong(node, "SHAPE", "expected numbers, got a tuple", "Take the tuple's parts.")
+            self.module.wrong(node, "SHAPE", "expected numbers, got a tuple or list", "Take its parts; a table is no state.")
         a, b = bare(left), bare(right)
         if "text" in (a.sort.base, b.sort.base):
             self.module.unsupported(node, "expected numbers, got text", "Texts can only be compared.")

@@ -40,7 +40,7 @@ class Binding:
     copies: tuple[tuple[Array, Array], ...]
     """(what the kernel writes, the caller's array that gets it): outputs that the kernel cannot write in place."""
     results: tuple[Any, ...]
-    """What the call returns, the caller's own arrays or new ones of NumPy, before `returned`."""
+    """The arrays that the call returns, the caller's own arrays or new ones of NumPy, before `returned`."""
     packages: tuple[Callable[[Array], Any] | None, ...]
     """For each result the function that makes a new array one of the caller's package; None: it stays."""
     is_empty: bool
@@ -252,7 +252,7 @@ class Signature:
         return "Pass a copy." if parameter.name in self.inputs else "Pass a copy, or leave the output out."
 
     def _package(self, values: Mapping[str, object]) -> Callable[[Array], Any] | None:
-        """What makes an output a tensor of the first input's package; None where that is NumPy's."""
+        """The function that makes an output a tensor of the first input's package; None where that is NumPy's."""
         first = next((values[n] for n in self.inputs if n in self.arrays), None)
         if first is None or isinstance(first, np.ndarray):
             return None

@@ -55,7 +55,7 @@ def in_class(sizes: Mapping[str, int], fixed: Mapping[str, int], multiples: Mapp
 
 
 def narrowest(classes: Sequence[ShapeClass], sizes: Mapping[str, int]) -> ShapeClass | None:
-    """Of those that hold the sizes; None where there is none."""
+    """The narrowest of the classes that hold the sizes; None where there is none."""
     return min((c for c in classes if c.holds(sizes)), key=lambda c: c.order, default=None)
 
 

@@ -58,7 +58,7 @@ class TensorFunction:
         Raises UserError if sizes are missing, unknown or below 1, an index leaves its array, or tiles are wrong.
         """
         tree = self.tree
-        self._check_sizes(sizes)
+        self.check_sizes(sizes)
         sizes = Sizes((name, int(value)) for name, value in sizes.items())
         self._check_arrays(sizes)
         if not callable(tiles):
@@ -88,7 +88,8 @@ class TensorFunction:
             return (self.tree.name,)
         return tuple(f"{self.tree.name}_{stage.stores[0].array.name}" for stage in self.tree.stages)
 
-    def _check_sizes(self, sizes: Mapping[str, object]) -> None:
+    def check_sizes(self, sizes: Mapping[str, object]) -> None:
+        """UserError (SIZES) unless every size of the function is given, no other is, and each is an integer of 1 or more."""
         wanted, given = ", ".join(self.sizes) or "none", ", ".join(sizes) or "none"
         if set(sizes) != set(self.sizes):
             message = f"expected the sizes {wanted} of {self.name!r}, got {given}"

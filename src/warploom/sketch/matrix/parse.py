@@ -317,6 +317,10 @@ class _Parser(Cursor):
         token = self._take()
         match token.kind:
             case "number":
+                if token.text.isdigit() and token.text[0] == "0" and len(token.text) > 1:
+                    raise wrong(
+                        token.span, f"expected a decimal number, got {token.text}, which C reads as octal", "No 0 in front."
+                    )
                 return Number(token.text.rstrip("f"), token.span)
             case "hole":
                 self._expect("(")

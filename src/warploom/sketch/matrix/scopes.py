@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import assert_never
 
 from warploom.core.tokens import wrong
+from warploom.sketch.matrix.serial import parts_of, statements
 from warploom.sketch.matrix.tree import (
     Accumulate,
     Assign,
@@ -30,7 +31,9 @@ from warploom.sketch.matrix.tree import (
 
 def check_scopes(function: Function, known: Collection[str], *, is_spec: bool) -> None:
     """Raises UserError where a name of an outer block is declared again, where one is used outside its block, where a loop's
-    index is assigned, and where a specification writes its argument. `known`: names that functions do not declare again.
+    index or bound is assigned, and where a specification writes its argument.
+
+    known: names that functions do not declare again.
     """
     _Scopes(function, known, is_spec=is_spec).check()
 
@@ -67,6 +70,7 @@ class _Scopes:
                     self._block(other, names)
                 case For(index=index, start=start, stop=stop, step=step, body=inner):
                     self._values([start, stop, step])
+                    _check_kept(inner, (stop, step))
                     within = set(names)
                     self._new(index, within)
                     self._indices.add(index.text)
@@ -119,3 +123,17 @@ class _Scopes:
                     self._values(parts)
                 case _:
                     assert_never(value)
+
+
+def _check_kept(body: Sequence[Statement], read: Sequence[Expr]) -> None:
+    """Raises UserError where a loop changes its own bound, which C reads again before each iteration and Python reads once."""
+    names = {p.text for e in read for p in parts_of(e) if isinstance(p, Name)}
+    names |= {p.matrix.text for e in read for p in parts_of(e) if isinstance(p, Element)}
+    for statement in statements(body):
+        if not isinstance(statement, Assign | Accumulate):
+            continue
+        target = statement.target
+        name = target.matrix if isinstance(target, Element) else target
+        if isinstance(name, Name) and name.text in names:
+            message = f"expected the bounds of a loop to stay as they are, got an assignment to {name.text}"
+            raise wrong(name.span, message, "Copy the bound before the loop.")

@@ -47,10 +47,18 @@ def number(value: Expr, known: Mapping[str, int]) -> int:
             return number(left, known) - number(right, known)
         case Binary(sign="*", left=left, right=right):
             return number(left, known) * number(right, known)
-        case Binary(sign="/", left=left, right=right) if number(right, known) > 0:
-            return number(left, known) // number(right, known)
+        case Binary(sign="/" | "%" as sign, left=left, right=right) if (divisor := number(right, known)) != 0:
+            dividend = number(left, known)
+            quotient = abs(dividend) // abs(divisor) * (1 if (dividend < 0) == (divisor < 0) else -1)  # C rounds towards zero
+            return quotient if sign == "/" else dividend - quotient * divisor
         case _:
             raise wrong(value.span, "expected a whole number that is known here", "Declare it: int n = 4;")
+
+
+def check_step(step: Expr, known: Mapping[str, int]) -> None:
+    """Raises UserError for the step of a loop that does not count upwards: in C it may not end, in Python it has no iteration."""
+    if (got := number(step, known)) <= 0:
+        raise wrong(step.span, f"expected a step of 1 or more, got {got}", "Count upwards.")
 
 
 def shape_of(one: Declared, known: Mapping[str, int]) -> tuple[int, ...]:
@@ -128,15 +136,88 @@ def values_of(statement: Statement) -> tuple[Expr, ...]:
 
 
 class Printer(ABC):
-    """Expressions in Python."""
+    """Expressions in Python, with C's meaning."""
 
-    def __init__(self, numbers: Mapping[str, int]) -> None:
+    def __init__(self, function: Function, numbers: Mapping[str, int]) -> None:
         self.numbers = dict(numbers)
         self.data: set[str] = set()
         """Scalars that hold data."""
+        self._floats: set[str] = set()
+        self._note_types(function)
+
+    def _note_types(self, function: Function) -> None:
+        every = list(statements(function.body))
+        kinds: dict[str, bool] = {}
+        data = next((p.type for p in function.parameters if p.extents), "f32")
+        for one in (*function.parameters, *every):
+            match one:
+                case Declared(type=kind, name=name):
+                    is_float = (data if kind == "acc" else kind) not in ("i32", "u32")
+                case For(index=name):
+                    is_float = False
+                case _:
+                    continue
+            if kinds.setdefault(name.text, is_float) != is_float:
+                raise wrong(name.span, f"expected one type of {name.text}, got another in an earlier block", "Rename it.")
+        self._floats = {n for n, is_float in kinds.items() if is_float}
+        changed = -1
+        while changed != len(self.data):
+            changed = len(self.data)
+            for one in every:
+                match one:
+                    case Declared(name=Name(text=text), extents=(), value=value) if value is not None and self.is_data(value):
+                        self.data.add(text)
+                    case Assign(target=Name(text=text), value=value) if self.is_data(value):
+                        self.data.add(text)
+                    case _:
+                        pass
 
     def is_data(self, value: Expr) -> bool:
         return any(isinstance(p, Element) or (isinstance(p, Name) and p.text in self.data) for p in parts_of(value))
+
+    def is_float(self, value: Expr) -> bool:
+        """Whether C computes it in floats."""
+        match value:
+            case Number(text=text):
+                return not text.isdigit()
+            case Name(text=text) | Element(matrix=Name(text=text)):
+                return text in self._floats
+            case Unary(sign=sign, operand=operand):
+                return sign != "!" and self.is_float(operand)
+            case Binary(sign=sign, left=left, right=right):
+                return sign in ("+", "-", "*", "/", "%") and (self.is_float(left) or self.is_float(right))
+            case Select(then=then, other=other):
+                return self.is_float(then) or self.is_float(other)
+            case Call(arguments=parts) | Items(parts=parts):
+                return any(map(self.is_float, parts))
+            case Hole():
+                return False
+
+    def check_held(self, target: Expr, value: Expr) -> None:
+        """Raises UserError where C converts what is assigned: Python does not."""
+        name = target.matrix if isinstance(target, Element) else target
+        if not isinstance(name, Name):
+            return
+        if name.text not in self._floats and self.is_float(value):
+            message = f"expected whole numbers for {name.text}, which is declared so, got floats"
+            raise wrong(name.span, message, f"Declare it: float {name.text}")
+        if name.text in self._floats and self.is_data(value) and not self.is_float(value):
+            message = f"expected floats for {name.text}, which is declared so, got data of whole numbers"
+            raise wrong(name.span, message, f"Declare it: int {name.text}")
+
+    def _truth(self, value: Expr) -> str:
+        """A condition, of which Python's `and` and `or` make a truth value, as C's `&&` and `||` do."""
+        match value:
+            case Unary(sign="!") | Binary(sign="&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">=") | Name(text="true" | "false"):
+                return self.text(value)
+            case Hole(name="sw_cond"):
+                return self.text(value)
+            case _:
+                return f"({self.text(value)} != 0)"
+
+    @abstractmethod
+    def divided(self, value: Binary) -> str:
+        """The quotient or remainder of whole numbers, rounded towards zero."""
 
     def text(self, value: Expr) -> str:
         match value:
@@ -146,12 +227,20 @@ class Printer(ABC):
                 return text.capitalize()
             case Name():
                 return safe(value)
-            case Unary(sign=sign, operand=operand):
-                return f"({'not ' if sign == '!' else '-'}{self.text(operand)})"
-            case Binary(sign="/", left=left, right=right) if not self.is_data(value):
-                return f"({self.text(left)} // {self.text(right)})"
+            case Unary(sign="!", operand=operand):
+                return f"(not {self._truth(operand)})"
+            case Unary(operand=operand):
+                return f"(-{self.text(operand)})"
+            case Binary(sign="%") if self.is_float(value):
+                raise wrong(value.span, "expected whole numbers for %, got floats", "C has % of whole numbers only.")
+            case Binary(sign="%") if self.is_data(value):  # on symbols it is Python's, which rounds down
+                raise wrong(value.span, "expected no % of data, got one", "% takes indices and known numbers.")
+            case Binary(sign="/" | "%") if not self.is_float(value):
+                return self.divided(value)
+            case Binary(sign="&&" | "||" as sign, left=left, right=right):
+                return f"({self._truth(left)} {_CONDITIONS[sign]} {self._truth(right)})"
             case Binary(sign=sign, left=left, right=right):
-                return f"({self.text(left)} {_CONDITIONS.get(sign, sign)} {self.text(right)})"
+                return f"({self.text(left)} {sign} {self.text(right)})"
             case Select(test=test, then=then, other=other):
                 return f"({self.text(then)} if {self.text(test)} else {self.text(other)})"
             case Element():
@@ -180,8 +269,11 @@ class Serial(Printer):
     """The specification: it runs as Python on symbols."""
 
     def __init__(self, function: Function, numbers: Mapping[str, int]) -> None:
-        super().__init__(numbers)
+        super().__init__(function, numbers)
         self._function = function
+
+    def divided(self, value: Binary) -> str:
+        return f"{'_quotient' if value.sign == '/' else '_remainder'}({self.text(value.left)}, {self.text(value.right)})"
 
     def element(self, value: Element) -> str:
         """Python counts negative indices from the end; C has no such element."""
@@ -197,6 +289,8 @@ class Serial(Printer):
         for statement in body:
             match statement:
                 case Declared(name=name, extents=extents, value=value):
+                    if value is not None and not extents:
+                        self.check_held(name, value)
                     shape = ", ".join(self.text(e) for e in extents if e is not None)
                     if extents:
                         is_zero = isinstance(value, Items) and all(isinstance(p, Number) and p.text == "0" for p in value.parts)
@@ -207,8 +301,10 @@ class Serial(Printer):
                         content = "None" if value is None else self.text(value)
                     found.append(f"{indent}{safe(name)} = {content}")
                 case Assign(target=target, sign=sign, value=value):
+                    self.check_held(target, value)
                     found.append(f"{indent}{self.text(target)} {sign} {self.text(value)}")
                 case For(index=index, start=start, stop=stop, step=step, body=inner):
+                    check_step(step, self.numbers)
                     bounds = ", ".join(map(self.text, (start, stop, step)))
                     found += [f"{indent}for {safe(index)} in range({bounds}):", *self._block(inner, indent + "    ")]
                 case If(test=test, body=inner, other=other):

@@ -13,7 +13,7 @@ from math import prod
 from warploom.core import Span
 from warploom.core.tokens import wrong
 from warploom.sketch.matrix.scopes import check_scopes
-from warploom.sketch.matrix.serial import Printer, Serial, number, parts_of, safe, shape_of, statements, values_of
+from warploom.sketch.matrix.serial import Printer, Serial, check_step, number, parts_of, safe, shape_of, statements, values_of
 from warploom.sketch.matrix.threads import LANES, is_of_threads, over_lanes
 from warploom.sketch.matrix.tree import (
     Accumulate,
@@ -49,6 +49,18 @@ def _at(index, name):
     if index < 0:
         raise IndexError(f"expected indices of {name} from 0 on, got {index}")
     return index
+
+
+def _quotient(left, right):
+    """Rounded towards zero, as in C; of data `/` of whole numbers means that."""
+    if not isinstance(left, int) or not isinstance(right, int):
+        return left / right
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _remainder(left, right):
+    return left - _quotient(left, right) * right
 
 
 def _reshaped(values, shape):
@@ -184,7 +196,7 @@ class _Lanes(Printer):
     """The sketch: one warp, each lane an iteration of the parallel loops."""
 
     def __init__(self, function: Function, numbers: Mapping[str, int], given: Mapping[str, str]) -> None:
-        super().__init__(numbers)
+        super().__init__(function, numbers)
         self._function = function
         self._given = given
         loops = [s for s in statements(function.body) if isinstance(s, For) and s.is_parallel]
@@ -336,10 +348,12 @@ class _Lanes(Printer):
                     self.data.add(name.text)
                 if value is None:
                     raise wrong(name.span, f"expected a value of {name.text}, got none", "Write: float tmp = ...;")
+                self.check_held(name, value)
                 return [f"{indent}{safe(name)} = {self.text(value)}"]
             case For(is_parallel=True):
                 return self._parallel(statement, indent)
             case For(index=index, start=start, stop=stop, step=step, body=inner):
+                check_step(step, self.numbers)
                 bounds = ", ".join(map(self.text, (start, stop, step)))
                 self._ranges[index.text] = self._range(start, stop)
                 return [f"{indent}for {safe(index)} in range({bounds}):", *self._block(inner, indent + "    ")]
@@ -390,6 +404,7 @@ class _Lanes(Printer):
         return [*alias, *lines]
 
     def _assigned(self, target: Expr, sign: str, value: Expr) -> str:
+        self.check_held(target, value)
         if isinstance(target, Name):
             if self.is_data(value):
                 self.data.add(target.text)
@@ -456,6 +471,32 @@ class _Lanes(Printer):
             message = f"expected the same row of {made.name} in all lanes that read others' columns, got one of the lane"
             raise wrong(value.span, message, "Choose the row in a parallel loop before: to_share[tid] = ...")
         return f"wl.shfl({own}, {self._index(value.indices[-1], self._lanes)}, {self._lanes})"
+
+    def divided(self, value: Binary) -> str:
+        """Of indices; a sketch rounds down, as Python does, which is the same where nothing is below 0."""
+        left, right, sign = self.text(value.left), self.text(value.right), "//" if value.sign == "/" else "%"
+        if self.is_data(value):
+            return f"({left} / {right})"
+        if self._is_from_0(value):
+            return f"({left} {sign} {right})"
+        if not self._is_from_0(value.right) or any(isinstance(p, Hole) for p in parts_of(value)):
+            message = f"expected operands of {value.sign} that are seen to be 0 or more, got others"
+            raise wrong(value.span, message, "Write it without numbers below 0.")
+        return f"(({left} {sign} {right}) if {left} >= 0 else (-((-{left}) {sign} {right})))"
+
+    def _is_from_0(self, value: Expr) -> bool:
+        """Whether a whole number is seen not to be below 0."""
+        match value:
+            case Number():
+                return True
+            case Name(text=text):
+                return self.numbers.get(text, -1) >= 0 or text in self._indices or self._ranges.get(text, 0) > 0
+            case Binary(sign="+" | "*" | "/" | "%", left=left, right=right):
+                return self._is_from_0(left) and self._is_from_0(right)
+            case Hole(name=name):
+                return name != "sw_cond"
+            case _:
+                return False
 
     def call(self, value: Call) -> str:
         """A shuffle, as CUDA calls it."""

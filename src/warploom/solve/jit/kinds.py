@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import BY_NAME
 from warploom.ctext import c_type
@@ -96,6 +97,8 @@ def kind_of(hint: Any) -> Kind | None:
     if origin is tuple:
         parts = tuple(_NUMBERS[a] for a in arguments)
         return Several(parts)
+    if origin is NDArray:  # a type of its own from NumPy 2.5 on
+        return Array(np.dtype(arguments[0]))
     if origin is np.ndarray:
         (element,) = get_args(arguments[1])
         return Array(np.dtype(element))

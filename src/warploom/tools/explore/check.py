@@ -70,7 +70,7 @@ def checked(
     interpreter that is late is made again, after the proof, in what is left of its CPU seconds."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
     began, is_late = time.monotonic(), False
-    sizes = sizes_of(function, options)
+    sizes = sizes_of(function, options.sizes, options.run_time)
     try:
         with within(limit_s):
             if options.target.kind == "cpu":

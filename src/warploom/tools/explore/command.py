@@ -171,8 +171,11 @@ def explore(
         # Imported here: no other command needs them.
         from warploom.schedule.choices import Features
         from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of
+        from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of, sizes_of
 
+        sizes_of(found, named, asked_for.run_time)  # before the machine is measured, which takes seconds
+        if machine == "cpu":
+            progress("asking how fast this machine is, which is measured once")
         on, threads_used = machine_of(machine, threads)
         if is_package and on.kind != "cpu":
             message = f"expected a file for the CUDA C++ of {on.name}, got the folder {code}"

@@ -98,7 +98,7 @@ def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
     tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles if options.target.has_matrices else cuda_tiles
-    program = function.at_run_time(function.program(sizes_of(function, options), tiles), options.run_time)
+    program = function.at_run_time(function.program(sizes_of(function, options.sizes, options.run_time), tiles), options.run_time)
     if points_of(program) > _MOST_POINTS:
         message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
@@ -112,15 +112,18 @@ def program_of(function: Function, options: KernelOptions) -> Program:
     return program
 
 
-def sizes_of(function: Function, options: KernelOptions) -> dict[str, int]:
+def sizes_of(function: Function, sizes: Mapping[str, int], run_time: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that are searched for: those asked for, and the kernel's own for the rest. UserError (UNKNOWN_SIZE, SIZES)."""
     match function:
         case TensorKernel():
-            if unknown := sorted({*options.sizes, *options.run_time} - set(function.sizes)):
+            if unknown := sorted({*sizes, *run_time} - set(function.sizes)):
                 message = f"expected sizes of {function.name} ({', '.join(function.sizes)}), got {', '.join(unknown)}"
                 raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give the sizes that its arrays name"))
-            return searched_at(function.sizes_with(options.sizes), options.run_time)
+            return searched_at(function.sizes_with(sizes), run_time)
         case TensorFunction():
-            return searched_at(options.sizes, options.run_time)
+            found = searched_at(sizes, run_time)
+            function.check_sizes(found)
+            return found
         case _:
             assert_never(function)
 

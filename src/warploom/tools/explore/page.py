@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -68,6 +68,8 @@ class StageView:
     """Bound of the implementation that the nest is."""
     modelled: Modelled | None = None
     """On a GPU, what the model makes of it."""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Shapes of the arrays, by their names; arrays that a kernel keeps for itself have none."""
 
 
 def render_explore(
@@ -112,8 +114,8 @@ def _stage(stage: StageView, meanings: Mapping[str, str], *, is_only: bool) -> s
     binding = "What binds it" if is_only else f"{stage.name}: what binds it"
     parts = _explanation(stage.bound, stage.bound.time_ms)
     return (
-        f'<section class="wide"><h2>{escape(heading)}</h2>{_buffers(stage.nest)}<p class="legend">{legend}</p>'
-        f'<div class="nest">{body}</div></section>'
+        f'<section class="wide"><h2>{escape(heading)}</h2>{_buffers(stage)}<p class="legend">{legend}</p>'
+        f'<div class="nest" tabindex="0" role="region" aria-label="{escape(heading)}">{body}</div></section>'
         f'<section class="wide"><h2>{escape(binding)}</h2><div class="bound"><ul>{parts}</ul></div></section>'
     )
 
@@ -151,11 +153,11 @@ def _css(kind: Kind) -> str:
     return "sequential" if kind is Kind.LOOP else str(kind)
 
 
-def _buffers(nest: Nest) -> str:
+def _buffers(stage: StageView) -> str:
     rows = "".join(
         f"<tr{' class=shared' if b.role is Role.TEMPORARY else ''}><th>{escape(b.name)}</th><td>{b.role.name.lower()}</td>"
-        f"<td>{b.elements} × {b.dtype}</td><td>{_place(b)}</td></tr>"
-        for b in nest.buffers
+        f"<td>{' x '.join(map(str, stage.shapes.get(b.name) or (b.elements,)))}</td><td>{b.dtype}</td><td>{_place(b)}</td></tr>"
+        for b in stage.nest.buffers
     )
     return f'<table class="buffers"><tbody>{rows}</tbody></table>'
 

@@ -86,7 +86,7 @@ def _differences(recorded: Recorded, program: Program, function: Function, optio
         now = ",".join(f"{name}=?:{n}" for name, n in options.run_time.items()) or "none"
         message = f"expected decisions for the same sizes known at run time ({now}), got those for {was}"
         raise refused(recorded, message, f"write --size {was}" if recorded.run_time else "give these sizes a value")
-    sizes, target = sizes_of(function, options), options.target.name
+    sizes, target = sizes_of(function, options.sizes, options.run_time), options.target.name
     notes = differences(recorded, Asked(program.name, target, options.is_target_given, sizes, options.sizes))
     if recorded.threads not in (None, options.threads):
         notes.append(f"the decisions were found with {recorded.threads} thread(s), judged with {options.threads}")

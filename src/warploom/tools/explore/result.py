@@ -64,7 +64,7 @@ def facts(function: Function, program: Program, options: KernelOptions) -> Line:
         "target": options.target.name,
         "threads": options.threads,
         "dtype": next(iter(dtypes)) if len(dtypes) == 1 else sorted(dtypes),
-        "sizes": sizes_of(function, options),
+        "sizes": sizes_of(function, options.sizes, options.run_time),
         "seed": options.seed,
     }
     if options.run_time:
@@ -227,7 +227,8 @@ def _views(explored: Explored) -> list[StageView]:
         bound, nest = Bound(space), explored.nests[n]
         candidate = space.root() if explored.plain else explored.implementations[n].candidate
         model = bound.modelled(candidate, nest) if space.target.kind == "cuda" else None
-        views.append(StageView(stage.name, nest, bound.explain(candidate), model))
+        shapes = {r.name: r.shape for r in explored.program.arguments}
+        views.append(StageView(stage.name, nest, bound.explain(candidate), model, shapes))
     return views
 
 

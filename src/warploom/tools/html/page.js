@@ -35,8 +35,19 @@
   add(svg, "text", { class: "label note", x: scene.labelWidth - 10, y: 16 }, "lane");
   const heads = [];
   for (let number = 0; number < scene.lanes; number++) {
-    const head = add(svg, "text", { class: "lane", x: scene.labelWidth + number * scene.cellWidth + inner / 2, y: 20, tabindex: 0 }, number);
-    head.addEventListener("click", function () { lane = lane === number ? null : number; draw(); });
+    const head = add(svg, "text", { class: "lane", x: scene.labelWidth + number * scene.cellWidth + inner / 2, y: 20,
+      tabindex: number === 0 ? 0 : -1, role: "button", "aria-label": "lane " + number }, number);
+    head.addEventListener("click", function () { follow(number); });
+    head.addEventListener("keydown", function (event) {
+      const to = { ArrowLeft: number - 1, ArrowRight: number + 1, Home: 0, End: scene.lanes - 1 }[event.key];
+      if (to !== undefined && heads[to]) {
+        head.setAttribute("tabindex", -1);
+        heads[to].setAttribute("tabindex", 0);
+        heads[to].focus();
+      }
+      if (event.key === "Enter" || event.key === " ") follow(number);
+      if (event.key !== "Tab" && event.key !== "Escape") { event.stopPropagation(); event.preventDefault(); }
+    });
     heads.push(head);
   }
   for (const label of scene.labels) {
@@ -55,6 +66,11 @@
     return group;
   });
 
+  function follow(number) {
+    lane = lane === number ? null : number;
+    draw();
+  }
+
   function held(until) {
     const values = new Array(scene.cells.length).fill(null);
     for (const pair of scene.start) values[pair[0]] = pair[1];
@@ -69,16 +85,37 @@
     const value = values[number] === null ? null : scene.values[values[number]];
     group.replaceChildren();
     group.setAttribute("class", "cell" + (value ? " full" : "") + (used ? " used" : "") + (fresh ? " fresh" : "") + (dim ? " dim" : ""));
-    const fills = value && value.fills.length ? value.fills : [value ? "#fff" : "#f4f6f9"];
-    fills.forEach(function (fill, place) {
-      add(group, "rect", { x: place * cell.w / fills.length, y: 0, width: cell.w / fills.length + 0.3, height: cell.h, fill: fill });
-    });
-    add(group, "rect", { class: "frame", x: 0, y: 0, width: cell.w, height: cell.h, rx: 2 });
-    if (value) fitted(group, cell.w / 2, cell.h / 2 + 0.5, value.short, cell.w - 3);
+    filled(group, value, cell.w, cell.h);
   }
 
-  function arrow(from, to, colour) {
-    const a = scene.cells[from], b = scene.cells[to];
+  function filled(group, value, width, height) {
+    const fills = value ? (value.fills.length ? value.fills : ["#fff"]) : [];
+    fills.forEach(function (fill, place) {
+      add(group, "rect", { x: place * width / fills.length, y: 0, width: width / fills.length + 0.3, height: height, fill: fill });
+    });
+    add(group, "rect", { class: "frame", x: 0, y: 0, width: width, height: height, rx: 2 });
+    if (value) fitted(group, width / 2, height / 2 + 0.5, value.short, width - 3);
+  }
+
+  // A row of small cells above the registers: what lanes need, or what a row held before a step that rewrites it.
+  function strip(y, note, name, list) {
+    const label = add(swizzles, "text", { class: "label", x: scene.labelWidth - 10, y: y + scene.stripHeight / 2 - 1.5 });
+    if (note) add(label, "tspan", { class: "note" }, note + "  ");
+    add(label, "tspan", {}, name);
+    list.forEach(function (value, number) {
+      if (value === null) return;
+      const group = add(swizzles, "g", { class: "cell full" + (lane !== null && lane !== number ? " dim" : ""),
+        transform: "translate(" + (scene.labelWidth + number * scene.cellWidth) + " " + y + ")" });
+      filled(group, scene.values[value], inner, scene.stripHeight - 3);
+      add(group, "title", {}, scene.values[value].text);
+    });
+  }
+
+  // `above`: where a step rewrites its row, arrows begin in the strip that shows the row as it was.
+  function arrow(from, to, colour, above) {
+    const b = scene.cells[to];
+    const a = above === null || scene.cells[from].y !== b.y ? scene.cells[from]
+      : { x: scene.cells[from].x, y: above, w: scene.cells[from].w, h: scene.stripHeight - 3 };
     const down = a.y <= b.y;
     const x0 = a.x + a.w / 2, x1 = b.x + b.w / 2;
     const y0 = down ? a.y + a.h : a.y, y1 = down ? b.y : b.y + b.h;
@@ -91,6 +128,7 @@
 
   function draw() {
     const step = position > 0 ? scene.steps[position - 1] : null;
+    const before = held(Math.max(0, position - 1));
     values = held(position);
     const fresh = new Set(), used = new Set(), chosen = new Set();
     const writes = step ? step.writes.filter(function (write) { return lane === null || write[3] === lane; }) : [];
@@ -106,19 +144,22 @@
     arrows.replaceChildren();
     const readers = new Map();
     for (const write of writes) for (const origin of write[2]) readers.set(origin, (readers.get(origin) || 0) + 1);
+    const strips = step ? step.holes.length + (step.wanted ? 1 : 0) : 0;
+    const above = step && step.rewrites ? scene.holesY + strips * scene.stripHeight : null;
     for (const write of writes) {
       for (const origin of write[2]) {
         // An array element that many lanes read is framed; its arrows would hide the others.
         if (scene.cells[origin].lane < 0 && readers.get(origin) > 4) continue;
-        const source = values[origin] === null ? null : scene.values[values[origin]];
-        if (origin !== write[0]) arrow(origin, write[0], source && source.fills.length ? strong(source.fills[0]) : "#8893a2");
+        const source = before[origin] === null ? null : scene.values[before[origin]];
+        const colour = source && source.fills.length ? strong(source.fills[0]) : "#8893a2";
+        if (origin !== write[0] || above !== null) arrow(origin, write[0], colour, above);
       }
     }
     swizzles.replaceChildren();
     (step ? step.holes : []).forEach(function (hole, row) {
       const y = scene.holesY + row * scene.stripHeight;
       const label = add(swizzles, "text", { class: "label", x: scene.labelWidth - 10, y: y + scene.stripHeight / 2 - 1.5 });
-      add(label, "tspan", { class: "note" }, "swizzle  ");
+      add(label, "tspan", { class: "note" }, "hole  ");
       add(label, "tspan", {}, hole.name);
       add(label, "title", {}, hole.text);
       hole.values.forEach(function (value, number) {
@@ -130,22 +171,77 @@
         add(group, "title", {}, hole.name + " = " + hole.text);
       });
     });
-    heads.forEach(function (head, number) { head.setAttribute("class", "lane" + (lane === number ? " on" : "")); });
+    if (step && step.wanted) strip(scene.holesY + step.holes.length * scene.stripHeight, "", "wanted", step.wanted);
+    if (above !== null) {
+      const row = new Array(scene.lanes).fill(null);
+      let name = "";
+      for (const write of step.writes) for (const origin of write[2]) {
+        const cell = scene.cells[origin];
+        if (cell.lane >= 0 && cell.y === scene.cells[write[0]].y) { row[cell.lane] = before[origin]; name = cell.name.split(", ")[1]; }
+      }
+      strip(above, "before", name, row);
+    }
+    heads.forEach(function (head, number) {
+      head.setAttribute("class", "lane" + (lane === number ? " on" : ""));
+      head.setAttribute("aria-pressed", lane === number);
+    });
     slider.value = position;
     document.getElementById("count").textContent = position + " / " + scene.steps.length;
     document.getElementById("title").textContent = step ? step.title : "before the first step";
     document.getElementById("loops").textContent = step ? step.loops.join(", ") : "";
     document.getElementById("loops").hidden = !step || step.loops.length === 0;
     document.getElementById("swizzle").textContent = step ? step.holes.map(function (hole) { return hole.name + " = " + hole.text; }).join("   ") : "";
-    document.querySelectorAll("#source .row").forEach(function (row) {
-      const on = step !== null && Number(row.dataset.line) === step.line && row.dataset.file === step.file;
-      row.classList.toggle("on", on);
-      if (on) {
-        const box = document.getElementById("source");
-        const top = row.offsetTop - box.offsetTop;
-        if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 40) box.scrollTop = top - box.clientHeight / 2;
-      }
-    });
+    document.getElementById("why").textContent = step ? step.why : "";
+    slider.setAttribute("aria-valuetext", step ? "step " + position + " of " + scene.steps.length + ": " + step.title +
+      (step.loops.length ? ", " + step.loops.join(", ") : "") : "before the first step");
+    light(step ? step.file + ":" + step.line : "", "on", true);
+    if (table.open) tabulate(step);
+  }
+
+  // Lines of the sketch, of CUDA, PTX and machine code that belong together have one key.
+  const rows = new Map();
+  document.querySelectorAll(".row[data-line]").forEach(function (row) {
+    const key = row.dataset.file + ":" + row.dataset.line;
+    if (!rows.has(key)) rows.set(key, []);
+    rows.get(key).push(row);
+    row.addEventListener("mouseenter", function () { light(key, "near", false); });
+    row.addEventListener("mouseleave", function () { light("", "near", false); });
+  });
+
+  function light(key, name, scrolls) {
+    document.querySelectorAll(".row." + name).forEach(function (row) { row.classList.remove(name); });
+    const seen = new Set();
+    for (const row of rows.get(key) || []) {
+      row.classList.add(name);
+      const box = row.parentNode;
+      if (!scrolls || seen.has(box)) continue;
+      seen.add(box);
+      const top = row.offsetTop - box.offsetTop;
+      if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 40) box.scrollTop = top - box.clientHeight / 2;
+    }
+  }
+
+  // The step in words, for those who do not see the drawing.
+  const table = document.getElementById("table");
+  table.addEventListener("toggle", draw);
+  function tabulate(step) {
+    function line(tag, cells) {
+      const row = document.createElement("tr");
+      cells.forEach(function (text, place) {
+        const cell = document.createElement(place === 0 ? "th" : tag);
+        cell.setAttribute("scope", tag === "th" ? "col" : "row");
+        if (tag === "td" && place > 0) cell.removeAttribute("scope");
+        cell.textContent = text;
+        row.appendChild(cell);
+      });
+      return row;
+    }
+    const holes = step ? step.holes : [];
+    table.querySelector("thead").replaceChildren(line("th", ["lane"].concat(holes.map(function (hole) { return hole.name; }), ["writes", "value", "from"])));
+    table.querySelector("tbody").replaceChildren(...(step ? step.writes : []).filter(function (write) { return write[3] >= 0; }).map(function (write) {
+      return line("td", [write[3]].concat(holes.map(function (hole) { return hole.values[write[3]] === null ? "" : hole.values[write[3]]; }),
+        [scene.cells[write[0]].name, scene.values[write[1]].text, write[2].map(function (origin) { return scene.cells[origin].name; }).join("; ")]));
+    }));
   }
 
   function hover(number, event) {
@@ -181,10 +277,11 @@
   document.getElementById("next").addEventListener("click", function () { go(position + 1); });
   document.getElementById("play").addEventListener("click", play);
   document.addEventListener("keydown", function (event) {
+    if (event.key === "Escape") { lane = null; draw(); return; }
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("pre, summary, .scrolled")) return;  // they scroll
     const moves = { ArrowLeft: position - 1, ArrowRight: position + 1, Home: 0, End: scene.steps.length };
     if (event.key in moves) { go(moves[event.key]); event.preventDefault(); }
     if (event.key === " " && event.target.tagName !== "BUTTON") { play(); event.preventDefault(); }
-    if (event.key === "Escape") { lane = null; draw(); }
   });
   const asked = Number(new URLSearchParams(window.location.hash.slice(1)).get("step"));
   go(Number.isInteger(asked) ? asked : 0);

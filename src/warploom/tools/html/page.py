@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from string import Template
 
 from warploom.core import NOWHERE, Span
+from warploom.gpu import ListedLine, Listings
 from warploom.ir import IndexExpr, Kernel, kernel_text
 from warploom.tools.html.scene import hole_legend, scene
+from warploom.tools.html.shell import listing, scrolled
 from warploom.tools.pages.movement import Movement
+from warploom.tools.pages.wanted import Wanted, sentence_of, wanted_in
 from warploom.tools.synth.report import hole_texts
 
 
@@ -32,7 +35,10 @@ class Page:
     """One sentence under the title."""
     source: str = ""
     """The text of the file that the sketch comes from; empty shows the kernel's own text."""
-    cuda: str = ""
+    listings: Listings = field(default_factory=lambda: Listings(()))
+    """CUDA, PTX and machine code; what is empty is not shown."""
+    search: Sequence[Sequence[str]] = ()
+    """The search as it happened: a head, then a row for each search space in its order."""
 
 
 def render(page: Page) -> str:
@@ -43,9 +49,10 @@ def render(page: Page) -> str:
         summary=escape(page.summary),
         css=_asset("page.css"),
         movement=_movement(page.movement),
-        source=_source(page, holes),
-        cuda=f"<section><h2>CUDA C++</h2><pre>{escape(page.cuda)}</pre></section>" if page.cuda else "",
-        holes=_table((_swatch(colour, name), f"<code>{escape(text)}</code>") for name, text, colour in holes),
+        source=listing(_source(page, holes), "the sketch and its completions", "source"),
+        listings=_listings(page.listings),
+        holes=_holes(page, holes),
+        search=_search(page.search),
         facts=_table((escape(name), escape(value)) for name, value in page.facts),
         script=_script(page),
     )
@@ -79,31 +86,73 @@ def _json(data: object) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows)
+    return "".join(f"<tr><th scope='row'>{name}</th><td>{value}</td></tr>" for name, value in rows)
 
 
 def _swatch(colour: str, name: str) -> str:
     return f'<mark style="background:{colour}">{escape(name)}</mark>'
 
 
+def _listings(listings: Listings) -> str:
+    arch = f" of {listings.arch}" if listings.arch else ""
+    parts = (("CUDA C++", listings.cuda), (f"PTX{arch}", listings.ptx), (f"Machine code{arch}", listings.sass))
+    texts = {title: "".join(_listed(number, line) for number, line in enumerate(lines, 1)) for title, lines in parts}
+    return "".join(f"<section><h2>{escape(t)}</h2>{listing(html, t)}</section>" for t, html in texts.items() if html)
+
+
+def _listed(number: int, line: ListedLine) -> str:
+    return _row(number, line.span.file, escape(line.text), line.span.line)
+
+
+def _holes(page: Page, holes: Sequence[tuple[str, str, str]]) -> str:
+    """A table of the completions; beside each what it is for, in one lane."""
+    if not holes:
+        return ""
+    wanted: Mapping[int, Wanted] = wanted_in(page.movement) if page.movement is not None else {}
+    rows = [
+        (_swatch(colour, name), f"<code>{escape(text)}</code>", escape(_why(name, page.movement, wanted)))
+        for name, text, colour in holes
+    ]
+    body = "".join(f'<tr><th scope="row">{name}</th><td>{text}</td><td>{why}</td></tr>' for name, text, why in rows)
+    head = '<tr><th scope="col">hole</th><th scope="col">completion</th><th scope="col">what it is for, in one lane</th></tr>'
+    return f"<section class='wide'><h2>Completed holes</h2><table><thead>{head}</thead><tbody>{body}</tbody></table></section>"
+
+
+def _why(hole: str, movement: Movement | None, wanted: Mapping[int, Wanted]) -> str:
+    return sentence_of(hole, movement, wanted) if movement is not None else ""
+
+
+def _search(rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<section><h2>The search as it happened</h2>{scrolled(table, 'the search')}</section>"
+
+
 def _source(page: Page, holes: Sequence[tuple[str, str, str]]) -> str:
     """The sketch line by line, its holes marked in their colours, each completion below the line of its hole."""
     span = page.kernel.span
     if not page.source or span == NOWHERE:
-        return "".join(_row(number, "", escape(text)) for number, text in enumerate(kernel_text(page.kernel).splitlines(), 1))
+        return "".join(
+            _row(number, "", escape(text), number) for number, text in enumerate(kernel_text(page.kernel).splitlines(), 1)
+        )
     lines = page.source.splitlines()
     spans = {hole.name: hole.span for hole in page.kernel.holes}
     out: list[str] = []
     for number in range(span.line, min(span.end_line, len(lines)) + 1):
         here = [(spans[name], name, text, colour) for name, text, colour in holes if _is_on(spans[name], span.file, number)]
-        out.append(_row(number, span.file, _marked(lines[number - 1], here)))
+        out.append(_row(number, span.file, _marked(lines[number - 1], here), number))
         for _, name, text, colour in here:
             out.append(f'<span class="found">{_swatch(colour, name)} = {escape(text)}</span>')
     return "".join(out)
 
 
-def _row(number: int, file: str, html: str) -> str:
-    return f'<span class="row" data-line="{number}" data-file="{escape(file)}"><span class="number">{number}</span>{html}</span>'
+def _row(number: int, file: str, html: str, line: int) -> str:
+    """A line of a listing; `line` is that of the sketch that it belongs to, 0 for none."""
+    place = f' data-line="{line}" data-file="{escape(file)}"' if line else ""
+    return f'<span class="row"{place}><span class="number" aria-hidden="true">{number}</span>{html}</span>'
 
 
 def _is_on(span: Span, file: str, line: int) -> bool:

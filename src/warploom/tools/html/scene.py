@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from warploom.ir import IndexExpr, Kernel
 from warploom.tools.html.colours import HOLE_COLOURS, element_colours, stripes
 from warploom.tools.pages.movement import Cell, MemoryCell, Movement, RegisterCell, Step, Value, element_name, short
+from warploom.tools.pages.wanted import Wanted, wanted_in
 from warploom.tools.synth.report import hole_texts
 
 LABEL_WIDTH = 150
+"""At least; longer names make room for themselves."""
+_LETTER_WIDTH = 7.3
 CELL_HEIGHT = 23
 STRIP_HEIGHT = 21
 GAP = 16
@@ -33,6 +36,7 @@ class _Board:
     """Drawn shapes and their places; grows from top to bottom."""
 
     cell_width: float
+    label_width: float
     y: float = 34
     places: dict[Cell, int] = field(default_factory=dict[Cell, int])
     cells: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
@@ -41,7 +45,7 @@ class _Board:
     def put(self, cell: Cell, column: int, height: float, width: float) -> None:
         self.places[cell] = len(self.cells)
         name = f"lane {cell.lane}, {cell.row}" if isinstance(cell, RegisterCell) else element_name(cell)
-        x, lane = LABEL_WIDTH + column * width, cell.lane if isinstance(cell, RegisterCell) else -1
+        x, lane = self.label_width + column * width, cell.lane if isinstance(cell, RegisterCell) else -1
         place: dict[str, object] = {"x": round(x, 2), "y": round(self.y, 2), "w": round(width - 3, 2), "h": height - 3}
         self.cells.append(place | {"name": name, "lane": lane})
 
@@ -57,13 +61,14 @@ def scene(kernel: Kernel, completions: Mapping[str, IndexExpr], movement: Moveme
     shared = {array: cells for array, cells in elements.items() if array not in params}
     outputs = {array: cells for array, cells in elements.items() if array in params and array not in inputs}
     lanes = movement.lanes
-    board = _Board(cell_width=max(30.0, 480 / max(1, lanes)))
+    board = _Board(cell_width=max(30.0, 480 / max(1, lanes)), label_width=_label_width(kernel, movement, elements))
 
     for array, cells in inputs.items():
         _strip(board, array, params[array].space, cells, lanes)
-    hole_rows = max((len(step.holes) for step in movement.steps), default=0)
+    wanted = wanted_in(movement)
+    strips = max((len(step.holes) + (n in wanted) + _rewrites(step) for n, step in enumerate(movement.steps)), default=0)
     holes_y = board.y
-    board.y += hole_rows * STRIP_HEIGHT + (GAP if hole_rows else 0)
+    board.y += strips * STRIP_HEIGHT + (GAP if strips else 0)
     for array, cells in shared.items():
         _strip(board, array, "shared", cells, lanes)
     row_height = _row_height(len(movement.rows))
@@ -86,12 +91,12 @@ def scene(kernel: Kernel, completions: Mapping[str, IndexExpr], movement: Moveme
     ]
     texts = hole_texts(kernel, completions)
     hole_colours = {name: HOLE_COLOURS[place % len(HOLE_COLOURS)] for place, name in enumerate(texts)}
-    steps = [_step(step, board, values, texts, hole_colours) for step in movement.steps]
+    steps = [_step(step, board, values, texts, hole_colours, wanted.get(n)) for n, step in enumerate(movement.steps)]
     return {
         "lanes": lanes,
         "cellWidth": board.cell_width,
-        "labelWidth": LABEL_WIDTH,
-        "width": LABEL_WIDTH + lanes * board.cell_width + 8,
+        "labelWidth": board.label_width,
+        "width": board.label_width + lanes * board.cell_width + 8,
         "height": board.y,
         "holesY": holes_y,
         "stripHeight": STRIP_HEIGHT,
@@ -120,8 +125,26 @@ class _Values:
         return self._numbers[value]
 
 
+def _label_width(kernel: Kernel, movement: Movement, elements: Mapping[str, object]) -> float:
+    """Room for the longest name beside the drawing, so that none is cut."""
+    notes = ["before  " if any(map(_rewrites, movement.steps)) else "", "constant  ", "hole  "]
+    shown = (movement.rows, elements, [hole.name for hole in kernel.holes])
+    names = [note + name for note, named in zip(notes, shown, strict=True) for name in named]
+    return max(LABEL_WIDTH, 24 + _LETTER_WIDTH * max(map(len, names), default=0))
+
+
+def _rewrites(step: Step) -> bool:
+    """Whether it moves values between lanes of one row, of which the drawing then shows the state before, too."""
+    return any(
+        isinstance(write.cell, RegisterCell) and isinstance(cell, RegisterCell)
+        and cell.row == write.cell.row and cell.lane != write.cell.lane
+        for write in step.writes
+        for cell in write.origins
+    )  # fmt: skip
+
+
 def _step(
-    step: Step, board: _Board, values: _Values, texts: Mapping[str, str], hole_colours: Mapping[str, str]
+    step: Step, board: _Board, values: _Values, texts: Mapping[str, str], hole_colours: Mapping[str, str], wanted: Wanted | None
 ) -> dict[str, object]:
     writes = [
         [board.places[write.cell], values.number(write.value), [board.places[origin] for origin in write.origins], write.lane]
@@ -145,6 +168,9 @@ def _step(
         "file": step.span.file,
         "writes": writes,
         "holes": holes,
+        "wanted": [None if value is None else values.number(value) for value in wanted.values] if wanted is not None else None,
+        "why": wanted.sentence if wanted is not None else "",
+        "rewrites": _rewrites(step),
     }
 
 

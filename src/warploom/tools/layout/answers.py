@@ -254,7 +254,11 @@ def _lane_bits(entry: dict[str, Any], bits: int) -> int:
 
 def _claims_of_exchange(document: Certificate) -> Line:
     least = document["least_shuffles"]
-    return {"least_shuffles": least} | ({"shuffles_reached": least} if document.get("reached") else {})
+    return {
+        "least_shuffles": least,
+        "lanes": document["lanes"],
+        "warps": len(document["held"]) // document["lanes"],
+    } | ({"shuffles_reached": least} if document.get("reached") else {})
 
 
 def _contradictions(line: Line, claims: Line) -> list[str]:

@@ -105,8 +105,8 @@ def check_layout_command(
     """Say whether a map of a tile in shared memory is right and as good as any, or give a better one.
 
     MAP is an expression in r and c (of the place, or of the column in row r), CuTe's Shape:Stride with Swizzle<B,M,S>, Triton's
-    bases {"offset": [[row, column], ...]}, SW128, SW64, SW32 or INTER (canonical modes of wgmma), tma:SWIZZLE_128B
-    (_64B, _32B, _NONE), scale:128x4 (scale factors of block-scaled products), or FILE.py:function.
+    bases {"offset": [[row, column], ...]}, SW128, SW64, SW32 or INTER (canonical modes of wgmma, K-major; SW128:mn and so on
+    MN-major), tma:SWIZZLE_128B (_64B, _32B, _NONE), scale:128x4 (scale factors of block-scaled products), or FILE.py:function.
     """
     if not accesses and other is None:
         raise click.UsageError("expected --access or --equal, got neither")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
-from warploom.ptx import Counts, launch
+from warploom.ptx import Counts, Launch, launch
 from warploom.ptx.simt import Argument
 from warploom.tools.lint.findings import Found, costs, merged, mistakes
+from warploom.tools.lint.launchable import Launchable
 from warploom.tools.lint.numba_kernels import NumbaKernel, is_numba
 from warploom.tools.lint.python_kernels import TritonKernel, python_kernel
+from warploom.tools.lint.raw_kernels import is_raw_kernel, raw_source
 from warploom.tools.lint.silenced import is_ignored
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
 from warploom.tools.lint.told import text
@@ -58,15 +60,15 @@ def launch_checked(
 ) -> Checked:
     """Runs a kernel in the interpreter; the arrays among `args` are changed in place.
 
-    source: a path (.cu, .ptx), or a function under Numba's `@cuda.jit` or Triton's `@triton.jit`, whose block is 32 times its
-    num_warps. kernel: which one of
-    several. constants: of `tl.constexpr` parameters. symbols: content of `__constant__` and `__device__` variables by name.
-    shared_bytes: dynamic shared memory of a block. strict: warnings are mistakes, too.
+    source: a path (.cu, .ptx), a `RawKernel` of CuPy, or a function under Numba's `@cuda.jit` or Triton's `@triton.jit`, whose
+    block is 32 times its num_warps. kernel: which one of several. constants: of `tl.constexpr` parameters. symbols: content of
+    `__constant__` and `__device__` variables by name. shared_bytes: dynamic shared memory of a block. strict: warnings are
+    mistakes, too.
     Raises KernelError for mistakes, UserError for what cannot be compiled or launched, UnsupportedError for an instruction that
     the interpreter does not know. A comment `// warploom: ignore[RULE]` silences a rule on its line.
     """
     values: Sequence[Argument] = args
-    named: Callable[[str], str] = str
+    positions: tuple[int, ...] = ()
     compilation = Compilation(arch, tuple(folders), tuple(defines))
     if isinstance(source, str | Path):
         if constants:
@@ -74,21 +76,52 @@ def launch_checked(
             raise UserError(Diagnostic("CONSTANT", message))
         read = _read(str(source), _changed(source), compilation)
         name = kernel_named(read, kernel)
+    elif is_raw_kernel(source):
+        read = raw_source(source, compilation)
+        name = kernel_named(read, kernel or getattr(source, "name", None))
     else:
         made = _python_kernel(source, len(args)).launchable(args, constants or {}, compilation, int(np.prod(block)))
-        read, name, values, shared_bytes, named = made.source, made.name, made.values, made.shared_bytes, made.named
-    ran = launch(
-        read.program, name, grid=grid, block=block, args=values, symbols=symbols, dynamic_shared_bytes=shared_bytes, counts=True,
-        in_place=True,
-    )  # fmt: skip
+        read, name, values, shared_bytes, positions = made.source, made.name, made.values, made.shared_bytes, made.positions
+    made = Launchable(read, name, list(values), shared_bytes, positions)
+    return run_checked(made, grid, block, symbols=symbols, strict=strict)
+
+
+def run_checked(
+    made: Launchable, grid: Extents, block: Extents, *, symbols: Mapping[str, NDArray[Any]] | None = None, strict: bool = False
+) -> Checked:
+    """Runs a compiled kernel; arrays are changed in place. Raises as `launch_checked`."""
+    ran = _run(made, grid, block, symbols, has_counts=True)
     assert ran.counts is not None
-    told = [replace(one, message=named(one.message)) for one in mistakes(ran.findings, read, name, values)]
-    found = merged([*told, *costs(ran.counts, read, name)])
+    counting = _counting(merged([*_mistakes(made, ran), *costs(ran.counts, made.source, made.name)]), ran, is_strict=strict)
+    return Checked(ran.counts, tuple(counting))
+
+
+def run_silently(made: Launchable, grid: Extents, block: Extents) -> None:
+    """Runs a compiled kernel without counting what it costs; arrays are changed in place. Raises as `launch_checked`."""
+    ran = _run(made, grid, block, None, has_counts=False)
+    _counting(merged(_mistakes(made, ran)), ran, is_strict=False)
+
+
+def _run(
+    made: Launchable, grid: Extents, block: Extents, symbols: Mapping[str, NDArray[Any]] | None, *, has_counts: bool
+) -> Launch:
+    return launch(
+        made.source.program, made.name, grid=grid, block=block, args=made.values, symbols=symbols,
+        dynamic_shared_bytes=made.shared_bytes, counts=has_counts, in_place=True,
+    )  # fmt: skip
+
+
+def _mistakes(made: Launchable, ran: Launch) -> list[Found]:
+    return [replace(one, message=made.named(one.message)) for one in mistakes(ran.findings, made.source, made.name, made.values)]
+
+
+def _counting(found: Sequence[Found], ran: Launch, *, is_strict: bool) -> list[Found]:
+    """The findings that no comment silences. KernelError where one of them is a mistake."""
     counting = [one for one in found if not is_ignored(one)]
-    wrong = [one for one in counting if one.level == "error" or strict]
+    wrong = [one for one in counting if one.level == "error" or is_strict]
     if wrong or ran.status != "finished":
         raise KernelError(wrong or [one for one in found if one.level == "error"])
-    return Checked(ran.counts, tuple(counting))
+    return counting
 
 
 def _python_kernel(function: object, count: int) -> TritonKernel | NumbaKernel:

@@ -195,10 +195,14 @@ def _outcome(
 def _without_launch(case: str, path: str, source: Source, routine: Routine, stopwatch: Stopwatch) -> Outcome:
     """The file is right as PTX; what a launch would show is open."""
     required = routine.directive("reqntid") or routine.directive("maxntid")
-    block = ",".join(map(str, required)) if required else "256"
+    tall = any("tid.y" in repr(instruction) for instruction in routine.instructions)
+    block = ",".join(map(str, required)) if required else "32,8" if tall else "256"
     texts = " ".join(f"--arg {_EXAMPLES.get(p.type, 'i32:1024')}" for p in routine.parameters)
     plain = plain_name(routine.name)
     is_one = sum(plain_name(k.name) == plain for k in source.program.kernels) == 1
-    example = f"warploom lint {path} --kernel {plain if is_one else routine.name} --launch 4 {block} {texts}".rstrip()
-    reason = f"no launch was given, so nothing ran; such as: {example}"
+    launched = f"--launch {'4,4' if tall else '4'} {block} {texts}".rstrip()
+    example = f"warploom lint {path} --kernel {plain if is_one else routine.name} {launched}"
+    reason = (
+        f"no launch was given, so nothing ran; give the grid, the block and the arguments of your program, such as: {example}"
+    )
     return Outcome(plain_line(case, "unknown", stopwatch.read(), reason=reason), EXIT_BY_STATUS["unknown"])

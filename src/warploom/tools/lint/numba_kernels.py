@@ -31,6 +31,8 @@ class NumbaKernel:
     def __init__(self, at: str, function: Any) -> None:
         """UserError (TOOL_MISSING) without numba-cuda."""
         self._function: Any = function.py_func
+        self._is_fast = bool(getattr(function, "targetoptions", {}).get("fastmath", False))
+        self._read: dict[tuple[tuple[Any, ...], Compilation], Source] = {}
         self.at = at
         self.name: str = self._function.__name__
         self.constants: list[str] = []
@@ -43,9 +45,10 @@ class NumbaKernel:
             raise UserError(Diagnostic("TOOL_MISSING", message, fix="Install numba-cuda, or give the PTX.")) from None
 
     def launchable(
-        self, values: Sequence[Argument], constants: Mapping[str, object], compilation: Compilation, threads: int
-    ) -> Launchable:
-        """Compiled for arguments like these. UserError: CONSTANT, LAUNCH_ARGUMENTS, NUMBA_ERROR."""
+        self, values: Sequence[Argument], constants: Mapping[str, object], compilation: Compilation, threads: int,
+        types: Sequence[Any] = (),
+    ) -> Launchable:  # fmt: skip
+        """Compiled for arguments like these, or for Numba's `types`. UserError: CONSTANT, LAUNCH_ARGUMENTS, NUMBA_ERROR."""
         if constants:
             raise UserError(Diagnostic("CONSTANT", "expected --const for a Triton kernel, got it for one under @cuda.jit"))
         if any(isinstance(value, np.ndarray) and not value.flags.c_contiguous for value in values):
@@ -53,13 +56,16 @@ class NumbaKernel:
             raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix="Pass np.ascontiguousarray(...)."))
         number = compilation.arch.removeprefix("sm_").rstrip("af")
         try:
-            signature = tuple(self._typeof(value) for value in values)
-            ptx, _ = self._cuda.compile_ptx(self._function, signature, cc=(int(number[:-1]), int(number[-1])), lineinfo=True)
+            signature = tuple(types) or tuple(self._typeof(value) for value in values)
+            if (signature, compilation) not in self._read:
+                cc = int(number[:-1]), int(number[-1])
+                ptx, _ = self._cuda.compile_ptx(self._function, signature, cc=cc, lineinfo=True, fastmath=self._is_fast)
+                self._read[signature, compilation] = Source(self.at, compilation, ptx)
         except Exception as error:  # whatever the compiler raises is about the user's kernel
             message = f"Numba refuses the kernel: {type(error).__name__}: {str(error).strip()[:_LONGEST_MESSAGE]}"
             where = Span(self.at.rpartition(":")[0], 1, 1, 1, 1)
             raise UserError(Diagnostic("NUMBA_ERROR", message, where)) from error
-        source = Source(self.at, compilation, ptx)
+        source = self._read[signature, compilation]
         (kernel,) = source.program.kernels
         parts = [(part, n) for n, value in enumerate(values) for part in _parts(value)]
         return Launchable(source, kernel.name, [part for part, _ in parts], 0, tuple(n for _, n in parts))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.ptx.simt import Argument
@@ -59,36 +60,44 @@ class TritonKernel:
         self.name: str = found.__name__
         self.constants = [p.name for p in found.params if p.is_constexpr]
         self.arguments = [p.name for p in found.params if not p.is_constexpr]
+        self._read: Source | None = None
 
     def launchable(
-        self, values: Sequence[Argument], constants: Mapping[str, object], compilation: Compilation, threads: int
-    ) -> Launchable:
-        """Compiled for arguments like these and blocks of so many threads. `constants`: of `tl.constexpr` parameters.
+        self, values: Sequence[Argument], constants: Mapping[str, object], compilation: Compilation, threads: int,
+        options: Mapping[str, object] | None = None,
+    ) -> Launchable:  # fmt: skip
+        """Compiled for arguments like these and blocks of so many threads. `constants`: of `tl.constexpr` parameters, and None
+        for a parameter that has no argument. `options`: of the compiler, beside num_warps.
 
         UserError: LAUNCH_SHAPE, CONSTANT, TRITON_ERROR.
         """
         if threads < 1 or threads % 32 or threads & (threads - 1):
             message = f"expected blocks of 32 times num_warps (a power of two) threads for {self.name}, got {threads}"
             raise UserError(Diagnostic("LAUNCH_SHAPE", message))
-        made = self._compiled(values, constants, compilation.arch, threads // 32)
-        source, name = Source(self.at, compilation, made.asm["ptx"]), str(made.metadata.name)
+        made = self._compiled(values, constants, compilation.arch, {"num_warps": threads // 32, **(options or {})})
+        name, ptx = str(made.metadata.name), str(made.asm["ptx"])
+        if self._read is None or self._read.ptx != ptx:
+            self._read = Source(self.at, compilation, ptx)
+        source = self._read
         hidden = len(source.program.routines[name].parameters) - len(values)
         scratch = [np.zeros(_SCRATCH_BYTES, np.uint8)] * hidden
         return Launchable(source, name, [*values, *scratch], int(made.metadata.shared))
 
-    def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, warps: int) -> Any:
+    def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, options: Mapping[str, object]) -> Any:
         given = {name: self._default(name) for name in self.constants} | dict(constants)
-        wrong = [n for n in given if n not in self.constants] + [n for n, v in given.items() if v is _MISSING]
+        without = {name for name in self.arguments if name in given and given[name] is None}
+        wrong = [n for n in given if n not in {*self.constants, *without}] + [n for n, v in given.items() if v is _MISSING]
         if wrong:
             names = ", ".join(self.constants) or "no parameter"
             message = f"expected a constant for each of {names}, got {', '.join(constants) or 'none'}"
             raise UserError(Diagnostic("CONSTANT", message, fix=f"Write --const {(self.constants or ['NAME'])[0]}=..."))
-        types = dict(zip(self.arguments, map(_type, values), strict=True))
+        present = [name for name in self.arguments if name not in without]
+        types = dict(zip(present, map(_type, values), strict=True))
         order = [p.name for p in self._function.params]
         even = {
             (order.index(name),): [["tt.divisibility", _DIVISIBLE]]
-            for name, value in zip(self.arguments, values, strict=True)
-            if isinstance(value, np.ndarray) or (np.asarray(value).dtype.kind in "iu" and int(value) % _DIVISIBLE == 0)
+            for name, value in zip(present, values, strict=True)
+            if _is_divisible(value)
         }
         compiler = importlib.import_module("triton.compiler")
         number = int("".join(filter(str.isdigit, arch)))
@@ -100,7 +109,7 @@ class TritonKernel:
             with warnings.catch_warnings(), contextlib.redirect_stderr(said):
                 warnings.simplefilter("ignore")
                 source = compiler.ASTSource(self._function, signature, fixed, even)
-                return compiler.compile(source, target=target, options={"num_warps": warps})
+                return compiler.compile(source, target=target, options=dict(options))
         except Exception as error:  # whatever the compiler raises is about the user's kernel
             message = f"Triton refuses the kernel: {type(error).__name__}: {str(error).strip()[:2000]}"
             file = self.at.rpartition(":")[0]
@@ -153,6 +162,13 @@ def constant(text: str) -> tuple[str, object]:
         with contextlib.suppress(ValueError):
             return name.strip(), kind(value)
     return name.strip(), value
+
+
+def _is_divisible(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        array: NDArray[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return int(array.__array_interface__["data"][0]) % _DIVISIBLE == 0
+    return np.asarray(value).dtype.kind in "iu" and int(value) % _DIVISIBLE == 0
 
 
 def _type(value: Any) -> str:

@@ -52,7 +52,8 @@ RULES = (
     Rule("WL101", "uncoalesced", "warning", "A warp asks for more sectors of global memory than its data fill.",
          "Let neighbouring lanes read neighbouring elements: change the order of the data, or stage a tile in shared memory."),
     Rule("WL102", "bank-conflict", "warning", "Lanes of a warp ask one bank of shared memory for different words.",
-         "Pad the rows, or swizzle the index: `warploom layout` finds the map for a tile and its accesses."),
+         "Pad the rows, or swizzle the index: `warploom layout 32x32:f32 --access rows --access columns` finds the map of such a "
+         "tile."),
     Rule("WL103", "spills", "warning", "Values of a thread lie in local memory because its registers do not hold them.",
          "Shorten the life of values, unroll less, or allow more registers (__launch_bounds__, -maxrregcount)."),
     Rule("WL104", "low-occupancy", "note", "Fewer than half of the warps that a multiprocessor could hold fit on it.",

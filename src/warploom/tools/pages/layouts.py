@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from warploom.layout import map_of_text, tile
 from warploom.machines import BANKS
+from warploom.tools.html.shell import listing, scrolled, section, whole
 from warploom.tools.pages.line_table import line_table
 
 _MOST = 64
@@ -24,8 +25,6 @@ _STYLE = (
     "text{font:10px ui-monospace,'DejaVu Sans Mono',monospace;fill:#111;text-anchor:middle;dominant-baseline:central}"
     ".soft{fill:#5d6878}.title{text-anchor:start;font-size:12px}.ring{fill:none;stroke:#c0392b;stroke-width:2}"
 )
-_PAGE_STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em}table{border-collapse:collapse;font-size:13px}
-td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #d0d7de}pre{background:#f6f8fa;padding:1em;overflow:auto}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +41,30 @@ class Grid:
 
 def layout_page(line: Mapping[str, Any]) -> str:
     """A page that needs no other file."""
-    code = f"<pre>{escape(str(line['code']))}</pre>" if line.get("code") else ""
-    title = escape(str(line["case"]))
-    return (
-        f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{title}</title><style>{_PAGE_STYLE}</style>\n"
-        f"{layout_part(line)}\n{code}\n</html>\n"
-    )
+    code = section(listing(escape(str(line["code"])), "code"), "Code") if line.get("code") else ""
+    table = section(scrolled(_wavefront_table(line), "wavefronts"), "Wavefronts") if any(wavefront_rows(line)) else ""
+    pictures = "\n".join(section(scrolled(svg(grid), grid.title)) for grid in grids(line))
+    report = section(line_table(_short(line)), "Report")
+    return whole(str(line["case"]), "\n".join((table, pictures, code, report)))
 
 
 def layout_part(line: Mapping[str, Any]) -> str:
     """The table of the line, that of wavefronts and the pictures, for notebooks."""
-    kept = {name: value for name, value in line.items() if name not in _LONG}
+    pictures = "\n".join(f"<p>{svg(grid)}</p>" for grid in grids(line))
+    return f"{line_table(_short(line))}\n{_wavefront_table(line)}\n{pictures}"
+
+
+def _short(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name not in _LONG}
+
+
+def _wavefront_table(line: Mapping[str, Any]) -> str:
     rows = [[str(cell) for cell in row] for row in wavefront_rows(line)]
     table = "".join(
         "<tr>" + "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in row) + "</tr>"
         for row, kind in zip(rows, ["th", *["td"] * len(rows)], strict=False)
     )
-    pictures = "\n".join(f"<p>{svg(grid)}</p>" for grid in grids(line))
-    return f"{line_table(kept)}\n<table>{table}</table>\n{pictures}"
+    return f"<table>{table}</table>"
 
 
 def wavefront_rows(line: Mapping[str, Any]) -> Iterator[Sequence[object]]:
@@ -146,7 +151,8 @@ def svg(grid: Grid) -> str:
                     parts.append(f'<rect class="ring" {where}/>')
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f' role="img" aria-label="{escape(grid.title, quote=True)}">\n'
         f'<style>{_STYLE}</style>\n<rect width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>'
     )
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from html import escape
 from typing import cast
 
-_COLOURS = {"solved": "#1a7f37", "unsat": "#9a6700", "unknown": "#9a6700"}
+from warploom.tools.html.shell import section, whole
+
+_AMBER = "light-dark(#8a5b00, #e3b341)"
+_COLOURS = {"solved": "light-dark(#1a7f37, #4ac26b)", "unsat": _AMBER, "unknown": _AMBER}
 _HEAD = ("v", "case", "status", "verdict", "domain")
 _SPENT = {"seconds": "CPU s", "wall_s": "s", "peak_mb": "MB"}
 _TOP = "text-align:left;vertical-align:top"
@@ -18,7 +21,7 @@ def line_table(line: Mapping[str, object]) -> str:
     """A headline with status and verdict, the other fields that are not empty, and last what it took."""
     status = str(line["status"])
     over = f" over {line['domain']}" if line.get("domain") else ""
-    colour = _COLOURS.get(status, "#cf222e")
+    colour = _COLOURS.get(status, "light-dark(#cf222e, #ff7b72)")
     head = f"<b>{escape(str(line['case']))}</b>: <span style='color:{colour}'>{escape(status)}</span>"
     rows = "".join(
         f"<tr><th style='{_TOP}'>{escape(name)}</th><td style='{_STYLE}'>{escape(_text(value))}</td></tr>"
@@ -31,8 +34,7 @@ def line_table(line: Mapping[str, object]) -> str:
 
 def line_page(line: Mapping[str, object]) -> str:
     """The table as a page that needs no other file."""
-    title = escape(str(line["case"]))
-    return f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{title}</title>\n{line_table(line)}\n</html>\n"
+    return whole(str(line["case"]), section(line_table(line)))
 
 
 def _text(value: object) -> str:

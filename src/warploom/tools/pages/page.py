@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from warploom.gpu import Listings
 from warploom.synth import Report
 from warploom.tools.command.output import requests_of
 from warploom.tools.html import Page, render
@@ -17,6 +18,7 @@ _FACTS = (
     "status", "verdict", "domain", "lift", "cases", "space", "unsat_in", "optimal_in", "accumulates", "executed", "cost",
     "registers", "local_bytes", "spill_bytes", "shared_bytes", "seconds", "peak_mb",
 )  # fmt: skip
+_OUTCOMES = {"solved": "has an answer", "unsat": "has none", "unknown": "was left before its end"}
 _MEANINGS = {
     "lift": "lift to every size",
     "cases": "inputs tried by the independent checker",
@@ -35,7 +37,7 @@ _MEANINGS = {
 }
 
 
-def kernel_page(target: Target, report: Report, line: Mapping[str, object], cuda: str) -> str:
+def kernel_page(target: Target, report: Report, line: Mapping[str, object], listings: Listings) -> str:
     """The page of a solved target; `line` is its report line. UserError if the kernel reads what nothing wrote."""
     kernel, holes = target.sketch.kernel, report.completions[0].holes
     facts = [(_MEANINGS.get(name, name), _text(line[name])) for name in _FACTS if line.get(name) not in (None, [], "")]
@@ -52,7 +54,8 @@ def kernel_page(target: Target, report: Report, line: Mapping[str, object], cuda
             facts=facts,
             summary=f"Completed in space {report.space}; {report.verdict}{domain}.",
             source=_source(kernel.file),
-            cuda=cuda,
+            listings=listings,
+            search=_search(report),
         )
     )
 
@@ -74,6 +77,7 @@ def page_without_answer(target: Target, report: Report, line: Mapping[str, objec
         facts=facts,
         summary=report.reason,
         source=_source(kernel.file),
+        search=_search(report),
     )
     return render(page)
 
@@ -82,6 +86,24 @@ def kernel_picture(target: Target, report: Report) -> str:
     """The SVG of a solved target: one warp's run from top to bottom."""
     kernel, holes = target.sketch.kernel, report.completions[0].holes
     return picture(kernel, holes, trace(kernel, holes, target.sketch.complete_at))
+
+
+def _search(report: Report) -> list[tuple[str, ...]]:
+    """A head and a row for each search space, in the order in which they were searched; nothing where none was."""
+    if not report.spaces:
+        return []
+    head = ("space", "outcome", "candidates looked at", "refuted", "answers", "CPU s")
+    return [head] + [
+        (
+            str(found.space),
+            _OUTCOMES[found.status] + (", all of it searched" if found.complete and found.status == "solved" else ""),
+            f"{found.nodes:,}",
+            f"{found.refuted:,}",
+            str(found.solutions),
+            f"{found.seconds:.2f}",
+        )
+        for found in report.spaces
+    ]
 
 
 def _text(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -177,7 +178,10 @@ def _tested(
             by = "" if isinstance(expected, int) else " by more than the tolerance"
             reason = f"{place} differs{by} on data {number}: {one} gives {expected!r}, {other} {found!r}"
             line = plain_line(case, "refused", stopwatch.read(), verdict="refuted", reason=reason) | fields
-            line["differing"] = {"array": name, "index": list(index), "values": {"expected": expected, "found": found}}
+            differing: Line = {"array": name, "index": list(index)}
+            if math.isfinite(expected) and math.isfinite(found):  # a report has finite numbers; the reason says all
+                differing["values"] = {"expected": expected, "found": found}
+            line["differing"] = differing
             return Outcome(line, EXIT_BY_STATUS["refused"])
     line = plain_line(case, "solved", stopwatch.read(), verdict="tested", cases=RUNS)
     note = f"{case}: not proved, but run on {RUNS} sets of data: {proof.reason}"

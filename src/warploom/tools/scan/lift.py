@@ -58,10 +58,12 @@ def check_command(target: str, commutative: bool, floats: bool, fix: bool, as_js
 
 
 def split_target(target: str) -> tuple[Path, str]:
-    """`FILE.py:NAME`; raises UserError for anything else."""
+    """`FILE.py:NAME`, or a file with one function; raises UserError for anything else."""
     file, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
         defined = _functions_of(Path(target))
+        if len(defined) == 1:
+            return Path(target), defined[0]
         example = f", such as {target}:{defined[0]}" if defined else ""
         fix = f"Name the function after a colon{example}."
         raise UserError(Diagnostic("BAD_TARGET", f"expected FILE.py:FUNCTION, got {target!r}", fix=fix))

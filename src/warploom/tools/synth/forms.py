@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal, TypeAlias
 
 from warploom.core import Diagnostic, UserError
+from warploom.gpu import Listings, cuda_listing, machine_listings
 from warploom.ir import kernel_text
 from warploom.synth import Report
 from warploom.tools.pages.page import kernel_page, kernel_picture
@@ -33,6 +35,14 @@ def form_text(suffix: Suffix, target: Target, report: Report, line: Mapping[str,
                 raise UserError(Diagnostic("NO_COMPILER", message, fix="Install it: pip install 'warploom[cuda]'."))
             return printed.compiled.ptx
         case ".html":
-            return kernel_page(target, report, line, printed.source.text)
+            return kernel_page(target, report, line, _listings(printed))
         case ".svg":
             return kernel_picture(target, report)
+
+
+def _listings(printed: Printed) -> Listings:
+    """With PTX and machine code where the kernel was compiled, and nvdisasm is there."""
+    if printed.compiled is not None:
+        with suppress(UserError):
+            return machine_listings(printed.source, printed.compiled.arch)
+    return cuda_listing(printed.source)

@@ -64,7 +64,7 @@ def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_
         fields["untouched"] = dict(report.untouched)
     if report.impossible is not None:
         fields["counterexample"] = report.impossible.fields()
-    if report.tried:
+    if report.tried or report.advice:
         fields |= {"tried": list(report.tried), "advice": list(report.advice)}
     if all_solutions:
         fields["solutions"] = [hole_texts(kernel, completion.holes) for completion in report.completions]

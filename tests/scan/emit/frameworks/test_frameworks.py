@@ -205,7 +205,7 @@ def test_without_jax_it_is_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotInstalledError, match="jax"):
         try_jax(operator("merge"))
     made = emit(lifting("merge"), "jax")
-    assert (made.verdict, made.reason) == ("unchecked", "jax is not installed")
+    assert (made.verdict, made.reason) == ("unchecked", "jax is not installed (pip install 'jax')")
 
 
 def test_an_operator_with_parameters_is_refused_by_jax(monkeypatch: pytest.MonkeyPatch) -> None:

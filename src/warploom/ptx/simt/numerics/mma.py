@@ -55,18 +55,24 @@ def mma(
     left = gather(fragment("a", shape, a_type), a)
     right = gather(fragment("b", shape, b_type), b)
     addend = gather(fragment("c", shape, c_type), c)
-    layout = fragment("d", shape, d_type)
+    found = product_sum((d_type, a_type, b_type, c_type), left, right, addend, satfinite=satfinite)
+    return scatter(fragment("d", shape, d_type), found)
+
+
+def product_sum(types: tuple[str, str, str, str], left: Bits, right: Bits, addend: Bits, *, satfinite: bool = False) -> Bits:
+    """A B + C of matrices of raw elements, [warps, rows, columns] each; types of D, A, B, C."""
+    d_type, a_type, b_type, c_type = types
     if d_type == "s32":
-        return scatter(layout, _integers(a_type, b_type, left, right, addend, satfinite))
+        return _integers(a_type, b_type, left, right, addend, satfinite)
     x, y, z = decode(a_type, left), decode(b_type, right), decode(c_type, addend)
     if d_type == "f64":
         for step in range(x.shape[-1]):
             z = fma_f64(x[..., :, step, None], y[..., None, step, :], z, "rn")
-        return scatter(layout, encode("f64", z))
+        return encode("f64", z)
     total = np.zeros(addend.shape, np.float64)
     for step in range(x.shape[-1]):
         total += x[..., :, step, None] * y[..., None, step, :]
-    return scatter(layout, encode(d_type, total + z))
+    return encode(d_type, total + z)
 
 
 def _integers(a_type: str, b_type: str, left: Bits, right: Bits, addend: Bits, satfinite: bool) -> Bits:

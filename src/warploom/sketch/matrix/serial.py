@@ -171,6 +171,10 @@ class Printer(ABC):
                         self.data.add(text)
                     case _:
                         pass
+        for one in (*function.parameters, *every):
+            if isinstance(one, Declared) and one.type == "u32" and not one.extents and one.name.text not in self.data:
+                message = f"expected int for {one.name.text}, which is no data, got unsigned"
+                raise wrong(one.name.span, message, "Declare it int: C's unsigned numbers wrap below 0, those here do not.")
 
     def is_data(self, value: Expr) -> bool:
         return any(isinstance(p, Element) or (isinstance(p, Name) and p.text in self.data) for p in parts_of(value))

@@ -473,7 +473,7 @@ class _Lanes(Printer):
         return f"wl.shfl({own}, {self._index(value.indices[-1], self._lanes)}, {self._lanes})"
 
     def divided(self, value: Binary) -> str:
-        """A quotient or remainder of indices: a sketch rounds down as Python does, which is the same where nothing is below 0."""
+        """The quotient of indices; a sketch rounds down, as Python does, which is the same where nothing is below 0."""
         left, right, sign = self.text(value.left), self.text(value.right), "//" if value.sign == "/" else "%"
         if self.is_data(value):
             return f"({left} / {right})"

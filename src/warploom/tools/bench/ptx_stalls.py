@@ -1,4 +1,4 @@
-"""The paper's kernels by the model: stalls by their reasons, and speed (PTXASW, figures 2 and 3, sections 7 and 8)."""
+"""The model's view of the paper's kernels: stalls by their reasons, and speed (PTXASW, figures 2 and 3, sections 7 and 8)."""
 
 from __future__ import annotations
 

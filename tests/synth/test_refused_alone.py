@@ -173,7 +173,7 @@ def test_bodies_of_operators_are_arithmetic() -> None:
 
 def test_numbers_that_a_probe_cannot_hold() -> None:
     def network(*known: Any) -> Any:
-        return SimpleNamespace(batches=(), known=dict(enumerate(map(constant, known))), cells=4)
+        return SimpleNamespace(batches=(), known=dict(enumerate(map(constant, known))), cells=4, holes=())
 
     assert make_probe(network(1, 2), [], algebra_for(f32)) is not None
     assert make_probe(network(1, 0.5), [], algebra_for(f32)) is None

@@ -54,7 +54,7 @@ def test_bad_input(tmp_path: Path) -> None:
 
 def test_a_file_alone_is_answered_with_a_function_of_it(tmp_path: Path) -> None:
     path = tmp_path / "loop.py"
-    path.write_text("import math\n\ndef total(xs):\n    return 0\n")
+    path.write_text("import math\n\ndef total(xs):\n    return 0\n\ndef other(xs):\n    return 1\n")
     done = CliRunner().invoke(scan, ["lift", str(path)])
     assert done.exit_code == 2 and f"Name the function after a colon, such as {path}:total." in done.stderr
     path.write_text("no Python (")

@@ -88,7 +88,7 @@ def test_compilers_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(program, "toolchain_available", lambda: False)
     for target in ("cuda", "cub"):
         found = emit(scan.lift(scan.read_loop(loops_module(), "total")), target)
-        assert (found.verdict, found.reason) == ("unchecked", "warploom[cuda] is not installed")
+        assert (found.verdict, found.reason) == ("unchecked", "warploom[cuda] is not installed (pip install 'warploom[cuda]')")
 
 
 WRONG = Comparison(3, "s of 2 elements is 1, expected 2")
@@ -101,7 +101,7 @@ WRONG = Comparison(3, "s of 2 elements is 1, expected 2")
         ("s + x", WRONG, "refuted", WRONG.mismatch),
         ("s + 0.5 * x", WRONG, "unchecked", f"{WRONG.mismatch}; floats round, which may explain it"),
         ("max(s, x)", WRONG, "refuted", WRONG.mismatch),
-        ("s + x", NotInstalledError("numba"), "unchecked", "numba is not installed"),
+        ("s + x", NotInstalledError("numba"), "unchecked", "numba is not installed (pip install 'numba')"),
         ("s + x", RuntimeError("scan_block: stuck"), "refuted", "scan_block: stuck"),
     ],
 )

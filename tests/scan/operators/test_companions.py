@@ -138,7 +138,7 @@ def disagreements(name: str) -> list[Any]:
     return [xs for xs in (*given, TAKE.get(name, NUMBERS)[0]) if result(scope, found.operator, xs, choose) != function(xs)]
 
 
-QUICK = ("longest_run", "lowest_balance", "is_number")
+QUICK = ("lowest_balance", "is_number")
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in LOOPS.functions])

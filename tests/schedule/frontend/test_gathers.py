@@ -99,7 +99,7 @@ def test_plain_loops_and_the_evaluation_are_as_numpy(function: TensorFunction) -
 @pytest.mark.parametrize(
     "function", [picked, *(pytest.param(f, marks=pytest.mark.slow) for f in (embed, padded, both, mean))], ids=lambda f: f.name
 )
-@pytest.mark.parametrize("target", ["cpu", "sm_90"])
+@pytest.mark.parametrize("target", [pytest.param("cpu", marks=pytest.mark.slow), "sm_90"])
 def test_explored_kernels_are_tested(function: TensorFunction, target: str) -> None:
     given, wanted = case(function, 37, 19, 1)
     sizes = dict(Signature.of(function).bind(given, {}).sizes)

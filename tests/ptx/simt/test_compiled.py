@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from warploom.core import UserError
 from warploom.ptx import Launch, launch
 
 from .compiled import compiled
@@ -268,6 +269,9 @@ def test_in_place_and_shared_arrays() -> None:
     a = np.arange(32, dtype=np.int32)
     ran = launch(program, grid=1, block=32, args=[a, a], in_place=True)
     assert a.tolist() == list(range(1, 33)) == ran.arrays[0].tolist() == ran.arrays[1].tolist()
+    a.setflags(write=False)
+    with pytest.raises(UserError, match=r"expected arrays that can be written \(in_place\), got a read-only one for argument 0"):
+        launch(program, grid=1, block=32, args=[a, a], in_place=True)
 
 
 def test_arrays_that_overlap() -> None:

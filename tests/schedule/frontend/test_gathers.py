@@ -9,8 +9,8 @@ import pytest
 
 import warploom as wl
 from warploom import f32, f64, i8, i32, i64, pad, u8, u64
-from warploom.core import UserError
-from warploom.schedule.backbone import backbone_text, evaluate, parse_backbone, places_of
+from warploom.core import UnsupportedError, UserError
+from warploom.schedule.backbone import backbone_text, evaluate, evaluate_terms, parse_backbone, places_of
 from warploom.schedule.calls import Calls, EvaluatedRunner, Signature, pack_signature, plain_runner, unpack_signature
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.frontend import TensorFunction
@@ -109,6 +109,12 @@ def test_explored_kernels_are_tested(function: TensorFunction, target: str) -> N
         same(found(*given), wanted)
     else:
         assert "PROOF_" in str(found.line["proof_reason"])
+
+
+def test_proofs_do_not_follow_gathers() -> None:
+    (stage,) = picked.program({"n": 4, "c": 3}).stages
+    with pytest.raises(UnsupportedError, match=r"PROOF_GATHER.*a gather from 'X'"):
+        evaluate_terms(stage)
 
 
 def test_texts_are_read_back_and_indices_are_drawn_from_all_places() -> None:

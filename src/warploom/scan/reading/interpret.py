@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading import subset
-from warploom.scan.reading.evaluate import Division, Ended, Holes, Subscript
+from warploom.scan.reading.choices import Division, Ended, Holes, Subscript
 from warploom.scan.reading.lookups import Lookups
 from warploom.scan.reading.records import is_frozen
 from warploom.scan.reading.values import (

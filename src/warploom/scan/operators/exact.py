@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
 _TOLERANCE = 1e-9
@@ -120,7 +120,19 @@ def _exact_function(function: object, known: dict[int, object]) -> object:
             scope[name] = _exact_function(value, known)
         elif isinstance(value, float):
             scope[name] = exact(value)
+        elif isinstance(value, ModuleType) and value.__name__ == "numpy":
+            scope[name] = _Numpy(value)
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Numpy:
+    """NumPy whose scalars stay exact."""
+
+    module: ModuleType
+
+    def __getattr__(self, name: str) -> object:
+        return exact if name == "float64" else getattr(self.module, name)
 
 
 def _exact_parts(values: tuple[object, ...] | None) -> tuple[object, ...] | None:

@@ -13,6 +13,7 @@ from warploom.core import UserError
 from warploom.scan.operators import companions, modes
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Style
+from warploom.scan.operators.backward import forward
 from warploom.scan.operators.bit_maps import narrowed
 from warploom.scan.operators.closure import Closure, Start, anything, closure, right
 from warploom.scan.operators.domains import told
@@ -200,6 +201,7 @@ def _judged(
         laws.append(Law("widths", widths(family)))
     neutral = find_identity(family, known, projection)
     operator = _operator(family, projection, known, neutral)
+    found = forward(operator) if loop.is_backward else operator
     if neutral is None:
         value = dict(zip(operator.fields, operator.identity, strict=True))
         back = dict(zip((right(f) for f in operator.fields), operator.right, strict=True))
@@ -211,6 +213,7 @@ def _judged(
             laws[-1] = Law("identity", Holds())  # by its definition: the flag selects the other operand
     else:
         laws.append(Law("identity", Holds()))
+    operator, loop = found, found.loop
     trial = tested(operator, serial) if serial is not None else Trial(0)
     cases = trial.cases
     domain = domain_of(family)

@@ -52,6 +52,7 @@ def _same(left: Sequence[Value], right: Sequence[Value]) -> bool:
 
 def _descriptions(family: Family, lists: Sequence[Sequence[Element]]) -> list[tuple[str, list[Value]]]:
     """Descriptions of values often kept of a list, with the value for each."""
+    lists = [x[::-1] for x in lists] if family.loop.is_backward else lists
     found: list[tuple[str, list[Value]]] = [("length", [len(x) for x in lists])]
     for position, field in enumerate(family.loop.fields):
         columns = [[e[position] for e in x] for x in lists]

@@ -61,6 +61,8 @@ class Loop:
     """True if the function takes no empty list."""
     characters: bool = False
     """True if the elements are the codes of a text's characters."""
+    is_backward: bool = False
+    """True if the function begins with the last element: its operator is that of the reversed list with its sides exchanged."""
 
 
 def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:
@@ -72,7 +74,7 @@ def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Valu
 
     def run(elements: Sequence[Sequence[Value]], constants: Sequence[Value]) -> object:
         values = start(*constants)
-        for element in elements:
+        for element in reversed(elements) if loop.is_backward else elements:
             values = step(*values, *element, *constants)
         results = output(*values, *constants)
         return results if loop.is_tuple else results[0]

@@ -41,11 +41,13 @@ class Header:
 class Elements:
     """Reads what a function loops over, and gives names to what one iteration binds."""
 
-    def __init__(self, function: Function, taken: Iterable[str]) -> None:
+    def __init__(self, function: Function, taken: Iterable[str], own: Iterable[str] = ()) -> None:
+        """`taken` are names that nothing new may have, `own` names that the loop gives to elements alone."""
         self._function = function
         self._module = function.module
         self._arguments = function.parameters
         self._arrays = Arrays(function)
+        self._own = {*function.locals, *own}
         self._taken = {*function.locals, *RESERVED, *taken}
         """Names that the reader gives to nothing else."""
         self._unannotated: list[Expr] = []
@@ -170,7 +172,7 @@ class Elements:
         if isinstance(shape, tuple):
             return tuple(self._variable(f"{name}_{n}", p) for n, p in enumerate(shape))
         # the user's own name, unless a state has it, which it then is between elements
-        own = name in self._function.locals and name not in RESERVED and name not in self._earlier
+        own = name in self._own and name not in RESERVED and name not in self._earlier
         found = ex.variable(name if own else self._free(name), shape or INT)
         self._earlier.add(name)
         if shape is None:
@@ -184,7 +186,8 @@ class Elements:
                 self._module.unsupported(node, f"expected a parameter that is not called {name}", "Rename it.")
             if name not in lists:
                 hint = self._function.annotation(name)
-                shape = self._shape(name, hint)
+                default = type(self._function.defaults().get(name)) if hint is MISSING else None
+                shape = shape_of(default) if default in (bool, float) else self._shape(name, hint)
                 if isinstance(shape, tuple):
                     self._bad_type(name, hint, "one number, truth value or text")
                 found[name] = ex.variable(name, shape or INT)

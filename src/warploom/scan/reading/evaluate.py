@@ -259,6 +259,9 @@ class Evaluator(Comparisons):
         if isinstance(node.func, ast.Name) and self.function.lookup(called) is MISSING and called not in self.function.locals:
             self._unknown(node, called)
         callee = self.bound(node.func)
+        written = subset.spelled(callee, node)
+        if written is not None:
+            return self._value(written, bindings)
         known = subset.function(callee)
         own = self.module.defined(callee) or (self.module.elsewhere(callee) if known is None else None)
         if own is None and known is None:

@@ -6,6 +6,7 @@
     for i in range(len(xs) - 1)         for i in range(1, len(xs)), with i - 1 for i
     for i in range(1, len(xs) - 1)      a window of the last elements (`windows`)
     break                               stopped = True, and every later iteration does nothing
+    reversed(xs), sum(x for x in xs), match, :=, lambdas     see `idioms`
     return value, in the loop           the value is kept, and returned after the loop
     for ...: ... else: ...              if not stopped: ..., after the loop
     yield value                         out.append(value), and return out at the end
@@ -23,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from warploom.scan.reading.idioms import folded, inlined, paired, statements, turned
 from warploom.scan.reading.source import Function
 from warploom.scan.reading.texts import CASES
 from warploom.scan.reading.windows import windowed
@@ -46,6 +48,12 @@ class Forms:
     """Statements that every iteration runs first, whether or not the loop was left."""
     returned: str | None = None
     """The variable that keeps what the loop returns; None means that it did not."""
+    elements: set[str] = field(default_factory=set[str])
+    """Names that elements have, of no other variable."""
+    needs_element: bool = False
+    """True if the function raises for an empty list."""
+    is_backward: bool = False
+    """True if the loop begins with the last element."""
 
     def free(self, name: str) -> str:
         """A name that the function does not have."""
@@ -60,6 +68,11 @@ def rewritten(function: Function) -> Forms:
     forms = Forms(function, copy.deepcopy(function.node.body))
     forms.taken |= {*function.locals, *(n.id for n in ast.walk(function.node) if isinstance(n, ast.Name))}
     _yields(forms)
+    forms.body = statements(forms.body, forms.free, function.node)
+    written = folded(function, forms.body, forms.free)
+    if written is not None:
+        forms.body, forms.elements, forms.needs_element = written.body, written.elements, not written.takes_none
+    forms.body = inlined(function, forms.body)
     places = [n for n, s in enumerate(forms.body) if isinstance(s, ast.For | ast.While)]
     if len(places) != 1:
         return forms
@@ -71,6 +84,8 @@ def rewritten(function: Function) -> Forms:
         begin, loop = _counted(begin, loop, function)
     if not isinstance(loop, ast.For):
         return forms
+    paired(function, loop)
+    forms.is_backward = turned(function, begin, loop, lengths)
     begin = _headed(forms, begin, loop, lengths)
     start, after = _stopped(forms, loop, after)
     loop.body = [*forms.window, *loop.body]
@@ -179,7 +194,7 @@ def _guards(forms: Forms, begin: list[ast.stmt], lengths: dict[str, str]) -> tup
     for statement in begin:
         match statement:
             case ast.If(test=test, body=[ast.Return(value=ast.expr() as value)], orelse=[]) if (
-                (about := _about_length(function, test, lengths)) is not None
+                (about := _about_length(forms, test, lengths)) is not None
                 and _is_fixed(function, value)
                 and not any(isinstance(n, ast.Subscript) for s in kept for n in ast.walk(s))
             ):
@@ -198,12 +213,13 @@ def _is_fixed(function: Function, value: ast.expr) -> bool:
     return not read & function.locals and not any(isinstance(n, ast.Call | ast.Subscript) for n in ast.walk(value))
 
 
-def _about_length(function: Function, test: ast.expr, lengths: dict[str, str]) -> tuple[str, ast.expr] | None:
+def _about_length(forms: Forms, test: ast.expr, lengths: dict[str, str]) -> tuple[str, ast.expr] | None:
     """The list and the test, over COUNT, if it is about its length only."""
+    function = forms.function
     count = ast.copy_location(ast.Name(COUNT, ast.Load()), test)
     empty = ast.copy_location(ast.Compare(count, [ast.Eq()], [ast.Constant(0)]), test)
     match test:
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)) if _is_list(function, name):
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)) if _is_list(forms, name):
             return name, empty
         case ast.UnaryOp(op=ast.Not(), operand=operand) if (name := _length_of(function, operand, lengths)) is not None:
             return name, empty
@@ -215,11 +231,11 @@ def _about_length(function: Function, test: ast.expr, lengths: dict[str, str]) -
             return None
 
 
-def _is_list(function: Function, name: str) -> bool:
+def _is_list(forms: Forms, name: str) -> bool:
     """Whether the parameter is looped over, and so a list."""
-    if name not in function.parameters or _is_stored(function.node, name):
+    if name not in forms.function.parameters or _is_stored(forms.function.node, name):
         return False
-    loops = [s for s in function.node.body if isinstance(s, ast.For | ast.While)]
+    loops = [s for s in forms.body if isinstance(s, ast.For | ast.While)]
     return any(isinstance(n, ast.Name) and n.id == name for s in loops for n in ast.walk(s))
 
 

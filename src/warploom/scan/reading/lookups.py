@@ -11,7 +11,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.reading.evaluate import MAX_OPTIONS, Evaluator
 from warploom.scan.reading.records import fields_of, is_named_tuple
-from warploom.scan.reading.texts import ASCII, CASES, COMPARISONS, TESTS, case_of, coded, digit_of, test_of, within
+from warploom.scan.reading.texts import ASCII, CASES, COMPARISONS, TESTS, case_of, coded, digit_of, single, test_of, within
 from warploom.scan.reading.values import (
     NONE,
     Character,
@@ -128,6 +128,36 @@ class Lookups(Evaluator):
             self.module.unsupported(node, "expected texts of one character, got others", "Compare characters with characters.")
         return ex.constant(isinstance(op, ast.NotEq))
 
+    def _place_in_text(
+        self, node: ast.Call, owner: ast.expr, is_there: bool, key: ast.expr, bindings: dict[str, Value]
+    ) -> Value | None:
+        """The place of a character in a literal text, `"0123456789abcdef".index(c)`; None: another call."""
+        text = self.value(owner, bindings)
+        if not (isinstance(text, Expr) and text.op == "const" and isinstance(text.value, str)):
+            return None
+        code = single(self._present(key, self.value(key, bindings)))
+        if code is None:
+            return None
+        runs: list[tuple[int, int, int]] = []  # first code, last code, place of the first
+        seen: set[str] = set()
+        for place, one in enumerate(text.value):
+            if one not in seen and runs and runs[-1][1] == ord(one) - 1 and runs[-1][2] + ord(one) - runs[-1][0] == place:
+                runs[-1] = (runs[-1][0], ord(one), runs[-1][2])
+            elif one not in seen:
+                runs.append((ord(one), ord(one), place))
+            seen.add(one)
+        if not runs or len(runs) > MAX_OPTIONS:
+            return None
+        found: Expr | None = None if is_there else ex.constant(-1)
+        tests: list[Expr] = []
+        for first, last, place in reversed(runs):
+            tests.append(ex.both(ex.at_least(code.expr, ex.constant(first)), ex.at_least(ex.constant(last), code.expr)))
+            at = ex.add(code.expr, ex.constant(place - first))
+            found = at if found is None else ex.select(tests[-1], at, found)
+        if is_there:
+            self._assume(ex.either(*tests))
+        return found
+
     def _of_text(self, node: ast.Call, bindings: dict[str, Value]) -> Value | None:
         """`c.isdigit()`, `ord(c)`, `int(c)` of characters, and `TABLE.get(key, default)`; None: another call."""
         match node:
@@ -137,6 +167,8 @@ class Lookups(Evaluator):
                 default = self.value(rest[0], bindings) if rest else NONE
                 asked = self._present(key, self.value(key, bindings))
                 return self._looked_up(node, cast("Mapping[object, object]", table), asked, default)
+            case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Constant() as owner, attr="index" | "find" as name), args=[key]):
+                return self._place_in_text(node, owner, name == "index", key, bindings)
             case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Call() as owner, attr=name), args=[], keywords=[]) if (
                 name in TESTS or name in CASES
             ):

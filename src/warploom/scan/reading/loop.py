@@ -78,7 +78,7 @@ class _Parts:
 
 class _Reader(Elements):
     def __init__(self, function: Function, keep: tuple[str, ...], forms: Forms) -> None:
-        super().__init__(function, forms.taken)
+        super().__init__(function, forms.taken - forms.elements, forms.elements)
         self._forms = forms
         self._keep = keep
         self._node = function.node
@@ -115,7 +115,11 @@ class _Reader(Elements):
         index = next((s.variable for s in found.states if s.name == header.index and header.start is ex.ZERO), None)
         keep = {s.variable for s in found.states if s.name in self._keep}
         found = from_first(found, header.begins, index, lambda starts: self._read(parts, initial, starts), keep, self._length)
-        return with_remainders(with_numbered_texts(self._counted(_ranged(found))))
+        found = with_remainders(with_numbered_texts(self._counted(_ranged(found))))
+        if self._forms.is_backward and found.is_scan:
+            message = "expected one result of a loop that begins with the last element, got a list of results"
+            self._module.unsupported(loop.iter, message, "Loop from the first element on, and reverse the list outside.")
+        return replace(found, is_backward=self._forms.is_backward)
 
     def _counted(self, loop: Loop) -> Loop:
         """The loop with the number of its elements as a state, where it is asked for."""
@@ -203,7 +207,7 @@ class _Reader(Elements):
             self._node.name, self._module.file, header.lists, header.fields, tuple(parts.constants.values()), tuple(result),
             outputs, is_tuple, bool(parts.appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
             tuple(self._unannotated), any(r.rounds for r in runs), any(divides_by_zero(r.divisions) for r in runs),
-            self._reads_first or self._arrays.sets_first, self._characters,
+            self._reads_first or self._arrays.sets_first or self._forms.needs_element, self._characters,
         )  # fmt: skip
         unknown = [k for k in self._keep if k not in states]
         if unknown:

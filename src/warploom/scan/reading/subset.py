@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -185,6 +185,14 @@ def _of_floats(name: str, meaning: Callable[[Expr, Expr], Expr]) -> Known:
     return Known(name, apply)
 
 
+def _float_abs(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    """The absolute value of a float; of whole numbers NumPy's has 64 bits, and that of `math` is rounded."""
+    (one,) = _numbers(reader, node, "abs", arguments, 1)
+    if not is_float(one):
+        reader.module.unsupported(node, "expected a float in this abs, got a whole number", "Write abs(x).")
+    return _abs(reader, node, arguments)
+
+
 def _exp(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     (one,) = _numbers(reader, node, "exp", arguments, 1)
     reader.rounds |= not is_float(one) and bare(one).op != "const"
@@ -243,6 +251,13 @@ _FUNCTIONS: dict[object, Known] = {
     bool: Known("bool", _bool),
     int: Known("int", _int),
     float: Known("float", _float),
+    np.float64: Known("float", _float),
+    np.absolute: Known("abs", _float_abs),
+    np.fabs: Known("abs", _float_abs),
+    math.fabs: Known("abs", _float_abs),
+    np.exp: Known(_EXP.name, _exp),
+    np.log: _of_real("log"),
+    np.sqrt: _of_real("sqrt"),
     math.gcd: Known("gcd", _gcd),
     _EXP.exact: Known(_EXP.name, _exp),
     math.log: _of_real("log"),
@@ -253,6 +268,27 @@ _FUNCTIONS: dict[object, Known] = {
 }
 NAMES = ", ".join(dict.fromkeys(k.name for k in _FUNCTIONS.values()))
 USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and your own functions."
+
+
+SPELLED: Mapping[object, Callable[..., ast.expr]] = {
+    divmod: lambda a, b: ast.Tuple([ast.BinOp(a, ast.FloorDiv(), b), ast.BinOp(a, ast.Mod(), b)], ast.Load()),
+    pow: lambda a, b, m=None: (
+        ast.BinOp(a, ast.Pow(), b) if m is None else ast.BinOp(ast.BinOp(a, ast.Pow(), b), ast.Mod(), m)
+    ),
+}
+"""Functions that operations say, by their arguments' text."""
+
+
+def spelled(value: object, node: ast.Call) -> ast.expr | None:
+    """The call as operations; None: another function, or other arguments."""
+    try:
+        made = SPELLED.get(value)
+    except TypeError:  # unhashable
+        return None
+    most = {divmod: 2, pow: 3}.get(value, 0) if made is not None else 0
+    if made is None or node.keywords or not 2 <= len(node.args) <= most:
+        return None
+    return ast.fix_missing_locations(ast.copy_location(made(*node.args), node))
 
 
 def function(value: object) -> Known | None:
@@ -311,7 +347,9 @@ ROWS = (
         " `for i in range(len(xs))` with `xs[i]` and `xs[i - 1]`, `for i in range(1, n)` where `n = len(xs)`, `for x in xs[1:]`,"
         " `for a, b in zip(xs, xs[1:])`, `for i in range(len(xs) - 1)` with `xs[i + 1]`, `for i in range(1, n - 1)` with"
         " `xs[i - 1]`, `xs[i]`, `xs[i + 1]` and other windows of up to five numbers, `while i < n` that ends with `i += 1`;"
-        " `else` after the loop, `if not xs: return ...` before it",
+        " `else` after the loop, `if not xs: return ...` before it; `for x in reversed(xs)`, `xs[::-1]`, `range(n - 1, -1, -1)`;"
+        " without a loop: `sum(x * x for x in xs)`, `any`, `all`, `max`, `min`, `math.prod`, `len([...])`, `xs.count(0)`,"
+        " `reduce(f, xs, 0)`, several over one list",
         (
             "def f(xs):\n    a = 0\n    for x, y in xs:\n        a += x * y\n    return a",
             "def f(xs, ys):\n    a = 0\n    for x, y in zip(xs, ys):\n        a += x * y\n    return a",
@@ -322,6 +360,8 @@ ROWS = (
             "def f(xs):\n    a = 0\n    for p, x in zip(xs, xs[1:]):\n        a += p < x\n    return a",
             "def f(xs):\n    a = 0\n    for i in range(1, len(xs) - 1):\n        a += xs[i - 1] * xs[i + 1]\n    return a",
             "def f(xs):\n    a = 0\n    for i in range(len(xs) - 1):\n        a += xs[i] < xs[i + 1]\n    return a",
+            "def f(xs):\n    a = 0\n    for x in reversed(xs):\n        a = 2 * a + x\n    return a",
+            "def f(xs):\n    return sum(x * x for x in xs) - max(x for x in xs)",
             "def f(xs):\n    a = 0\n    for x in xs:\n        if x: break\n    else:\n        a = 1\n    return a",
             "def f(xs):\n    i = 0\n    a = 0\n    while i < len(xs) and xs[i]:\n        a += 2\n        i += 1\n    return a",
         ),
@@ -339,10 +379,11 @@ ROWS = (
     Row(
         "body",
         "assignments, `if`, `continue`, `break`, `return`, loops over `range` of numbers, conditional"
-        + " expressions, `and`, `or`, `not`, comparisons, `in` a tuple, "
+        + " expressions, `match` of constants, `:=` where it is always read, `and`, `or`, `not`, comparisons, `in` a tuple, "
         + f"{_signs(ast.Add, ast.Sub, ast.Mult, ast.Div)}; {_signs(ast.FloorDiv, ast.Mod)} by a constant, "
         + f"{_signs(ast.Pow, ast.LShift, ast.RShift)} by a constant, {_signs(ast.BitAnd, ast.BitOr, ast.BitXor)};"
-        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}; your own functions, in this file or another",
+        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}, `divmod`, `pow`; your own functions, in this file or another, and"
+        + " lambdas",
         (
             "if x:\n    a += 1\nelif x < -3:\n    continue",
             "a = x and b or 2",
@@ -354,6 +395,9 @@ ROWS = (
             "if x > 3:\n    return a, x, 1",
             "for k in range(3):\n    a += x * k",
             "a = max(a, abs(x)); b = min((b, x, 0)); c = sum((a, b))",
+            "q, r = divmod(x, 60); a += q; b += r",
+            "if (a := a + x) > b:\n    b = a",
+            "match x:\n    case 1 | 2:\n        a += 1\n    case _:\n        b += x",
         ),
     ),
     Row(

@@ -47,6 +47,8 @@ def is_asked_for_codes(function: Function) -> bool:
         match node:
             case ast.Call(func=ast.Attribute(attr=name)) if name in TESTS or name in CASES:
                 return True
+            case ast.Call(func=ast.Attribute(attr="index" | "find"), args=[_]):
+                return True
             case ast.Call(func=ast.Name(id=name)) if name in _ASKING:
                 return True
             case ast.Compare(left=left, ops=ops, comparators=others):

@@ -1,7 +1,7 @@
 """Operators of loops that begin with the last element: the sides exchanged, and the loop as the operator's own fold.
 
-A loop over the reversed list has an operator of that list, `h(reversed(x ++ y)) = h(reversed(y)) op h(reversed(x))`. With its sides
-exchanged it combines parts of the list as it stands.
+A loop over the reversed list has an operator of that list: `h(reversed(x ++ y)) = h(reversed(y)) op h(reversed(x))`. With the
+sides exchanged it combines parts of the list as it stands.
 """
 
 from __future__ import annotations

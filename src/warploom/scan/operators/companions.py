@@ -111,6 +111,9 @@ _Tree: TypeAlias = "_Leaf | _Extreme | _Choice"
 
 def _paired(value: Expr, companions: Vector) -> _Tree | None:
     """The step of a number beside those of companions that are chosen with it; None where they are chosen otherwise."""
+    inner = _extreme_within(value)
+    if inner is not None:
+        return _of_sum(value, inner, companions)
     if value.op == "ite":
         test = value.args[0]
         return _both(lambda a, b: _Choice(test, a, b), value.args[1], value.args[2], companions, test)
@@ -123,7 +126,34 @@ def _paired(value: Expr, companions: Vector) -> _Tree | None:
             first, second = extremum(*chosen), extremum(*(a for a in value.args if a not in chosen))
             order = (first, second) if value.op == "max" else (second, first)
             if test is None or test in (ex.at_least(*order), ex.more_than(*order)):
-                return _both(lambda a, b: _Extreme(value.op, a, b), first, second, companions, test)
+                found = _both(lambda a, b: _Extreme(value.op, a, b), first, second, companions, test)
+                if found is not None:
+                    return found
+    return None
+
+
+def _extreme_within(value: Expr) -> Expr | None:
+    """The only maximum or minimum of a sum, `price - min(low, price)`."""
+    if value.op != "poly":
+        return None
+    found = [(a, m) for _, m in value.terms for a in m if a.op in ("max", "min")]
+    if len(found) != 1 or len(found[0][1]) != 1 or len(found[0][0].args) != 2:
+        return None
+    return found[0][0]
+
+
+def _of_sum(value: Expr, inner: Expr, companions: Vector) -> _Tree | None:
+    """A sum with an extreme as the extreme of sums."""
+    first, second = inner.args
+    order = (first, second) if inner.op == "max" else (second, first)
+    test = next((c.args[0] for c in companions if c.op == "ite"), None)
+    is_greater = ex.polynomial(value)[(inner,)] > 0
+    op: ex.Op = "max" if (inner.op == "max") == is_greater else "min"
+    sums = [ex.substituted(value, {inner: a}) for a in (first, second)]
+    if test is None or test in (ex.at_least(*order), ex.more_than(*order)):
+        return _both(lambda a, b: _Extreme(op, a, b), sums[0], sums[1], companions, test)
+    if test in (ex.at_least(*reversed(order)), ex.more_than(*reversed(order))):
+        return _both(lambda a, b: _Extreme(op, a, b), sums[1], sums[0], companions, test)
     return None
 
 
@@ -180,6 +210,8 @@ class _Vectors:
         self.column: dict[Expr, int] = {}
         """By companion."""
         self._numbered()
+        self.sign: dict[Expr, int] = self._signs()
+        """By companion: -1 where it goes with its number's negative."""
         self.meant: dict[Expr, Vector] = {s.variable: self._vector(s.variable) for s in loop.states}
         """By variable of the loop over vectors."""
         self._counting: dict[int, State] = {}
@@ -210,10 +242,24 @@ class _Vectors:
         for number, group in enumerate(sorted(groups, key=lambda g: min(order.index(v) for v in g)), 1):
             self.column |= dict.fromkeys(group, number)
 
+    def _signs(self) -> dict[Expr, int]:
+        """A companion that passes to another number's beside the negative of its own, `p - low` with the place of `low`, is
+        negative in its vector."""
+        found = dict.fromkeys(self.column, 1)
+        for owner in self._owned:
+            for leaf in _leaves(self._trees[owner]):
+                factors = ex.polynomial(leaf.value)
+                for value in leaf.companions:
+                    for other in (o for o in ex.variables(value) if o in found):
+                        number = next(n for n, owned in self._owned.items() if other in owned)
+                        if number is not owner and factors.get((number,), 0) < 0:
+                            found[other] = -1
+        return found
+
     def _vector(self, variable: Expr) -> Vector:
         found = [variable, *([ex.ZERO] * self.columns)]
         for companion in self._owned.get(variable, ()):
-            found[self.column[companion]] = companion
+            found[self.column[companion]] = companion if self.sign[companion] > 0 else ex.negate(companion)
         return tuple(found)
 
     def loop(self) -> Loop:
@@ -225,7 +271,13 @@ class _Vectors:
             tree = self._trees.get(state.variable)
             if tree is not None:
                 owned = {self.column[c]: n for n, c in enumerate(self._owned[state.variable])}
-                step = self._joined(tree, lambda leaf, owned=owned: {c: leaf.companions[n] for c, n in owned.items()})
+                signs = [self.sign[c] for c in self._owned[state.variable]]
+                step = self._joined(
+                    tree,
+                    lambda leaf, owned=owned, signs=signs: {
+                        c: leaf.companions[n] if signs[n] > 0 else ex.negate(leaf.companions[n]) for c, n in owned.items()
+                    },
+                )
             else:
                 step = state.step
                 if {*ex.variables(step)} & {*self.column, *self._owned}:
@@ -327,8 +379,9 @@ class _Written:
         for state in vectors.loop_read.states:
             v = state.variable
             if v in vectors.column:
-                owner = next(o for o, m in vectors.meant.items() if v in m and o is not v)
-                transformers[v] = moved[owner][vectors.column[v]]
+                owner = next(o for o, m in vectors.meant.items() if (v in m or ex.negate(v) in m) and o is not v)
+                part = moved[owner][vectors.column[v]]
+                transformers[v] = part if vectors.sign[v] > 0 else ex.negate(part)
             else:
                 transformers[v] = moved[v][0]
         return Closure(tuple(slots), transformers, lift, operator, inner.style)

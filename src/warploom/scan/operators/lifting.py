@@ -21,6 +21,7 @@ from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
+from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
 from warploom.scan.operators.invariants import invariants, orders
 from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
@@ -31,9 +32,10 @@ from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.parts import in_parts, masked
 from warploom.scan.operators.printing import compiled, literal
 from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
+from warploom.scan.operators.ranks import greatest_few
 from warploom.scan.operators.rescaled import rescaled
 from warploom.scan.operators.samples import Element, constant_values, random_lists
-from warploom.scan.operators.selections import what_is_kept
+from warploom.scan.operators.selections import keeps_several, what_is_kept
 from warploom.scan.operators.sentinels import asked_less
 from warploom.scan.operators.steps import simpler, throughout
 from warploom.scan.operators.transition import Loop, exact_loop
@@ -100,6 +102,10 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
     """Families that contain one step of the loop, the likeliest first."""
     yield _families(loop, "step", styles, windows)[0][:1], []
+    yield _families(loop, "step", styles[:1], beside_first)[0], []
+    yield _families(loop, "step", styles[:1], greatest_few)[0], []
+    if keeps_several(loop):
+        yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     if modes.is_likely(loop):
         yield _families(loop, "step", styles[:1], modes.closed)[0], []
     placed = companions.counted_from_end(loop)
@@ -120,7 +126,8 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
         yield _families(one, "step", styles)
     yield _families(loop, "step", styles[:1], rescaled)[0], []
     yield _families(loop, "step", styles[:1], beside_extremes)[0], []
-    yield _families(loop, "step", styles[:1], what_is_kept)[0], []
+    if not keeps_several(loop):
+        yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
     other = simpler(narrowed(loop))
     closed: list[tuple[Loop, Start]] = [] if other is None else [(other, "step"), (other, "endless")]
@@ -259,6 +266,8 @@ def _domain(variables: Sequence[Expr], loop: Loop, with_powers: bool) -> str:
     words = told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
     if loop.characters and ex.substituted(ex.both(*loop.assumed), {loop.fields[0]: ex.constant(128)}) is ex.FALSE:
         words += ", ASCII characters"
+    if loop.may_miss:
+        words += ", where nothing is computed with None"
     if _has_roots(loop):
         words += ", where logarithms and roots exist"
     if with_powers:
@@ -366,7 +375,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
         except (MemoryError, UserError):
             raise
         except Exception as error:
-            if isinstance(error, ValueError) and _has_roots(loop):
+            if (isinstance(error, ValueError) and _has_roots(loop)) or (isinstance(error, TypeError) and loop.may_miss):
                 continue
             return Trial(cases, fault=f"on {shown(elements)} the function itself raises {type(error).__name__}: {error}")
         prefixes = range(1, len(elements) + 1) if loop.is_scan else [len(elements)]

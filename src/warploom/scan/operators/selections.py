@@ -23,6 +23,8 @@ from warploom.scan.operators.samples import constant_values, random_lists
 from warploom.scan.operators.transition import Loop, State, exact_loop
 
 MOST_KEPT = 3
+MOST_ALIKE = 5
+"""Elements of which one part alone is kept."""
 LISTS, LONGEST = 40, 7
 
 
@@ -37,6 +39,22 @@ def what_is_kept(loop: Loop, style: Style, start: Start) -> Closure:
     raise FormError("what is kept of a list does not say what the loop needs to know")
 
 
+def kept_alike(loop: Loop) -> tuple[Expr, list[Expr]]:
+    """What of an element is kept, and the states that keep it. Raises FormError where other parts are kept, too."""
+    (part, states), *others = _Kept(loop, MOST_ALIKE).columns
+    if others or part.shift is not None:
+        raise FormError("several parts of elements that are kept")
+    return part.value, states
+
+
+def keeps_several(loop: Loop) -> bool:
+    """Whether the states are two or more elements that were kept, which other families take long to tell."""
+    try:
+        return len(_Kept(loop).columns[0][1]) > 1
+    except FormError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A value that an element gives to a state: an expression of the element, or its place, `counter + shift`."""
@@ -48,7 +66,7 @@ class _Part:
 class _Kept:
     """The states by what they keep."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, most: int = MOST_KEPT) -> None:
         """Raises FormError."""
         states = {s.variable for s in loop.states}
         counters = [s for s in loop.states if s.step is ex.add(s.variable, ex.ONE) and s.initial.op == "const"]
@@ -76,7 +94,7 @@ class _Kept:
         self.columns: list[tuple[_Part, list[Expr]]] = []
         for part in dict.fromkeys(self.parts[s.variable] for s in others):
             self.columns.append((part, [s.variable for s in others if self.parts[s.variable] == part]))
-        if not 1 <= len(self.columns[0][1]) <= MOST_KEPT or len({len(c) for _, c in self.columns}) != 1:
+        if not 1 <= len(self.columns[0][1]) <= most or len({len(c) for _, c in self.columns}) != 1:
             raise FormError("parts of elements that are kept in different numbers")
         if len(self.columns) > MOST_KEPT or all(p.shift is not None for p, _ in self.columns):
             raise FormError("too many parts of elements")

@@ -61,6 +61,8 @@ class Loop:
     """True if the function takes no empty list."""
     characters: bool = False
     """True if the elements are the codes of a text's characters."""
+    may_miss: bool = False
+    """True if the function computes with None for some lists, where it raises."""
     is_backward: bool = False
     """True if the function begins with the last element: its operator is that of the reversed list with its sides exchanged."""
 
@@ -161,6 +163,10 @@ def _with_remainder(loop: Loop, state: Expr, divisor: int) -> Loop:
 
 def _remainder_of_sum(total: Expr, divisor: int) -> Expr:
     """`total % divisor` by cases of the atoms that have few values."""
+    choices = [a for a in total.args if a.op == "ite"] if total.op == "poly" else [total] if total.op == "ite" else []
+    if choices:
+        test, *sides = choices[0].args
+        return ex.select(test, *(_remainder_of_sum(ex.substituted(total, {choices[0]: s}), divisor) for s in sides))
     few = [a for a in ex.variables(total) if a.sort.values is not None]
     if not few:
         return ex.remainder(total, divisor)

@@ -61,6 +61,12 @@ class Choices:
     divisions: list[Division] = field(default_factory=list[Division])
     rounds: bool = False
     """True if integers became floats."""
+    begun: Mapping[Expr, Expr] | None = None
+    """The states before the first element: what may be None is used only where it is not None for the first one."""
+    is_after: bool = False
+    """True after the loop, where what may be None may be used: Python raises where it is None."""
+    missing: list[Expr] = field(default_factory=list[Expr])
+    """Conditions under which a value that is used would be None."""
     is_loop: bool = False
     """True where variables may hold None, dictionaries and dataclass objects."""
     _path: list[Expr] = field(default_factory=list[Expr])
@@ -138,6 +144,11 @@ class Choices:
         """A value that is not None."""
         found = self._settled(value)
         if isinstance(found, Maybe):
+            if found.value is not None and (self.is_after or self.begun is not None):
+                is_missing = ex.both(*self._path, found.is_none)
+                if self.is_after or ex.substituted(is_missing, self.begun or {}) is ex.FALSE:
+                    self.missing.append(is_missing)
+                    return found.value
             got = "None" if found.value is None else "one that may be None here"
             fix = "Test it before: if best is None or x > best."
             self.module.unsupported(node, f"expected a number, a truth value or text, got {got}", fix)

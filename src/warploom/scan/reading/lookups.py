@@ -15,6 +15,7 @@ from warploom.scan.reading.texts import ASCII, CASES, COMPARISONS, TESTS, case_o
 from warploom.scan.reading.values import (
     NONE,
     Character,
+    Floating,
     Maybe,
     Record,
     Value,
@@ -81,6 +82,8 @@ class Lookups(Evaluator):
         if isinstance(op, ast.In | ast.NotIn):
             if isinstance(node, ast.Set):
                 return tuple(self.value(e, bindings) for e in node.elts)
+            if isinstance(node, ast.Name) and isinstance(record := bindings.get(node.id), Record) and record.kind is dict:
+                return tuple(k for k in map(constant_of, record.parts) if k is not None)
             if isinstance(node, ast.Name) and node.id not in bindings and node.id not in self.function.locals:
                 found = self.bound(node)
                 table = cast("Collection[object]", found) if type(found) in (dict, set, frozenset) else None
@@ -91,7 +94,8 @@ class Lookups(Evaluator):
         return self.value(node, bindings)
 
     def _looked_up(self, node: ast.expr, table: Mapping[object, object], key: Value, default: Value | None) -> Value:
-        """A value of a dictionary of the file; without a default the key is assumed to be there, where this is reached."""
+        """A value of a dictionary of the file, or of one that the function made, whose values are read; without a default the
+        key is assumed to be there, where this is reached."""
         keys = [constant_of(k) for k in table]
         if len(keys) > MAX_OPTIONS or None in keys or (not keys and default is None):
             self.module.unsupported(
@@ -102,7 +106,7 @@ class Lookups(Evaluator):
         for known, value in zip(keys, table.values(), strict=True):
             assert known is not None
             tests.append(self._compare(node, ast.Eq(), key, known))
-            option = self._constant(node, value)
+            option = value if isinstance(value, Expr | Floating | Character | tuple) else self._constant(node, value)
             found = option if found is None else self._selected(node, tests[-1], option, found)
         if default is None:
             self._assume(ex.either(*tests))
@@ -161,13 +165,20 @@ class Lookups(Evaluator):
     def _of_text(self, node: ast.Call, bindings: dict[str, Value]) -> Value | None:
         """`c.isdigit()`, `ord(c)`, `int(c)` of characters, and `TABLE.get(key, default)`; None: another call."""
         match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[key, *rest], keywords=[]) if (
+                isinstance(record := bindings.get(name), Record) and record.kind is dict and len(rest) < 2
+            ):
+                default = self.value(rest[0], bindings) if rest else NONE
+                return self._looked_up(node, record.parts, self._present(key, self.value(key, bindings)), default)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as owner, attr="get"), args=[key, *rest], keywords=[]) if (
                 name not in bindings and type(table := self.bound(owner)) is dict and len(rest) < 2
             ):
                 default = self.value(rest[0], bindings) if rest else NONE
                 asked = self._present(key, self.value(key, bindings))
                 return self._looked_up(node, cast("Mapping[object, object]", table), asked, default)
-            case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Constant() as owner, attr="index" | "find" as name), args=[key]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name() | ast.Constant() as owner, attr="index" | "find" as name), args=[key]
+            ):
                 return self._place_in_text(node, owner, name == "index", key, bindings)
             case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Call() as owner, attr=name), args=[], keywords=[]) if (
                 name in TESTS or name in CASES

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from warploom.scan.operators import expression as ex
+from warploom.scan.operators.answers import with_answers
 from warploom.scan.operators.expression import INT, Expr, Sort
 from warploom.scan.operators.transition import Loop, State, needed, with_numbered_texts, with_remainders
 from warploom.scan.reading.absent import without_flags
@@ -35,8 +36,8 @@ from warploom.scan.reading.interpret import Interpreter, Subscript
 from warploom.scan.reading.source import Function, Module
 from warploom.scan.reading.states import ShapeError, built, identifier, layout, unified
 from warploom.scan.reading.states import parts as split
-from warploom.scan.reading.texts import ASCII, GREATEST, within
-from warploom.scan.reading.values import Character, Floating, Maybe, Value, bare, flat, floating, is_float
+from warploom.scan.reading.texts import ASCII, GREATEST, coded, within
+from warploom.scan.reading.values import Character, Floating, Maybe, Scalar, Value, bare, flat, floating, is_float
 
 _ROUNDS = 12
 """Steps after which a state with ever new values is taken to have unboundedly many."""
@@ -102,6 +103,7 @@ class _Reader(Elements):
         constants = self._constants(header.lists)
         reader = Interpreter(self._function, special=self._first_elements(header), is_loop=True)
         initial = self._initial(self._arrays.before_loop(made, header.begins), reader, constants)
+        initial = self._as_characters(loop, initial)
         self._check_header(loop, header, initial, reader)
         if header.index is not None:
             initial[header.index] = ex.add(header.start, ex.constant(header.begins))
@@ -115,7 +117,7 @@ class _Reader(Elements):
         index = next((s.variable for s in found.states if s.name == header.index and header.start is ex.ZERO), None)
         keep = {s.variable for s in found.states if s.name in self._keep}
         found = from_first(found, header.begins, index, lambda starts: self._read(parts, initial, starts), keep, self._length)
-        found = with_remainders(with_numbered_texts(self._counted(_ranged(found))))
+        found = with_answers(with_remainders(with_numbered_texts(self._counted(_ranged(found)))))
         if self._forms.is_backward and found.is_scan:
             message = "expected one result of a loop that begins with the last element, got a list of results"
             self._module.unsupported(loop.iter, message, "Loop from the first element on, and reverse the list outside.")
@@ -155,13 +157,17 @@ class _Reader(Elements):
             if self._characters:
                 runner.assumed += [within(f, GREATEST) for f in header.fields]
             runner.special = self._positions(parts, states, runner)
+            runner.begun = {v: bare(begun[p][1]) for p, v in states.items() if begun[p][1] is not None}  # type: ignore[arg-type]
             values = {p: floating(v) if p in floats else v for p, v in states.items()}
             held = {n: built(n, shapes[n], values) for n in names}
             ended = runner.block(parts.body, {**fixed, **held, **header.bindings})
             assert ended.result is None, "forms keeps what a loop returns in a variable"
             after = {n: ended.bindings.get(n, held[n]) for n in names} | dict(parts.earlier)
             wider_shapes = {n: self._unified(loop, n, shapes[n], after[n]) for n in names}
-            if any(layout(n, wider_shapes[n]) != layout(n, shapes[n]) for n in names):
+            changed = {n for n in names if layout(n, wider_shapes[n]) != layout(n, shapes[n])}
+            if changed:
+                parts_changed = {p for n in changed for p, is_one in layout(n, wider_shapes[n]) if is_one}
+                sorts = {p: s for p, s in sorts.items() if p not in parts_changed}
                 shapes = wider_shapes
                 continue
             reached = {p: values[p] if v is None else v for n in names for p, _, v in split(n, shapes[n], after[n])}
@@ -174,6 +180,15 @@ class _Reader(Elements):
             if widened == sorts and wider == floats:
                 break
             sorts, floats = widened, wider
+        twins = _twins(begun, states, steps)
+        if twins:
+            values |= {p: values[other] for p, other in twins.items()}
+            held = {n: built(n, shapes[n], values) for n in names}
+            same = {states[p]: states[other] for p, other in twins.items()}
+            steps = {p: ex.substituted(s, same) for p, s in steps.items() if p not in twins}
+            begun = {p: b for p, b in begun.items() if p not in twins}
+            runner.missing = [ex.substituted(m, same) for m in runner.missing]
+            states = {p: states[twins.get(p, p)] for p in states}
         self._held = {
             str(states[f"{n} is None"].value): [str(states[p].value) for p, _, _ in split(n, shape.value, None)]
             for n, shape in shapes.items()
@@ -187,7 +202,7 @@ class _Reader(Elements):
         known: dict[str, Value] = {**fixed, **held, COUNT: self._length}
         if header.index is not None:
             known.pop(header.index)
-        finisher = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True)
+        finisher = Interpreter(self._function, assumed=list(reader.assumed), is_loop=True, is_after=True)
         if parts.appended:
             outputs, is_tuple = self._scan_outputs(parts.appended, ended.bindings, result, parts.after)
         else:
@@ -208,6 +223,7 @@ class _Reader(Elements):
             outputs, is_tuple, bool(parts.appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
             tuple(self._unannotated), any(r.rounds for r in runs), any(divides_by_zero(r.divisions) for r in runs),
             self._reads_first or self._arrays.sets_first or self._forms.needs_element, self._characters,
+            may_miss=any(m is not ex.FALSE for m in (*runner.missing, *finisher.missing)),
         )  # fmt: skip
         unknown = [k for k in self._keep if k not in states]
         if unknown:
@@ -290,6 +306,22 @@ class _Reader(Elements):
                 case _:
                     kept.append(statement)
         return kept
+
+    def _as_characters(self, loop: ast.For, initial: Mapping[str, Value]) -> dict[str, Value]:
+        """Texts of one character that variables begin with as characters, where no other texts are assigned to them."""
+        if not self._characters:
+            return dict(initial)
+        longer: set[str] = set()
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(n, ast.Constant) and isinstance(n.value, str) and len(n.value) > 1 for n in ast.walk(node.value)
+            ):
+                longer |= {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        assigned = self._assigned(loop.body)
+        return {
+            n: code if isinstance(v, Expr) and n in assigned - longer and (code := coded(v)) is not None else v
+            for n, v in initial.items()
+        }
 
     def _initial(self, statements: list[ast.stmt], reader: Interpreter, constants: Mapping[str, Expr]) -> dict[str, Value]:
         ended = reader.block(statements, dict(constants))
@@ -489,6 +521,22 @@ def _replaced(value: Value, by: Mapping[Expr, Expr]) -> Value:
     if isinstance(value, Character):
         return Character(by[value.expr])
     return tuple(_replaced(v, by) for v in value) if isinstance(value, tuple) else by[bare(value)]
+
+
+def _twins(
+    begun: Mapping[str, tuple[Scalar, Scalar | None]], states: Mapping[str, Expr], steps: Mapping[str, Expr]
+) -> dict[str, str]:
+    """Parts that say whether a variable is None, and another such part that begins alike and has the same step."""
+    found: dict[str, str] = {}
+    flags = [p for p in begun if p.endswith(" is None")]
+    for number, part in enumerate(flags):
+        for other in flags[:number]:
+            same = {states[part]: states[other]}
+            is_alike = begun[part][1] is begun[other][1] is not None
+            if other not in found and is_alike and ex.substituted(steps[part], same) is ex.substituted(steps[other], same):
+                found[part] = other
+                break
+    return found
 
 
 def _union(known: Sort, other: Sort) -> tuple[int, ...] | None:

@@ -272,9 +272,7 @@ USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, an
 
 SPELLED: Mapping[object, Callable[..., ast.expr]] = {
     divmod: lambda a, b: ast.Tuple([ast.BinOp(a, ast.FloorDiv(), b), ast.BinOp(a, ast.Mod(), b)], ast.Load()),
-    pow: lambda a, b, m=None: (
-        ast.BinOp(a, ast.Pow(), b) if m is None else ast.BinOp(ast.BinOp(a, ast.Pow(), b), ast.Mod(), m)
-    ),
+    pow: lambda a, b, m=None: ast.BinOp(a, ast.Pow(), b) if m is None else ast.BinOp(ast.BinOp(a, ast.Pow(), b), ast.Mod(), m),
 }
 """Functions that operations say, by their arguments' text."""
 
@@ -382,8 +380,8 @@ ROWS = (
         + " expressions, `match` of constants, `:=` where it is always read, `and`, `or`, `not`, comparisons, `in` a tuple, "
         + f"{_signs(ast.Add, ast.Sub, ast.Mult, ast.Div)}; {_signs(ast.FloorDiv, ast.Mod)} by a constant, "
         + f"{_signs(ast.Pow, ast.LShift, ast.RShift)} by a constant, {_signs(ast.BitAnd, ast.BitOr, ast.BitXor)};"
-        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}, `divmod`, `pow`; your own functions, in this file or another, and"
-        + " lambdas",
+        + f" {', '.join(dict.fromkeys(f'`{k.name}`' for k in _FUNCTIONS.values()))}, `divmod`, `pow`;"
+        + " your own functions, in this file or another, and lambdas",
         (
             "if x:\n    a += 1\nelif x < -3:\n    continue",
             "a = x and b or 2",

@@ -42,13 +42,19 @@ _ASKING = ("ord", "int")
 
 
 def is_asked_for_codes(function: Function) -> bool:
-    """Whether the function does more with texts than to compare them with ==."""
+    """Whether the function does more with texts than to compare them with literals by ==."""
+    loops = [n for n in ast.walk(function.node) if isinstance(n, ast.For)]
+    elements = {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     for node in ast.walk(function.node):
         match node:
             case ast.Call(func=ast.Attribute(attr=name)) if name in TESTS or name in CASES:
                 return True
             case ast.Call(func=ast.Attribute(attr="index" | "find"), args=[_]):
                 return True
+            case ast.Assign(
+                value=ast.Name(id=name) | ast.IfExp(body=ast.Name(id=name)) | ast.IfExp(orelse=ast.Name(id=name))
+            ) if name in elements:
+                return True  # it is kept
             case ast.Call(func=ast.Name(id=name)) if name in _ASKING:
                 return True
             case ast.Compare(left=left, ops=ops, comparators=others):

@@ -11,9 +11,11 @@ from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.family import Family, observations
 from warploom.scan.operators.laws import Order, kept, kept_orders, met_by_elements
 from warploom.scan.operators.printing import compiled
-from warploom.scan.operators.prover import Fails, Holds, Open
+from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Open
 
 MAX_ROUNDS = 40
+PRODUCTS = 300_000
+"""z3's resource units for one question where slots are multiplied: it answers soon, or as good as never."""
 
 
 def invariants(family: Family) -> list[Expr]:
@@ -73,19 +75,20 @@ def _kept_by_elements(family: Family, candidates: list[Expr]) -> list[Expr]:
 
 
 def _inductive(family: Family, candidates: list[Expr]) -> list[Expr]:
+    rlimit = PRODUCTS if multiplies(family) else RLIMIT
     operator = compiled(
         [*family.slots, *(right(s) for s in family.slots), *family.loop.constants], [family.operator[s] for s in family.slots]
     )
     for _ in range(MAX_ROUNDS):
         if not candidates:
             return []
-        verdict = kept(family, candidates, candidates)
+        verdict = kept(family, candidates, candidates, rlimit)
         match verdict:
             case Holds():
                 return candidates
             case Open():
                 # One by one under all of them; those that fail go, and the rest is tried again.
-                held = [c for c in candidates if isinstance(kept(family, candidates, [c]), Holds)]
+                held = [c for c in candidates if isinstance(kept(family, candidates, [c], rlimit), Holds)]
                 if len(held) == len(candidates):
                     return candidates
                 candidates = held
@@ -97,6 +100,13 @@ def _inductive(family: Family, candidates: list[Expr]) -> list[Expr]:
                     return []
                 candidates = survivors
     return []
+
+
+def multiplies(family: Family) -> bool:
+    """Whether the operator multiplies slots by slots."""
+    slots = {*family.slots, *map(right, family.slots)}
+    sums = (e for e in ex.subexpressions(*family.operator.values()) if e.op == "poly")
+    return any(sum(bool({*ex.variables(a)} & slots) for a in m) > 1 for e in sums for _, m in e.terms)
 
 
 def _surviving(family: Family, candidates: Sequence[Expr], values: Sequence[Value]) -> list[Expr]:

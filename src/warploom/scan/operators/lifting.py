@@ -23,7 +23,7 @@ from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
-from warploom.scan.operators.invariants import invariants, orders
+from warploom.scan.operators.invariants import invariants, multiplies, orders
 from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
 from warploom.scan.operators.naming import names
@@ -167,7 +167,8 @@ class _Begun:
         self.family = family
         self._serial, self._rlimit = serial, rlimit
         composed = composition(family, [], rlimit)
-        self._known = invariants(family)
+        # of products they take long, and bounds of matrices say little: they are asked for where a law needs them
+        self._known = [] if isinstance(composed, Holds) and multiplies(family) else invariants(family)
         if not isinstance(composed, Holds) and self._known:
             composed = composition(family, self._known, rlimit)
         self._orders = [] if isinstance(composed, Holds) else orders(family)

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from warploom.core import UserError
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.operators.transition import Loop
+
+
+MOST_TOGETHER = 4
+"""Variables that are None together."""
 
 
 def without_flags(loop: Loop, held: Mapping[str, Sequence[str]], again: Callable[[Mapping[str, Expr]], Loop]) -> Loop:
@@ -27,25 +32,40 @@ def without_flags(loop: Loop, held: Mapping[str, Sequence[str]], again: Callable
                 state = next((s for s in loop.states if s.name == name), None)
                 if state is None or not state.variable.sort.is_numeric or name in starts:
                     continue
-                found = _without(again, {**starts, name: start}, flag, name)
+                found = _without(again, {**starts, name: start}, flag, [name])
                 if found is not None:
                     loop, starts = found, {**starts, name: start}
+        # variables that are None together need another start each at once
+        together = [s.name for s in loop.states if s.name in values and s.variable.sort.is_numeric and s.name not in starts]
+        if not 2 <= len(together) <= MOST_TOGETHER:
+            continue
+        for each in product((ex.INFINITY, ex.MINUS_INFINITY), repeat=len(together)):
+            begun = {**starts, **dict(zip(together, each, strict=True))}
+            found = _without(again, begun, flag, together)
+            if found is not None:
+                loop, starts = found, begun
+                break
     return loop
 
 
-def _without(again: Callable[[Mapping[str, Expr]], Loop], starts: Mapping[str, Expr], flag: str, name: str) -> Loop | None:
+def _without(
+    again: Callable[[Mapping[str, Expr]], Loop], starts: Mapping[str, Expr], flag: str, names: Sequence[str]
+) -> Loop | None:
     """The loop that begins so, its steps without the flag; None if they need it."""
     try:
         loop = again(starts)
         states = {s.name: s for s in loop.states}
-        if flag not in states or name not in states:
+        if flag not in states or any(n not in states for n in names):
             return None
-        is_none, value = states[flag].variable, states[name].variable
-        unset, own = {is_none: ex.TRUE, value: starts[name]}, states[flag].step
+        is_none, own = states[flag].variable, states[flag].step
+        begun = {states[n].variable: starts[n] for n in names}
+        unset = {is_none: ex.TRUE, **begun}
         if not any(is_none in ex.variables(s.step) for s in loop.states if s.name != flag):
             return None
         # once set it stays so, and until then it is what it was at the start
-        if ex.substituted(own, {is_none: ex.FALSE}) is not ex.FALSE or not _stays(states[name].step, own, unset, starts[name]):
+        if ex.substituted(own, {is_none: ex.FALSE}) is not ex.FALSE:
+            return None
+        if not all(_stays(states[n].step, own, unset, starts[n]) for n in names):
             return None
         steps: dict[str, Expr] = {}
         for state in loop.states:
@@ -53,7 +73,7 @@ def _without(again: Callable[[Mapping[str, Expr]], Loop], starts: Mapping[str, E
                 continue
             given = ex.substituted(state.step, {is_none: ex.FALSE})
             if is_none in ex.variables(state.step):
-                then = ex.substituted(given, {value: starts[name]})
+                then = ex.substituted(given, begun)
                 if then is not ex.substituted(state.step, unset):
                     return None
             steps[state.name] = given

@@ -189,11 +189,11 @@ class _Reader(Elements):
             begun = {p: b for p, b in begun.items() if p not in twins}
             runner.missing = [ex.substituted(m, same) for m in runner.missing]
             states = {p: states[twins.get(p, p)] for p in states}
-        self._held = {
-            str(states[f"{n} is None"].value): [str(states[p].value) for p, _, _ in split(n, shape.value, None)]
-            for n, shape in shapes.items()
-            if isinstance(shape, Maybe) and shape.value is not None
-        }
+        self._held = {}
+        for n, shape in shapes.items():
+            if isinstance(shape, Maybe) and shape.value is not None:
+                known_parts = [str(states[p].value) for p, _, _ in split(n, shape.value, None)]
+                self._held.setdefault(str(states[f"{n} is None"].value), []).extend(known_parts)
         result: list[State] = []
         for part, (_, value) in begun.items():
             first_value = neutral(states[part]) if value is None else bare(value)

@@ -39,7 +39,7 @@ from warploom.scan.operators.selections import keeps_several, what_is_kept
 from warploom.scan.operators.sentinels import asked_less
 from warploom.scan.operators.steps import simpler, throughout
 from warploom.scan.operators.transition import Loop, exact_loop
-from warploom.scan.operators.windows import windows
+from warploom.scan.operators.windows import automaton_of_pairs, windows
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
 TESTS, LONGEST_TEST = 60, 9
@@ -102,6 +102,7 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
 def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family], list[str]]]:
     """Families that contain one step of the loop, the likeliest first."""
     yield _families(loop, "step", styles, windows)[0][:1], []
+    yield _families(loop, "step", styles[:1], automaton_of_pairs)[0], []
     yield _families(loop, "step", styles[:1], beside_first)[0], []
     yield _families(loop, "step", styles[:1], greatest_few)[0], []
     if keeps_several(loop):

@@ -29,9 +29,9 @@ Mode = tuple[Expr, ...]
 """A constant for each of the states that have few values."""
 
 
-def closed(loop: Loop, style: Style, start: Start) -> Closure:
-    """Raises FormError where the loop is no automaton with linear recurrences."""
-    found = _Automaton(loop)
+def closed(loop: Loop, style: Style, start: Start, *, every: bool = False) -> Closure:
+    """Raises FormError where the loop is no automaton with linear recurrences. `every`: modes that no start reaches, too."""
+    found = _Automaton(loop, every=every)
     factors, offsets = found.matrices()
     slots: list[Expr] = []
 
@@ -100,7 +100,7 @@ def _mirrored(slots: Mapping[tuple[Expr, Expr], Expr], row: Expr, column: Expr) 
 class _Automaton:
     """The states of few values as one automaton."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, *, every: bool = False) -> None:
         """Raises FormError."""
         self._loop: Loop = loop
         self.told: list[State] = [s for s in loop.states if _values(s.variable)]
@@ -116,6 +116,8 @@ class _Automaton:
         if any(e.op != "const" for e in first):
             raise FormError("an automaton whose start is not known")
         waiting = [first]
+        if every:
+            waiting += product(*(_every(s.variable) for s in self.told))
         carried = {s.variable for s in loop.states}
         while waiting:
             mode = waiting.pop()
@@ -186,6 +188,11 @@ class _Automaton:
 
 def _values(variable: Expr) -> bool:
     return variable.sort.base == "bool" or variable.sort.values is not None
+
+
+def _every(variable: Expr) -> list[Expr]:
+    values = variable.sort.values
+    return [ex.FALSE, ex.TRUE] if values is None else [ex.constant(v) for v in values]
 
 
 def _chosen(values: Sequence[Expr], cases: Sequence[tuple[Mode, Expr]]) -> Expr:

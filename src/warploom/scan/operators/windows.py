@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from warploom.scan.operators import expression as ex
+from warploom.scan.operators import modes
 from warploom.scan.operators.alignment import Style
 from warploom.scan.operators.closure import Closure, Start, anything, closure, right
 from warploom.scan.operators.expression import Expr, Sort
@@ -20,6 +22,8 @@ from warploom.scan.operators.forms import FormError
 from warploom.scan.operators.steps import simpler
 from warploom.scan.operators.transition import Loop, State
 
+FEWEST = 4
+"""States of an automaton that thresholds take long to tell."""
 MOST = 4
 """Elements before the one at which a window is full."""
 
@@ -45,6 +49,24 @@ def windows(loop: Loop, style: Style, start: Start) -> Closure:
             except (FormError, ex.UndefinedError) as error:
                 reason = FormError(str(error))
     raise reason
+
+
+def automaton_of_pairs(loop: Loop, style: Style, start: Start) -> Closure:
+    """States of few values that change by an element and the one before it: is a list bitonic, does a sensor stand still.
+
+    Raises FormError where there are others, or so few that thresholds tell them as quickly.
+    """
+    name = "seen"
+    while any(str(v.value) == name for v in (*loop.fields, *loop.constants, *(s.variable for s in loop.states))):
+        name += "_"
+    seen = State(ex.variable(name, Sort("int", values=(0, 1))), ex.ZERO, ex.ONE)
+    counted = replace(loop, states=(seen, *loop.states))
+    window = _Window(counted, seen, {v: at for v, at in _kept(counted, seen).items() if at[0] == 1})
+    sizes = [2 if s.variable.sort.base == "bool" else len(s.variable.sort.values or ()) for s in window.rest]
+    if not window.kept or 0 in sizes or not FEWEST <= prod(sizes) <= modes.MOST:
+        raise FormError("no automaton that looks at the element before")
+    found = window.closure(modes.closed(window.inner, style, start))
+    return replace(found, transformers={v: e for v, e in found.transformers.items() if v is not seen.variable})
 
 
 def _of(loop: Loop, other: Loop, found: Closure) -> Closure:
@@ -229,4 +251,4 @@ def _by_cases(count: Expr, cases: Sequence[Mapping[Expr, Expr]]) -> dict[Expr, E
     return made
 
 
-__all__ = ["windows"]
+__all__ = ["automaton_of_pairs", "windows"]

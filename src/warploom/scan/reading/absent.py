@@ -15,7 +15,6 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.operators.transition import Loop
 
-
 MOST_TOGETHER = 4
 """Variables that are None together."""
 

@@ -547,10 +547,9 @@ def turned(function: Function, begin: list[ast.stmt], loop: ast.For, lengths: Ma
     over = _turned(function, loop.iter)
     if over is None and (over := _counted_down(function, loop, lengths)) is None:
         return False
-    names = {n.id for n in ast.walk(over) if isinstance(n, ast.Name) and n.id in function.parameters}
     reading = [n for s in begin for n in ast.walk(s) if isinstance(n, ast.Subscript)]
     for node in reading:
-        if isinstance(node.value, ast.Name) and node.value.id in names:
+        if isinstance(node.value, ast.Name) and node.value.id in function.parameters:
             place = ast.Constant(0) if _is_last(function, node, lengths) else ast.UnaryOp(ast.USub(), ast.Constant(1))
             node.slice = ast.copy_location(place, node.slice)  # what is not the last one is refused, at its place
     loop.iter = ast.copy_location(over, loop.iter)

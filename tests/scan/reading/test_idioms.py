@@ -221,6 +221,12 @@ def areas(xs: list[tuple[int, int]]):
         t, v = s, w
     return area
 
+def against_first(xs):
+    n = 0
+    for x in xs[1:]:
+        n = n or x == xs[0]
+    return n, xs[0]
+
 def digits(text: str):
     total = 0
     weight = 1

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from warploom.scan.reading.idioms import folded, inlined, paired, statements, turned
+from warploom.scan.reading.idioms import folded, inlined, paired, statements, turned, with_first
 from warploom.scan.reading.source import Function
 from warploom.scan.reading.texts import CASES
 from warploom.scan.reading.windows import windowed
@@ -86,6 +86,8 @@ def rewritten(function: Function) -> Forms:
         return forms
     paired(function, loop)
     forms.is_backward = turned(function, begin, loop, lengths)
+    if not forms.is_backward:
+        begin = [*begin, *with_first(function, loop, after, forms.free)]
     begin = _headed(forms, begin, loop, lengths)
     start, after = _stopped(forms, loop, after)
     loop.body = [*forms.window, *loop.body]

@@ -6,6 +6,7 @@
     if (total := total + x) > best      total = total + x, and if total > best
     square = lambda v: v * v            its text where it is called; a `def` inside the function of one return, too
     pairwise(xs)                        zip(xs, xs[1:])
+    xs[0], in the loop or after it      a variable that is set before it
     for x in reversed(xs), xs[::-1]     a loop over the list from its last element, as `Loop.is_backward` says
 
 What does not fit stays as it is.
@@ -516,6 +517,34 @@ def _applied(function: ast.expr, arguments: list[ast.expr]) -> ast.expr:
 # ------------------------------------------------------------ headers
 
 
+def with_first(function: Function, loop: ast.For, after: list[ast.stmt], free: Callable[[str], str]) -> list[ast.stmt]:
+    """`xs[0]` in the loop and after it, as a variable; what sets it before the loop is returned."""
+    named = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name) and n.id in function.parameters}
+    found = _First({n: "" for n in named - _stored(function.node)}, free)
+    loop.body = [found.visit(s) for s in loop.body]
+    after[:] = [found.visit(s) for s in after]
+    made = [
+        _set(held, ast.Subscript(_name(name), ast.Constant(0), ast.Load())) for name, held in found.names.items() if held
+    ]
+    return _placed(made, loop)
+
+
+class _First(ast.NodeTransformer):
+    """`xs[0]` as a variable, for these lists."""
+
+    def __init__(self, names: dict[str, str], free: Callable[[str], str]) -> None:
+        self.names = names
+        self._free = free
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0), ctx=ast.Load()) if name in self.names:
+                self.names[name] = self.names[name] or self._free(f"first_of_{name}")
+                return ast.copy_location(_name(self.names[name]), node)
+            case _:
+                return self.generic_visit(node)
+
+
 def paired(function: Function, loop: ast.For) -> None:
     """`pairwise(xs)` and `zip(xs[:-1], xs[1:])` as `zip(xs, xs[1:])`."""
     match loop.iter:
@@ -639,4 +668,4 @@ def _counted_down(function: Function, loop: ast.For, lengths: Mapping[str, str])
     return ast.Call(called, [*start, length], [])
 
 
-__all__ = ["Folds", "folded", "inlined", "is_bound", "matched", "paired", "statements", "turned"]
+__all__ = ["Folds", "folded", "inlined", "is_bound", "matched", "paired", "statements", "turned", "with_first"]

@@ -199,7 +199,7 @@ def f(xs: list[int]):
     [
         (ranks.greatest_few, "a = max(a, x)", "no row of elements"),
         (ranks.greatest_few, "a, b = max(a, x), max(b, a)", "no greatest or least few"),
-        (ranks.greatest_few, "a, b = max(a, x), max(b, x + 1)", "keeps? "),
+        (ranks.greatest_few, "a, b = max(a, x), max(b, x + 1)", "several parts of elements"),
         (firsts.beside_first, "a += x", "no flag for the first element"),
         (windows.automaton_of_pairs, "a += x", "no automaton that looks at the element before"),
         (windows.automaton_of_pairs, "a, b = x, a > x", "no automaton that looks at the element before"),

@@ -65,7 +65,7 @@ def automaton_of_pairs(loop: Loop, style: Style, start: Start) -> Closure:
     sizes = [2 if s.variable.sort.base == "bool" else len(s.variable.sort.values or ()) for s in window.rest]
     if not window.kept or 0 in sizes or not FEWEST <= prod(sizes) <= modes.MOST:
         raise FormError("no automaton that looks at the element before")
-    found = window.closure(modes.closed(window.inner, style, start))
+    found = window.closure(modes.closed(window.inner, style, start, every=True))
     return replace(found, transformers={v: e for v, e in found.transformers.items() if v is not seen.variable})
 
 

@@ -214,7 +214,7 @@ class Evaluator(Comparisons):
             if record.kind is dict and not isinstance(node.slice, ast.Constant):
                 key = self._present(node.slice, self.value(node.slice, bindings))
                 if not (isinstance(key, Expr) and key.op == "const"):
-                    return self._looked_up(node, record.parts, key, None)
+                    return self._looked_up(node, cast("Mapping[object, object]", record.parts), key, None)
             return record.parts[self._part(node, record, bindings)]
         if isinstance(node.value, ast.Name) and self.is_loop and node.value.id not in bindings:
             table = self.bound(node.value)

@@ -24,7 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from warploom.scan.reading.idioms import folded, inlined, paired, statements, turned, with_first
+from warploom.scan.reading.idioms import inlined, paired, statements, turned, with_first
+from warploom.scan.reading.reductions import folded
 from warploom.scan.reading.source import Function
 from warploom.scan.reading.texts import CASES
 from warploom.scan.reading.windows import windowed

@@ -1,7 +1,5 @@
 """Shorter ways to write a loop, written out before `forms` reads it; every rewriting keeps what CPython computes.
 
-    return sum(x * x for x in xs)       total = 0, for x in xs: total += x * x
-    any, all, max, min, prod, len([...]), xs.count(c), reduce(f, xs, start) alike, also several over one list
     match x: case 1 | 2: ...            if x == 1 or x == 2: ...
     if (total := total + x) > best      total = total + x, and if total > best
     square = lambda v: v * v            its text where it is called; a `def` inside the function of one return, too
@@ -16,67 +14,12 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warploom.scan.reading.source import MISSING, Function
-
-
-def is_bound(function: Function, node: ast.expr, value: object) -> bool:
-    """Whether the expression is this object, by a name that the function does not set or as an attribute of a module."""
-    match node:
-        case ast.Name(id=name):
-            return name not in function.locals and function.lookup(name) is value
-        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner not in function.locals:
-            module = function.lookup(owner)
-            return module is not MISSING and vars(module).get(name, MISSING) is value if hasattr(module, "__dict__") else False
-        case _:
-            return False
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _set(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _placed(statements: Sequence[ast.stmt], place: ast.AST) -> list[ast.stmt]:
-    """New statements at the place of what they stand for."""
-    for statement in statements:
-        for node in ast.walk(statement):
-            if not hasattr(node, "lineno"):
-                ast.copy_location(node, place)
-        ast.fix_missing_locations(statement)
-    return list(statements)
-
-
-def _loads(node: ast.AST, name: str) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(node))
-
-
-def _stored(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-
-
-class _Renamed(ast.NodeTransformer):
-    """Names as other expressions."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        found = self._values.get(node.id)
-        if found is None:
-            return node
-        if isinstance(found, ast.Name):
-            return ast.copy_location(ast.Name(found.id, node.ctx), node)
-        return copy.deepcopy(found) if isinstance(node.ctx, ast.Load) else node
-
+from warploom.scan.reading.rewriting import Renamed, assigned, is_bound, loads, name_of, placed, stored
+from warploom.scan.reading.source import Function
 
 # ------------------------------------------------------------ functions within the function
 
@@ -130,7 +73,7 @@ class _Inlined(ast.NodeTransformer):
         names = [a.arg for a in (*found.args.posonlyargs, *found.args.args)]
         if len(names) != len(node.args):
             return node
-        body = _Renamed(dict(zip(names, node.args, strict=True))).visit(copy.deepcopy(found.body))
+        body = Renamed(dict(zip(names, node.args, strict=True))).visit(copy.deepcopy(found.body))
         self._depth += 1
         body = self.visit(body)
         self._depth -= 1
@@ -150,14 +93,14 @@ def matched(node: ast.Match, free: Callable[[str], str], others: ast.AST) -> lis
     start: list[ast.stmt] = []
     subject: ast.expr | list[ast.expr]
     match node.subject:
-        case ast.Name() as one if one.id not in _stored(ast.Module(list(node.cases), [])):  # type: ignore[arg-type]
+        case ast.Name() as one if one.id not in stored(ast.Module(list(node.cases), [])):  # type: ignore[arg-type]
             subject = one
         case ast.Tuple(elts=parts):
-            subject = [_name(free("subject")) for _ in parts]
-            start = [_set(n.id, p) for n, p in zip(subject, parts, strict=True) if isinstance(n, ast.Name)]
+            subject = [name_of(free("subject")) for _ in parts]
+            start = [assigned(n.id, p) for n, p in zip(subject, parts, strict=True) if isinstance(n, ast.Name)]
         case _:
-            subject = _name(free("subject"))
-            start = [_set(subject.id, node.subject)]
+            subject = name_of(free("subject"))
+            start = [assigned(subject.id, node.subject)]
     chain: list[ast.stmt] = []
     bound = {n for n in _captured(node) if _is_of_cases(n, node, others)}
     for case in reversed(node.cases):
@@ -168,14 +111,14 @@ def matched(node: ast.Match, free: Callable[[str], str], others: ast.AST) -> lis
             return None  # it would keep its value where the guard fails, or after the statement
         tests = found.tests
         if case.guard is not None:
-            tests = [*tests, _Renamed(found.bound).visit(copy.deepcopy(case.guard))]
-        body = [*(_set(name, copy.deepcopy(value)) for name, value in found.bound.items()), *case.body]
+            tests = [*tests, Renamed(found.bound).visit(copy.deepcopy(case.guard))]
+        body = [*(assigned(name, copy.deepcopy(value)) for name, value in found.bound.items()), *case.body]
         if not tests:
             chain = body
             continue
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         chain = [ast.If(test, body, chain)]
-    return _placed([*start, *chain], node)
+    return placed([*start, *chain], node)
 
 
 def _captured(node: ast.AST) -> set[str]:
@@ -184,8 +127,8 @@ def _captured(node: ast.AST) -> set[str]:
 
 def _is_of_cases(name: str, node: ast.Match, others: ast.AST) -> bool:
     """Whether the name is set by patterns alone, and read only in cases whose pattern sets it."""
-    own = sum(_loads(c, name) for c in node.cases if name in _captured(c.pattern))
-    return name not in _stored(others) and own == _loads(others, name)
+    own = sum(loads(c, name) for c in node.cases if name in _captured(c.pattern))
+    return name not in stored(others) and own == loads(others, name)
 
 
 @dataclass(slots=True)
@@ -246,15 +189,15 @@ def _hoisted(statement: ast.stmt) -> list[ast.stmt]:
         return [statement]
     (one,) = found
     before = _before(whole, one)
-    if before is None or any(_loads(e, one.target.id) for e in before):
+    if before is None or any(loads(e, one.target.id) for e in before):
         return [statement]
 
     class Read(ast.NodeTransformer):
         def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
-            return ast.copy_location(_name(node.target.id), node)
+            return ast.copy_location(name_of(node.target.id), node)
 
     made = Read().visit(statement)
-    return [*_placed([_set(one.target.id, one.value)], one), made]
+    return [*placed([assigned(one.target.id, one.value)], one), made]
 
 
 def _before(whole: ast.expr, wanted: ast.expr) -> list[ast.expr] | None:
@@ -309,224 +252,19 @@ def statements(body: Sequence[ast.stmt], free: Callable[[str], str], others: ast
     return made
 
 
-# ------------------------------------------------------------ reductions within expressions
-
-
-@dataclass(slots=True)
-class _Fold:
-    """One reduction over a list within an expression."""
-
-    target: ast.expr
-    over: ast.expr
-    start: list[ast.stmt]
-    body: list[ast.stmt]
-    tests: list[ast.expr]
-    result: ast.expr
-    takes_none: bool = True
-    """False: it raises for an empty list."""
-
-
-@dataclass(slots=True)
-class Folds:
-    """What reductions within expressions were written out as."""
-
-    body: list[ast.stmt]
-    elements: set[str] = field(default_factory=set[str])
-    """Names that elements have."""
-    takes_none: bool = True
-
-
-def folded(function: Function, body: list[ast.stmt], free: Callable[[str], str]) -> Folds | None:
-    """The function's body with a loop in place of reductions within expressions; None where there are none to write out."""
-    if any(isinstance(n, ast.For | ast.While) for s in body for n in ast.walk(s)):
-        return None
-    found = _Folded(function, free)
-    after: list[ast.stmt] = []
-    begin: list[ast.stmt] = []
-    later: set[str] = set()
-    for statement in body:
-        count = len(found.folds)
-        made = found.visit(copy.deepcopy(statement))
-        for one in found.folds[count:]:
-            parts = [*one.start, *one.body, *one.tests]
-            if any(_loads(p, name) for p in parts for name in later):
-                return None  # a second pass over the list
-        if found.folds:
-            after.append(made)
-            later |= _stored(statement)
-        else:
-            begin.append(statement)
-    if not found.folds:
-        return None
-    first = found.folds[0]
-    loop_body: list[ast.stmt] = []
-    for one in found.folds:
-        if ast.unparse(one.over) != ast.unparse(first.over):
-            return None
-        names = _paired(one.target, first.target)
-        if names is None:
-            return None
-        inner = [_Renamed(names).visit(s) for s in one.body]
-        tests = [_Renamed(names).visit(t) for t in one.tests]
-        for test in reversed(tests):
-            inner = [ast.If(test, inner, [])]
-        loop_body += inner
-    fresh = {n: free(n) for n in _stored(first.target) if n in function.locals or n in function.parameters}
-    renamed = _Renamed({n: _name(f) for n, f in fresh.items()})
-    target = renamed.visit(copy.deepcopy(first.target))
-    loop = ast.For(target, first.over, [renamed.visit(s) for s in loop_body], [])
-    starts = [s for one in found.folds for s in one.start]
-    made = _placed([*starts, loop], body[-1])
-    elements = {n for n in _stored(first.target) if n not in fresh}
-    return Folds([*begin, *made, *after], elements, all(one.takes_none for one in found.folds))
-
-
-def _paired(target: ast.expr, first: ast.expr) -> dict[str, ast.expr] | None:
-    """Names of one target as those of the other; None where they have other shapes."""
-    match target, first:
-        case ast.Name(id=name), ast.Name(id=other):
-            return {name: _name(other)}
-        case ast.Tuple(elts=parts), ast.Tuple(elts=others) if len(parts) == len(others):
-            found: dict[str, ast.expr] = {}
-            for part, other in zip(parts, others, strict=True):
-                inner = _paired(part, other)
-                if inner is None:
-                    return None
-                found |= inner
-            return found
-        case _:
-            return None
-
-
-class _Folded(ast.NodeTransformer):
-    def __init__(self, function: Function, free: Callable[[str], str]) -> None:
-        self._function = function
-        self._free = free
-        self.folds: list[_Fold] = []
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        found = self._fold(node)
-        if found is None:
-            return self.generic_visit(node)
-        self.folds.append(found)
-        return ast.copy_location(found.result, node)
-
-    def _is(self, node: ast.expr, value: object) -> bool:
-        return is_bound(self._function, node, value)
-
-    def _iterated(self, node: ast.expr) -> tuple[ast.expr, ast.expr, ast.expr, list[ast.expr]] | None:
-        """Target, list, element's value and filters."""
-        match node:
-            case ast.GeneratorExp(elt=value, generators=[one]) | ast.ListComp(elt=value, generators=[one]) if not one.is_async:
-                return one.target, one.iter, value, one.ifs
-            case ast.Call(func=called, args=[mapped, ast.Name(id=name) as over], keywords=[]) if (
-                self._is(called, map) and name in self._function.parameters
-            ):
-                target = self._free("item")
-                return ast.Name(target, ast.Store()), over, ast.Call(mapped, [_name(target)], []), []
-            case ast.Name(id=name) if name in self._function.parameters:
-                target = self._free("item")
-                return ast.Name(target, ast.Store()), node, _name(target), []
-            case _:
-                return None
-
-    def _fold(self, node: ast.Call) -> _Fold | None:
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as over, attr="count"), args=[one], keywords=[]) if (
-                name in self._function.parameters and isinstance(one, ast.Constant)
-            ):
-                if isinstance(one.value, str) and len(one.value) != 1:
-                    return None
-                target = self._free("item")
-                test = ast.Compare(_name(target), [ast.Eq()], [one])
-                return self._counted(ast.Name(target, ast.Store()), over, [test])
-            case ast.Call(func=called, args=[mapped, ast.Name(id=name) as over, start], keywords=[]) if (
-                self._is(called, functools.reduce) and name in self._function.parameters
-            ):
-                held, target = self._free("held"), self._free("item")
-                value = _applied(mapped, [_name(held), _name(target)])
-                return _Fold(ast.Name(target, ast.Store()), over, [_set(held, start)], [_set(held, value)], [], _name(held))
-            case ast.Call(func=called, args=[inner, *rest], keywords=named):
-                found = self._iterated(inner)
-                if found is None or (len(rest) > 1 or len(named) > 1):
-                    return None
-                return self._reduced(called, *found, rest, named)
-            case _:
-                return None
-
-    def _counted(self, target: ast.expr, over: ast.expr, tests: list[ast.expr]) -> _Fold:
-        count = self._free("count")
-        body: list[ast.stmt] = [ast.AugAssign(ast.Name(count, ast.Store()), ast.Add(), ast.Constant(1))]
-        return _Fold(target, over, [_set(count, ast.Constant(0))], body, tests, _name(count))
-
-    def _reduced(
-        self, called: ast.expr, target: ast.expr, over: ast.expr, value: ast.expr, tests: list[ast.expr],
-        rest: Sequence[ast.expr], named: Sequence[ast.keyword],
-    ) -> _Fold | None:  # fmt: skip
-        keys = {k.arg: k.value for k in named}
-        if self._is(called, len) and not rest and not keys and tests:
-            return self._counted(target, over, tests)
-        for function, op, first in ((sum, ast.Add(), 0), (math.prod, ast.Mult(), 1)):
-            if self._is(called, function) and not {*keys} - {"start"}:
-                start = [*rest, *keys.values()]
-                if len(start) > 1:
-                    return None
-                total = self._free("total" if function is sum else "product")
-                begun = _set(total, start[0] if start else ast.Constant(first))
-                body: list[ast.stmt] = [ast.AugAssign(ast.Name(total, ast.Store()), op, value)]
-                return _Fold(target, over, [begun], body, tests, _name(total))
-        for function, is_all in ((any, False), (all, True)):
-            if self._is(called, function) and not rest and not keys:
-                flag = self._free("every" if is_all else "some")
-                test = ast.UnaryOp(ast.Not(), value) if is_all else value
-                body = [ast.If(test, [_set(flag, ast.Constant(not is_all))], [])]
-                return _Fold(target, over, [_set(flag, ast.Constant(is_all))], body, tests, _name(flag))
-        for function, sign in ((max, ast.Gt()), (min, ast.Lt())):
-            if self._is(called, function) and not rest and not {*keys} - {"default"}:
-                best, one = self._free("greatest" if function is max else "least"), self._free("value")
-                is_none = ast.Compare(_name(best), [ast.Is()], [ast.Constant(None)])
-                better = ast.BoolOp(ast.Or(), [is_none, ast.Compare(_name(one), [sign], [_name(best)])])
-                body = [_set(one, value), ast.If(better, [_set(best, _name(one))], [])]
-                default = keys.get("default")
-                if default is None and tests:
-                    return None  # it raises where no element passes
-                result = _name(best) if default is None else ast.IfExp(copy.deepcopy(is_none), default, _name(best))
-                start: list[ast.stmt] = [_set(best, ast.Constant(None))]
-                return _Fold(target, over, start, body, tests, result, takes_none=default is not None)
-        return None
-
-
-def _applied(function: ast.expr, arguments: list[ast.expr]) -> ast.expr:
-    """The call, or its text where the function is a lambda."""
-    match function:
-        case ast.Lambda(args=ast.arguments(args=names, vararg=None, kwarg=None, kwonlyargs=[], posonlyargs=[]), body=body) if len(
-            names
-        ) == len(arguments):
-            values = {n.arg: a for n, a in zip(names, arguments, strict=True)}
-            return _Renamed(values).visit(copy.deepcopy(body))
-        case _:
-            return ast.Call(function, arguments, [])
-
-
 # ------------------------------------------------------------ headers
 
 
 def with_first(function: Function, loop: ast.For, after: list[ast.stmt], free: Callable[[str], str]) -> list[ast.stmt]:
     """`xs[0]` in the loop and after it, as a variable; what sets it before the loop is returned."""
     named = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name) and n.id in function.parameters}
-    found = _First({n: "" for n in named - _stored(function.node)}, free)
+    found = _First(dict.fromkeys(named - stored(function.node), ""), free)
     loop.body = [found.visit(s) for s in loop.body]
     after[:] = [found.visit(s) for s in after]
     made = [
-        _set(held, ast.Subscript(_name(name), ast.Constant(0), ast.Load())) for name, held in found.names.items() if held
+        assigned(held, ast.Subscript(name_of(name), ast.Constant(0), ast.Load())) for name, held in found.names.items() if held
     ]
-    return _placed(made, loop)
+    return placed(made, loop)
 
 
 class _First(ast.NodeTransformer):
@@ -540,7 +278,7 @@ class _First(ast.NodeTransformer):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=0), ctx=ast.Load()) if name in self.names:
                 self.names[name] = self.names[name] or self._free(f"first_of_{name}")
-                return ast.copy_location(_name(self.names[name]), node)
+                return ast.copy_location(name_of(self.names[name]), node)
             case _:
                 return self.generic_visit(node)
 
@@ -565,9 +303,9 @@ def paired(function: Function, loop: ast.For) -> None:
             return
     if function.lookup("zip") is not zip or "zip" in function.locals:
         return
-    tail = ast.Subscript(_name(whole.id), ast.Slice(ast.Constant(1), None, None), ast.Load())
-    loop.iter = ast.copy_location(ast.Call(_name("zip"), [_name(whole.id), tail], []), loop.iter)
-    _placed([loop], loop)
+    tail = ast.Subscript(name_of(whole.id), ast.Slice(ast.Constant(1), None, None), ast.Load())
+    loop.iter = ast.copy_location(ast.Call(name_of("zip"), [name_of(whole.id), tail], []), loop.iter)
+    placed([loop], loop)
 
 
 def turned(function: Function, begin: list[ast.stmt], loop: ast.For, lengths: Mapping[str, str]) -> bool:
@@ -582,7 +320,7 @@ def turned(function: Function, begin: list[ast.stmt], loop: ast.For, lengths: Ma
             place = ast.Constant(0) if _is_last(function, node, lengths) else ast.UnaryOp(ast.USub(), ast.Constant(1))
             node.slice = ast.copy_location(place, node.slice)  # what is not the last one is refused, at its place
     loop.iter = ast.copy_location(over, loop.iter)
-    _placed([loop, *begin], loop)
+    placed([loop, *begin], loop)
     return True
 
 
@@ -651,21 +389,21 @@ def _counted_down(function: Function, loop: ast.For, lengths: Mapping[str, str])
         case _:
             return None
     name = _measured(function, length, lengths)
-    if name is None or index in {n for s in loop.body for n in _stored(s)} or type(begins) is not int:
+    if name is None or index in {n for s in loop.body for n in stored(s)} or type(begins) is not int:
         return None
-    places = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Subscript) and _loads(n.slice, index)]
-    if sum(_loads(n, index) for n in places) != sum(_loads(s, index) for s in loop.body):
+    places = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Subscript) and loads(n.slice, index)]
+    if sum(loads(n, index) for n in places) != sum(loads(s, index) for s in loop.body):
         return None
     for node in places:
         match node.slice:
             case ast.Name():
                 pass
             case ast.BinOp(left=ast.Name(), op=ast.Add(), right=ast.Constant(value=1)) if begins == 2:
-                node.slice = ast.copy_location(ast.BinOp(_name(index), ast.Sub(), ast.Constant(1)), node.slice)
+                node.slice = ast.copy_location(ast.BinOp(name_of(index), ast.Sub(), ast.Constant(1)), node.slice)
             case _:
                 return None
     start: list[ast.expr] = [ast.Constant(1)] if begins == 2 else []
     return ast.Call(called, [*start, length], [])
 
 
-__all__ = ["Folds", "folded", "inlined", "is_bound", "matched", "paired", "statements", "turned", "with_first"]
+__all__ = ["inlined", "matched", "paired", "statements", "turned", "with_first"]

@@ -106,7 +106,7 @@ class Lookups(Evaluator):
         for known, value in zip(keys, table.values(), strict=True):
             assert known is not None
             tests.append(self._compare(node, ast.Eq(), key, known))
-            option = value if isinstance(value, Expr | Floating | Character | tuple) else self._constant(node, value)
+            option = value if isinstance(value, Expr | Floating | Character) else self._constant(node, value)
             found = option if found is None else self._selected(node, tests[-1], option, found)
         if default is None:
             self._assume(ex.either(*tests))
@@ -169,7 +169,8 @@ class Lookups(Evaluator):
                 isinstance(record := bindings.get(name), Record) and record.kind is dict and len(rest) < 2
             ):
                 default = self.value(rest[0], bindings) if rest else NONE
-                return self._looked_up(node, record.parts, self._present(key, self.value(key, bindings)), default)
+                table = cast("Mapping[object, object]", record.parts)
+                return self._looked_up(node, table, self._present(key, self.value(key, bindings)), default)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as owner, attr="get"), args=[key, *rest], keywords=[]) if (
                 name not in bindings and type(table := self.bound(owner)) is dict and len(rest) < 2
             ):

@@ -180,6 +180,10 @@ class _Reader(Elements):
             if widened == sorts and wider == floats:
                 break
             sorts, floats = widened, wider
+        for part in (p for p in steps if p.endswith(" is None")):  # once a value is there, it stays
+            flag, own = states[part], steps[part]
+            if ex.substituted(own, {flag: ex.FALSE}) is ex.FALSE:
+                steps[part] = ex.both(flag, ex.substituted(own, {flag: ex.TRUE}))
         twins = _twins(begun, states, steps)
         if twins:
             values |= {p: values[other] for p, other in twins.items()}

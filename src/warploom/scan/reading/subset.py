@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -270,23 +270,19 @@ NAMES = ", ".join(dict.fromkeys(k.name for k in _FUNCTIONS.values()))
 USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and your own functions."
 
 
-SPELLED: Mapping[object, Callable[..., ast.expr]] = {
-    divmod: lambda a, b: ast.Tuple([ast.BinOp(a, ast.FloorDiv(), b), ast.BinOp(a, ast.Mod(), b)], ast.Load()),
-    pow: lambda a, b, m=None: ast.BinOp(a, ast.Pow(), b) if m is None else ast.BinOp(ast.BinOp(a, ast.Pow(), b), ast.Mod(), m),
-}
-"""Functions that operations say, by their arguments' text."""
-
-
 def spelled(value: object, node: ast.Call) -> ast.expr | None:
-    """The call as operations; None: another function, or other arguments."""
-    try:
-        made = SPELLED.get(value)
-    except TypeError:  # unhashable
-        return None
-    most = {divmod: 2, pow: 3}.get(value, 0) if made is not None else 0
-    if made is None or node.keywords or not 2 <= len(node.args) <= most:
-        return None
-    return ast.fix_missing_locations(ast.copy_location(made(*node.args), node))
+    """A call of `divmod` or `pow` as operations; None: another function, or other arguments."""
+    match node.args:
+        case [a, b] if value is divmod:
+            parts: list[ast.expr] = [ast.BinOp(a, ast.FloorDiv(), b), ast.BinOp(a, ast.Mod(), b)]
+            made: ast.expr = ast.Tuple(parts, ast.Load())
+        case [a, b] if value is pow:
+            made = ast.BinOp(a, ast.Pow(), b)
+        case [a, b, divisor] if value is pow:
+            made = ast.BinOp(ast.BinOp(a, ast.Pow(), b), ast.Mod(), divisor)
+        case _:
+            return None
+    return None if node.keywords else ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def function(value: object) -> Known | None:

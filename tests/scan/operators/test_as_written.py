@@ -9,7 +9,7 @@ import pytest
 from tests.scan.operators.test_companions import printed, result
 
 from warploom.scan import lift, parse_module, read_loop, user_function
-from warploom.scan.operators import firsts, laws, ranks, windows
+from warploom.scan.operators import choices, firsts, laws, ranks, windows
 from warploom.scan.operators.forms import FormError
 
 LOOPS = parse_module(
@@ -112,6 +112,22 @@ def best_trade(xs: list[int]):
     return gain, buy, sell
 
 
+def greatest_even(xs: list[int]):
+    best = -1
+    for x in xs:
+        if x % 2 == 0 and x > best:
+            best = x
+    return best
+
+
+def nearest_zero(xs: list[int]):
+    best = None
+    for x in xs:
+        if best is None or abs(x) < abs(best):
+            best = x
+    return best
+
+
 def ways(text: str):
     before, now = 0, 1
     last = "3"
@@ -148,7 +164,7 @@ def roman(text: str):
     return total
 """
 )
-QUICK = ("greatest_three", "all_equal", "extent", "bitonic", "tribonacci", "suffix_records")
+QUICK = ("greatest_three", "all_equal", "extent", "bitonic", "tribonacci", "suffix_records", "greatest_even", "nearest_zero")
 TEXTS = {"ways": "012367", "first_and_last": "0a9 5", "roman": "IVX"}
 
 
@@ -200,6 +216,9 @@ def f(xs: list[int]):
         (ranks.greatest_few, "a = max(a, x)", "no row of elements"),
         (ranks.greatest_few, "a, b = max(a, x), max(b, a)", "no greatest or least few"),
         (ranks.greatest_few, "a, b = max(a, x), max(b, x + 1)", "several parts of elements"),
+        (choices.one_of_all, "a = max(a, x); b = b", "a state that is no field"),
+        (choices.one_of_all, "a = max(a, x); b = x + 1", "compared and not kept"),
+        (choices.one_of_all, "a = max(a, x); b = min(b, x)", "a state that is no field"),
         (firsts.beside_first, "a += x", "no flag for the first element"),
         (windows.automaton_of_pairs, "a += x", "no automaton that looks at the element before"),
         (windows.automaton_of_pairs, "a, b = x, a > x", "no automaton that looks at the element before"),
@@ -209,6 +228,12 @@ def test_what_is_of_no_family_is_left(family: Any, body: str, why: str) -> None:
     text = f"def f(xs: list[int]):\n    a = b = 0\n    for x in xs:\n        {body}\n    return a, b\n"
     with pytest.raises(FormError, match=why):
         family(read_loop(parse_module(text), "f"), "greatest", "step")
+
+
+def test_a_choice_that_is_no_order_is_not_proved() -> None:
+    text = "def f(xs: list[int]):\n    a = 0\n    for x in xs:\n        a = x if x > a + 1 else a\n    return a\n"
+    made = choices.one_of_all(read_loop(parse_module(text), "f"), "greatest", "step")
+    assert not isinstance(laws.associativity(made.slots, made.operator, []), laws.Holds)
 
 
 @pytest.mark.parametrize(

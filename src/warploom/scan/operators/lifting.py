@@ -15,6 +15,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.alignment import Style
 from warploom.scan.operators.backward import forward
 from warploom.scan.operators.bit_maps import narrowed
+from warploom.scan.operators.choices import one_of_all
 from warploom.scan.operators.closure import Closure, Start, anything, closure, right
 from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
@@ -105,6 +106,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     yield _families(loop, "step", styles[:1], automaton_of_pairs)[0], []
     yield _families(loop, "step", styles[:1], beside_first)[0], []
     yield _families(loop, "step", styles[:1], greatest_few)[0], []
+    yield _families(loop, "step", styles[:1], one_of_all)[0], []
     if keeps_several(loop):
         yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     if modes.is_likely(loop):

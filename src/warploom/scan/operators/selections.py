@@ -75,7 +75,7 @@ class _Kept:
             raise FormError("several counters")
         self.counter: State | None = used[0] if used else None
         others = [s for s in loop.states if s is not self.counter]
-        leaves = {s.variable: _leaves(s.step) for s in others}
+        leaves = {s.variable: leaves_of(s.step) for s in others}
         self.parts: dict[Expr, _Part] = {}
         """By state."""
         while len(self.parts) < len(others):
@@ -117,13 +117,13 @@ class _Kept:
                 yield list(order)
 
 
-def _leaves(step: Expr) -> list[Expr]:
+def leaves_of(step: Expr) -> list[Expr]:
     """The values that nested choices (`ite`, `max`, `min`) choose from."""
     match step.op:
         case "ite":
-            return [*_leaves(step.args[1]), *_leaves(step.args[2])]
+            return [*leaves_of(step.args[1]), *leaves_of(step.args[2])]
         case "max" | "min":
-            return [leaf for a in step.args for leaf in _leaves(a)]
+            return [leaf for a in step.args for leaf in leaves_of(a)]
         case _:
             return [step]
 
@@ -225,4 +225,4 @@ def agrees(loop: Loop, closure: Closure) -> bool:
     return True
 
 
-__all__ = ["agrees", "what_is_kept"]
+__all__ = ["agrees", "keeps_several", "kept_alike", "leaves_of", "what_is_kept"]

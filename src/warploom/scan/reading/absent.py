@@ -14,6 +14,7 @@ from warploom.core import UserError
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, UndefinedError
 from warploom.scan.operators.transition import Loop
+from warploom.scan.reading.values import chosen
 
 MOST_TOGETHER = 4
 """Variables that are None together."""
@@ -71,6 +72,7 @@ def _without(
             if state.name == flag:
                 continue
             given = ex.substituted(state.step, {is_none: ex.FALSE})
+            given = chosen(*given.args) if given.op == "ite" else given
             if is_none in ex.variables(state.step):
                 then = ex.substituted(given, begun)
                 if then is not ex.substituted(state.step, unset):

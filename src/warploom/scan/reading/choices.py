@@ -19,6 +19,7 @@ from warploom.scan.reading.values import (
     Scalar,
     Value,
     bare,
+    chosen,
     floating,
     is_float,
     maybe,
@@ -123,7 +124,7 @@ class Choices:
             self.module.wrong(node, "SORT", "expected values of one type on both paths, got text and a number", "Use one type.")
         if (first.sort.base == "bool") != (second.sort.base == "bool"):
             first, second = ex.as_number(first), ex.as_number(second)
-        found = ex.select(condition, first, second)
+        found = chosen(condition, first, second)
         return floating(found) if is_float(then) or is_float(other) else found
 
     def _one_or_none(self, node: ast.AST, condition: Expr, then: Value, other: Value) -> Value:

@@ -126,3 +126,12 @@ def is_moderate(expr: Expr) -> bool:
     if expr.op == "poly":
         return len(expr.terms) <= MAX_TERMS and all(is_small(c) for c, _ in expr.terms)
     return expr.op != "const" or is_small(expr.value)
+
+
+def chosen(condition: Expr, first: Expr, second: Expr) -> Expr:
+    """A choice; `x > 0 and x > best` chooses between `max(x, best)` and `best` where `x > 0`."""
+    for part in condition.args if condition.op == "and" else ():
+        extreme = ex.select(part, first, second)
+        if extreme.op in ("max", "min"):
+            return ex.select(ex.both(*(a for a in condition.args if a is not part)), extreme, second)
+    return ex.select(condition, first, second)

@@ -217,8 +217,7 @@ def f(xs: list[int]):
         (ranks.greatest_few, "a, b = max(a, x), max(b, a)", "no greatest or least few"),
         (ranks.greatest_few, "a, b = max(a, x), max(b, x + 1)", "several parts of elements"),
         (choices.one_of_all, "a = max(a, x); b = b", "a state that is no field"),
-        (choices.one_of_all, "a = max(a, x); b = x + 1", "compared and not kept"),
-        (choices.one_of_all, "a = max(a, x); b = min(b, x)", "a state that is no field"),
+        (choices.one_of_all, "a = a if x < 0 else x + 1", "a state that is no field"),
         (firsts.beside_first, "a += x", "no flag for the first element"),
         (windows.automaton_of_pairs, "a += x", "no automaton that looks at the element before"),
         (windows.automaton_of_pairs, "a, b = x, a > x", "no automaton that looks at the element before"),
@@ -230,10 +229,13 @@ def test_what_is_of_no_family_is_left(family: Any, body: str, why: str) -> None:
         family(read_loop(parse_module(text), "f"), "greatest", "step")
 
 
-def test_a_choice_that_is_no_order_is_not_proved() -> None:
-    text = "def f(xs: list[int]):\n    a = 0\n    for x in xs:\n        a = x if x > a + 1 else a\n    return a\n"
-    made = choices.one_of_all(read_loop(parse_module(text), "f"), "greatest", "step")
-    assert not isinstance(laws.associativity(made.slots, made.operator, []), laws.Holds)
+@pytest.mark.parametrize(
+    ("test", "why"), [("y > a", "compared and not kept"), ("x > a + 1", "choose between"), ("x > a", "no choice but")]
+)
+def test_what_does_not_choose_between_elements_is_left(test: str, why: str) -> None:
+    text = f"def f(xs: list[tuple[int, int]]):\n    a = 0\n    for x, y in xs:\n        a = x if {test} else a\n    return a\n"
+    with pytest.raises(FormError, match=why):
+        choices.one_of_all(read_loop(parse_module(text), "f"), "greatest", "step")
 
 
 @pytest.mark.parametrize(

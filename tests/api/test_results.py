@@ -293,8 +293,8 @@ def test_a_helper_whose_text_is_no_longer_what_runs(tmp_path: Path) -> None:
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1 << 50})),
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1.5})),  # type: ignore[dict-item]
         ("UNKNOWN_KERNEL", lambda: wl.explore("nothing")),
-        ("LAUNCH", lambda: wl.run_ptx(BLUR, [], grid=0, block=1)),
-        ("LAUNCH", lambda: wl.prove_ptx(BLUR, len, grid=(1, 1, 1, 1), block=1)),
+        ("LAUNCH_SHAPE", lambda: wl.run_ptx(BLUR, [], grid=0, block=1)),
+        ("LAUNCH_SHAPE", lambda: wl.prove_ptx(BLUR, len, grid=(1, 1, 1, 1), block=1)),
         ("SPEC_NOT_FOUND", lambda: wl.prove_ptx(BLUR, 3, grid=1, block=1)),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, policy="some")),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, max_delta=32)),

@@ -21,7 +21,7 @@ from warploom.tools.command.lines import GAVE_UP, SOLVED, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.run import extents
+from warploom.tools.ptx.arguments import extents
 
 NAMES = (
     *(f"seeded/{name}" for name, language in LANGUAGES.items() if language.rules),

@@ -105,6 +105,16 @@ def test_notebooks_show_a_table_and_escape(solved: api.Solved) -> None:
     assert "<script>" not in text and "&lt;b&gt;" in text
 
 
+def test_notebooks_without_html_show_the_picture(conv1d: api.Completed) -> None:
+    picture = conv1d._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+    assert picture is None or picture.startswith("<svg")
+    small = wl.complete(load("examples/conv1d_8_lanes.py")[0])
+    shown = small._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+    assert shown is not None and shown.startswith("<svg") and shown in small._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    impossible = api.Completed(line=small.line, report=None, sketch=small.sketch)
+    assert impossible._repr_svg_() is None  # pyright: ignore[reportPrivateUsage]
+
+
 def test_repr_is_one_short_line(conv1d: api.Completed) -> None:
     assert repr(conv1d).startswith("<Completed conv1d: solved, proved over") and "\n" not in repr(conv1d)
 

@@ -8,7 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
+from warploom.core import UnsupportedError
+from warploom.kernels.tunables import tunable_sketch
 from warploom.tools.cli import cli
+from warploom.tools.command.outcome import nothing_said
+from warploom.tools.synth.best import best_of
 
 FAMILY = '''"""A family of two sketches, and a sketch without parameters."""
 
@@ -76,3 +80,8 @@ def test_a_name_that_is_no_sketch_is_refused(name: str) -> None:
 def test_a_budget_that_ends_first_leaves_it_open() -> None:
     result, line = best("mult64", "--budget", "0.05s")
     assert (result.exit_code, line["status"]) == (3, "unknown") and "budget" in str(line["reason"])
+
+
+def test_without_a_completed_setting_nothing_is_chosen() -> None:
+    with pytest.raises(UnsupportedError, match="NO_SETTING"):
+        best_of("mult64", tunable_sketch("mult64"), "sm_80", 0.0, nothing_said)

@@ -64,7 +64,7 @@ _KINDS_SHOWN = 16
 
 @dataclass(frozen=True, slots=True)
 class MachineCode:
-    """What ptxas made of a kernel."""
+    """Counts of the machine code that ptxas made of a kernel."""
 
     arch: str
     registers: int

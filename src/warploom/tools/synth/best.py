@@ -40,9 +40,9 @@ def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None,
         found = run_order(Incumbent(model, progress=tell), order_named("depth-first"))
     if not found.answers:
         why = (model.why_none() if found.complete else "") or found.reason or "the budget ended"
-        raise UserError(
-            Diagnostic("NO_SETTING", f"expected a setting of the parameters with a kernel, got none: {why}", family.span)
-        )
+        message = f"expected a setting of the parameters with a kernel, got none: {why}"
+        fix = "Give it a longer --budget, or another --arch."
+        raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, fix))
     tuned = found.answers[0][1]
     return Best(Target(case, family.build(**tuned.setting)), _fields(tuned, device.name, model), _reason(tuned, device.name))
 

@@ -2,10 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.ptx import lower, parse
+from warploom.ptx import Surface, Texture, lower, parse
 from warploom.tools.ptx.arguments import arguments, launch_texts
 from warploom.tools.ptx.prove import read_argument
 
@@ -37,7 +38,7 @@ def test_only_zeros_are_taken_as_they_stand() -> None:
 
 def test_a_run_fills_arrays_of_any_numbers_at_random() -> None:
     shaped, count = arguments(["1=u32:7", "0=f32[4,2]"], 2, "k")
-    assert (shaped.shape, count) == ((4, 2), 7)
+    assert isinstance(shaped, np.ndarray) and (shaped.shape, count) == ((4, 2), 7)
     assert len(set(shaped.ravel())) > 1
 
 
@@ -71,3 +72,22 @@ def test_a_launch_is_given_once(launched: tuple[str, str] | None, grid: str | No
 
 def test_a_launch_in_either_form() -> None:
     assert launch_texts(("1", "2"), None, None) == launch_texts(None, "1", "2") == ("1", "2")
+
+
+def test_textures_and_surfaces_are_made_of_arrays() -> None:
+    texture, surface = arguments(["texture,linear,mirror,normalized,float:arange:u8:4x3", "surface:zeros:f32:8"], 2, "k")
+    assert isinstance(texture, Texture) and isinstance(surface, Surface)
+    assert (texture.filter, texture.outside, texture.normalized, texture.reads) == ("linear", "mirror", True, "normalized_float")
+    assert texture.array.tolist() == np.arange(12).reshape(4, 3).tolist() and surface.array.shape == (8,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("texture,cubic:zeros:f32:4", "settings among point, linear"), ("surface,linear:zeros:f32:4", "settings among none"),
+        ("texture:zeros:f64:4", "at most 4 bytes"), ("texture:f32", "expected INDEX="), ("texture", "expected INDEX="),
+    ],
+)  # fmt: skip
+def test_what_makes_no_image_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        arguments([text], 1, "k")

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
+from warploom.ptx import Surface, Texture
+from warploom.ptx.simt import Argument
 
 MAX_BYTES = 1 << 33
 """Most bytes of one array that the command makes."""
@@ -29,7 +31,14 @@ _FILLS = ("zeros", "ones", "arange", "random")
 _FORMS = "FILE.npy, zeros|ones|arange|random:TYPE:COUNT[xCOUNT][:SEED], TYPE[SHAPE] or TYPE:VALUE"
 ARGUMENT_HELP = (
     f"Argument of a parameter, in their order or by index: {_FORMS}. TYPE[SHAPE], such as f32[64,32], is an array of any numbers."
+    " texture:SPEC and surface:SPEC make objects of arrays; texture,linear,wrap,normalized:SPEC says how it is read."
 )
+_SETTINGS: dict[str, tuple[str, Any]] = {
+    "point": ("filter", "point"), "linear": ("filter", "linear"), "clamp": ("outside", "clamp"), "border": ("outside", "border"),
+    "wrap": ("outside", "wrap"), "mirror": ("outside", "mirror"), "normalized": ("normalized", True),
+    "float": ("reads", "normalized_float"),
+}  # fmt: skip
+"""Words after `texture,`: what they set of a `Texture`."""
 LAUNCH_HELP = "Blocks of the grid and threads of a block, X[,Y[,Z]] each."
 _SHAPED = re.compile(r"(?P<type>[a-z]+\d+)\[(?P<shape>[^\]]*)\]\Z")
 _SHAPE = re.compile(r"\s*\d+\s*(?:[,x]\s*\d+\s*)*,?\s*\Z")
@@ -98,7 +107,7 @@ def by_index(texts: Sequence[str], count: int, kernel: str) -> dict[int, str]:
     return found
 
 
-def arguments(texts: Sequence[str], count: int, kernel: str) -> list[NDArray[Any] | np.generic]:
+def arguments(texts: Sequence[str], count: int, kernel: str) -> list[Argument]:
     """All arguments as numbers, in order of their index.
 
     UserError (LAUNCH_ARGUMENTS) for a missing, repeated or superfluous one.
@@ -112,12 +121,26 @@ def arguments(texts: Sequence[str], count: int, kernel: str) -> list[NDArray[Any
     return [found[index] for index in range(count)]
 
 
-def _argument(index: int, spec: str) -> NDArray[Any] | np.generic:
+def _argument(index: int, spec: str) -> Argument:
+    head, colon, rest = spec.partition(":")
+    what, *settings = head.split(",")
+    if what in ("texture", "surface") and colon:
+        return _image(what, settings, np.asarray(_value(rest, f"{index}={spec}", "INDEX")))
     if re.fullmatch(r"[+-]?\d+", spec):
         raise _wrong(f"the type of argument {index} before its value", spec, f"Write i32:{spec}, with the type of the parameter.")
     if spec in _TYPES:
         raise _wrong(f"a value of argument {index} after its type", spec, f"Write {spec}:1; only proofs leave numbers open.")
     return _value(spec, f"{index}={spec}", "INDEX")
+
+
+def _image(what: str, settings: Sequence[str], array: NDArray[Any]) -> Texture | Surface:
+    """`texture,linear,wrap,normalized,float:SPEC` or `surface:SPEC`; UserError (LAUNCH_ARGUMENTS, TEXTURE)."""
+    known = _SETTINGS if what == "texture" else {}
+    if unknown := [word for word in settings if word not in known]:
+        raise _wrong(f"{what}:SPEC with settings among {', '.join(known) or 'none'}", ",".join((what, *unknown)))
+    if what == "surface":
+        return Surface(array)
+    return Texture(array, **{name: value for word in settings for name, value in (known[word],)})
 
 
 def symbols(texts: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -242,7 +242,7 @@ def _program(ptx: str | Path) -> tuple[Program, str]:
 
 def _triple(extents: Extents, what: str) -> Triple:
     parts = (extents,) if isinstance(extents, int) else tuple(extents)
-    if not 1 <= len(parts) <= 3 or not all(isinstance(n, int) and n > 0 for n in parts):
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"[1-9]\d*", str(n)) for n in parts):
         raise UserError(Diagnostic("LAUNCH_SHAPE", f"expected one to three positive numbers as {what}, got {extents!r}"))
-    x, y, z, *_ = *parts, 1, 1
+    x, y, z, *_ = *map(int, parts), 1, 1
     return x, y, z

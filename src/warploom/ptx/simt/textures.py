@@ -117,7 +117,7 @@ def _texture(site: Site) -> Step:
 
 
 def _bits(image: Image, value: NDArray[np.float64] | NDArray[np.int64], result: str, span: Span) -> NDArray[np.uint32]:
-    """What a register gets; UserError (TEXTURE) for integers that the kernel takes as floats."""
+    """The bits that a register gets; UserError (TEXTURE) for integers that the kernel takes as floats."""
     if value.dtype.kind == "f":
         return value.astype(np.float32).view(np.uint32)
     if result == "f32":

@@ -287,6 +287,13 @@ def test_which_lists_have_to_have_an_element(name: str, *, needs: bool) -> None:
     assert read_loop(MODULE, name).needs_element is needs
 
 
+def test_the_greatest_of_a_list_that_has_elements_is_not_none() -> None:
+    text = "def f(xs):\n    return max(x for x in xs) - min(x for x in xs)\n"
+    loop = read_loop(parse_module(text), "f")
+    assert loop.needs_element
+    assert not loop.may_miss
+
+
 def test_a_parameter_with_a_float_for_default_is_a_real_number() -> None:
     (rate,) = read_loop(MODULE, "rated").constants
     assert rate.sort.base == "real"

@@ -221,13 +221,16 @@ class _Reader(Elements):
             self._check_literals([*asked, *kept])
         if not are_met(assumed):
             self._module.wrong(self._node, "ASSERTIONS", "expected assertions that some element meets, got none", "Correct them.")
+        needs_element = self._reads_first or self._arrays.sets_first or self._forms.needs_element
+        set_ = {states[p]: ex.FALSE for p, step in steps.items() if needs_element and step is ex.FALSE}  # by the first element
+        missing = [ex.substituted(m, set_) for m in finisher.missing]
         runs = (reader, runner, finisher)
         loop_read = Loop(
             self._node.name, self._module.file, header.lists, header.fields, tuple(parts.constants.values()), tuple(result),
             outputs, is_tuple, bool(parts.appended), tuple(dict.fromkeys(assumed)), tuple(self._arguments), self._keep,
             tuple(self._unannotated), any(r.rounds for r in runs), any(divides_by_zero(r.divisions) for r in runs),
-            self._reads_first or self._arrays.sets_first or self._forms.needs_element, self._characters,
-            may_miss=any(m is not ex.FALSE for m in (*runner.missing, *finisher.missing)),
+            needs_element, self._characters,
+            may_miss=any(m is not ex.FALSE for m in (*runner.missing, *missing)),
         )  # fmt: skip
         unknown = [k for k in self._keep if k not in states]
         if unknown:

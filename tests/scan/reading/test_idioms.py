@@ -227,6 +227,18 @@ def against_first(xs):
         n = n or x == xs[0]
     return n, xs[0]
 
+def beside_first(xs):
+    s = 0
+    for i in range(2, len(xs)):
+        s += xs[0] * xs[i] - xs[i - 2]
+    return s
+
+def after_first(xs):
+    s = 0
+    for a, b, c in zip(xs, xs[1:], xs[2:]):
+        s += a - c + xs[0] * b
+    return s + xs[0]
+
 def digits(text: str):
     total = 0
     weight = 1

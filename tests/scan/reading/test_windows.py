@@ -84,7 +84,7 @@ def test_they_have_an_operator_in_any_grouping(number: int) -> None:
     [
         ("i in range(1, len(xs) - 1)", "s += xs[i - 2]"),  # of the first, that is the last
         ("i in range(1, len(xs) - 1)", "s += xs[i + 2]"),
-        ("i in range(2, len(xs))", "s += xs[0] + xs[i]"),
+        ("i in range(2, len(xs))", "s += xs[-1] + xs[i]"),
         ("i in range(2, len(xs))", "s += xs[i]; i = 0"),
         ("i in range(5, len(xs) - 1)", "s += xs[i]"),
         ("a, b, c in zip(xs, xs[1:], xs[3:])", "s += a"),

@@ -115,7 +115,7 @@ def _tests(step: Expr) -> list[Expr]:
 
 
 def _tree(step: Expr, variable: Expr, own: Expr, of: Callable[[Expr], Expr]) -> Expr:
-    """What is said of what the state is given."""
+    """The answer for each value that the state is given."""
     if step.op == "ite":
         test, then, otherwise = step.args
         return ex.select(test, _tree(then, variable, own, of), _tree(otherwise, variable, own, of))

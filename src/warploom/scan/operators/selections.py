@@ -40,7 +40,7 @@ def what_is_kept(loop: Loop, style: Style, start: Start) -> Closure:
 
 
 def kept_alike(loop: Loop) -> tuple[Expr, list[Expr]]:
-    """What of an element is kept, and the states that keep it. Raises FormError where other parts are kept, too."""
+    """The part of elements that is kept, and the states that keep it. Raises FormError where other parts are kept, too."""
     (part, states), *others = _Kept(loop, MOST_ALIKE).columns
     if others or part.shift is not None:
         raise FormError("several parts of elements that are kept")

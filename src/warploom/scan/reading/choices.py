@@ -1,4 +1,4 @@
-"""What is known on the way to a place of a function, and values that conditions choose: the ground of reading expressions."""
+"""The ground of reading expressions: conditions that are known on the way to a place, and values that conditions choose."""
 
 from __future__ import annotations
 

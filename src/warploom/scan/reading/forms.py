@@ -26,6 +26,7 @@ from functools import partial
 
 from warploom.scan.reading.idioms import inlined, paired, statements, turned, with_first
 from warploom.scan.reading.reductions import folded
+from warploom.scan.reading.rewriting import length_of
 from warploom.scan.reading.source import Function
 from warploom.scan.reading.texts import CASES
 from warploom.scan.reading.windows import windowed
@@ -134,17 +135,6 @@ def _is_builtin(function: Function, node: ast.expr, builtin: object) -> bool:
     return isinstance(node, ast.Name) and node.id not in function.locals and function.lookup(node.id) is builtin
 
 
-def _length_of(function: Function, node: ast.expr, lengths: dict[str, str]) -> str | None:
-    """The parameter whose length the expression is."""
-    match node:
-        case ast.Name(id=name):
-            return lengths.get(name)
-        case ast.Call(func=called, args=[ast.Name(id=name)], keywords=[]) if _is_builtin(function, called, len):
-            return name if name in function.parameters and not _is_stored(function.node, name) else None
-        case _:
-            return None
-
-
 def _is_stored(node: ast.AST, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in ast.walk(node))
 
@@ -159,7 +149,7 @@ def _lengths(function: Function, begin: Sequence[ast.stmt]) -> dict[str, str]:
     for statement in begin:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _stores(function.node, name) == 1:
-                measured = _length_of(function, value, {})
+                measured = length_of(function, value, {})
                 if measured is not None:
                     found[name] = measured
             case _:
@@ -182,7 +172,7 @@ class _Lengths(ast.NodeTransformer):
         return self._counted(node) or node
 
     def _counted(self, node: ast.expr) -> ast.expr | None:
-        name = _length_of(self._function, node, self._known)
+        name = length_of(self._function, node, self._known)
         if name is None:
             return None
         self.found.add(name)
@@ -224,10 +214,10 @@ def _about_length(forms: Forms, test: ast.expr, lengths: dict[str, str]) -> tupl
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)) if _is_list(forms, name):
             return name, empty
-        case ast.UnaryOp(op=ast.Not(), operand=operand) if (name := _length_of(function, operand, lengths)) is not None:
+        case ast.UnaryOp(op=ast.Not(), operand=operand) if (name := length_of(function, operand, lengths)) is not None:
             return name, empty
         case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=int() as bound)]) if (
-            name := _length_of(function, left, lengths)
+            name := length_of(function, left, lengths)
         ) is not None and type(bound) is int:
             return name, ast.copy_location(ast.Compare(count, [op], [ast.Constant(bound)]), test)
         case _:
@@ -306,7 +296,7 @@ def _headed(forms: Forms, begin: list[ast.stmt], loop: ast.For, lengths: dict[st
             pass
     found = _second(forms, loop, lengths)
     if found is None:
-        measured = partial(_length_of, function, lengths=lengths)
+        measured = partial(length_of, function, lengths=lengths)
         made = windowed(function, loop, forms.free, measured)
         if made is None:
             return begin
@@ -353,7 +343,7 @@ def _second(forms: Forms, loop: ast.For, lengths: dict[str, str]) -> _Second | N
         case ast.Call(
             func=called, args=[*start, ast.BinOp(left=length, op=ast.Sub(), right=ast.Constant(value=1))], keywords=[]
         ) if _is_builtin(function, called, range) and all(ast.unparse(s) == "0" for s in start) and len(start) < 2:
-            name = _length_of(function, length, lengths)
+            name = length_of(function, length, lengths)
             if name is None or not isinstance(target, ast.Name) or not is_own(target):
                 return None
             return _Second(name, target.id, is_shifted=True)

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warploom.scan.reading.rewriting import Renamed, assigned, is_bound, loads, name_of, placed, stored
+from warploom.scan.reading.rewriting import Renamed, assigned, is_bound, length_of, loads, name_of, placed, stored
 from warploom.scan.reading.source import Function
 
 # ------------------------------------------------------------ functions within the function
@@ -330,23 +330,13 @@ def _is_last(function: Function, node: ast.Subscript, lengths: Mapping[str, str]
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
             return True
         case ast.BinOp(left=length, op=ast.Sub(), right=ast.Constant(value=1)):
-            return _measured(function, length, lengths) == node.value.id
+            return length_of(function, length, lengths) == node.value.id
         case _:
             return False
 
 
-def _measured(function: Function, node: ast.expr, lengths: Mapping[str, str]) -> str | None:
-    match node:
-        case ast.Name(id=name):
-            return lengths.get(name)
-        case ast.Call(func=called, args=[ast.Name(id=name)], keywords=[]) if is_bound(function, called, len):
-            return name if name in function.parameters else None
-        case _:
-            return None
-
-
 def _turned(function: Function, node: ast.expr) -> ast.expr | None:
-    """What is looped over in the other direction."""
+    """The list, or several, that is looped over from its last element on."""
     minus = ast.UnaryOp(ast.USub(), ast.Constant(1))
     match node:
         case ast.Call(func=called, args=[ast.Name(id=name) as whole], keywords=[]) if is_bound(function, called, reversed):
@@ -388,7 +378,7 @@ def _counted_down(function: Function, loop: ast.For, lengths: Mapping[str, str])
             pass
         case _:
             return None
-    name = _measured(function, length, lengths)
+    name = length_of(function, length, lengths)
     if name is None or index in {n for s in loop.body for n in stored(s)} or type(begins) is not int:
         return None
     places = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Subscript) and loads(n.slice, index)]

@@ -34,7 +34,7 @@ class _Fold:
 
 @dataclass(slots=True)
 class Folds:
-    """What reductions within expressions were written out as."""
+    """A body in which reductions within expressions are written out."""
 
     body: list[ast.stmt]
     elements: set[str] = field(default_factory=set[str])

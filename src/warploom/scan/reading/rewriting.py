@@ -62,4 +62,15 @@ class Renamed(ast.NodeTransformer):
         return copy.deepcopy(found) if isinstance(node.ctx, ast.Load) else node
 
 
-__all__ = ["Renamed", "assigned", "is_bound", "loads", "name_of", "placed", "stored"]
+def length_of(function: Function, node: ast.expr, lengths: Mapping[str, str]) -> str | None:
+    """The parameter whose length the expression is; `lengths` are names that are the length of one."""
+    match node:
+        case ast.Name(id=name):
+            return lengths.get(name)
+        case ast.Call(func=called, args=[ast.Name(id=name)], keywords=[]) if is_bound(function, called, len):
+            return name if name in function.parameters and name not in stored(function.node) else None
+        case _:
+            return None
+
+
+__all__ = ["Renamed", "assigned", "is_bound", "length_of", "loads", "name_of", "placed", "stored"]

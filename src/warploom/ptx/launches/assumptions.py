@@ -88,7 +88,9 @@ def length_of(pair: Pair, array: str) -> Number:
 
 def _unsized(program: Program, routine: Routine) -> list[str]:
     """Shared arrays without a size that the routine names; CUDA declares them outside of it."""
-    found = [v.name for v in (*routine.variables.values(), *program.variables.values()) if v.space == "shared" and not v.size_bytes]
+    found = [
+        v.name for v in (*routine.variables.values(), *program.variables.values()) if v.space == "shared" and not v.size_bytes
+    ]
     named = {word for i in routine.instructions for o in i.operands for word in _WORD.findall(operand_text(o))} if found else ()
     return [name for name in found if name in named]
 

@@ -56,7 +56,8 @@ def test_a_value_that_reaches_memory(load: str) -> None:
 
 @pytest.mark.parametrize(
     "use",
-    ["add.u32 %r4, %r3, 1;", "setp.eq.u32 %p2, %r3, 0; @%p2 bra L; L:", "cvt.u64.u32 %rd5, %r3;", "mov.b64 %rd5, {%r3, %r2}; add.u64 %rd5, %rd5, 1;"],
+    ["add.u32 %r4, %r3, 1;", "setp.eq.u32 %p2, %r3, 0; @%p2 bra L; L:", "cvt.u64.u32 %rd5, %r3;",
+     "mov.b64 %rd5, {%r3, %r2}; add.u64 %rd5, %rd5, 1;"],
 )  # fmt: skip
 def test_other_uses(use: str) -> None:
     assert own(run(f"{SET} ld.local.u32 %r3, [%rd4]; {use}")) == [2 * (THREADS - 5)]

@@ -9,7 +9,8 @@ from warploom.core import Span
 
 Kind: TypeAlias = Literal[
     "out_of_bounds", "misaligned", "read_only", "uninitialised_shared", "uninitialised_register", "uninitialised_local",
-    "shared_race", "global_race", "shuffle_inactive", "barrier_divergence", "deadlock", "trap", "early_copy_read", "discarded", "stack_overflow", "bad_call",
+    "shared_race", "global_race", "shuffle_inactive", "barrier_divergence", "deadlock", "trap", "early_copy_read", "discarded",
+    "stack_overflow", "bad_call",
 ]  # fmt: skip
 Coordinates: TypeAlias = tuple[int, int, int]
 

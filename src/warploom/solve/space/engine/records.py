@@ -1,7 +1,8 @@
 """Tuples that a changed position concerns, listed once for an instance, so that propagation enumerates none of them.
 
 For each wake, a row per position of its class: of a relation, records of `TUPLE` numbers, up to three members that must be
-active (-1: none) and the positions of the slots that did not change; of a form with instances, the instances to look at again.
+active (-1: none) and the positions of the slots that did not change; of a clause, the same members and the objects, packed in
+two numbers; of a form with instances, the instances to look at again.
 """
 # Elements of arrays are arrays or scalars of numpy to the checker, plain numbers here.
 # pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
@@ -12,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.solve.jit import compiled, entry
+from warploom.solve.space.engine.clauses import run_clause
 from warploom.solve.space.engine.domains import narrow
 from warploom.solve.space.engine.packed import (
     ARGUMENT_MEMBERS,
     CLASS_FIRST,
+    CLAUSE,
     CONDITION,
     COUNTER,
     GUARD_OFFSET,
@@ -55,14 +58,18 @@ from warploom.solve.space.engine.packed import (
 )
 from warploom.solve.space.engine.relations import relate, support, support_of_pair
 from warploom.solve.space.engine.tuples import entry_of, next_tuple, position
-from warploom.solve.space.engine.work import FREE_OBJECTS, OBJECTS, push_instance
+from warploom.solve.space.engine.work import FORM, FREE_OBJECTS, OBJECTS, push_instance
 
 Records = NDArray[np.int32]
+WAKE = 3
+"""Numbers of a wake of a position: its own, where its records begin and end."""
 TUPLE = 5
 ACTIVATED = 7
 """Numbers of a tuple listed by condition: its form, the members, the positions of its slots."""
+OBJECT_BITS = 15
+"""Bits of an object of a clause's tuple, counted from 1."""
 UNLISTED = -2
-"""Stands in place of a member: the tuples of this row are enumerated after all."""
+"""Stands in place of a member: the tuples of this row have to be enumerated."""
 
 
 @compiled
@@ -166,11 +173,41 @@ def others_of(begin: int, slot: int) -> tuple[int, int]:
 
 
 @compiled
+def bind_pair(work: Ints, k: int, pair: int) -> None:
+    """Two neighbouring objects of a clause's tuple, as it is listed."""
+    work[OBJECTS + k] = (pair & ((1 << OBJECT_BITS) - 1)) - 1
+    work[OBJECTS + k + 1] = (pair >> OBJECT_BITS) - 1
+
+
+@compiled
+def pair_of(work: Ints, k: int) -> int:
+    return work[OBJECTS + k] + 1 + ((work[OBJECTS + k + 1] + 1) << OBJECT_BITS)
+
+
+@compiled
+def run_clauses(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, start: int, end: int, f: int
+) -> bool:
+    """A clause on the listed tuples that take part."""
+    work[FORM] = f
+    for n in range(start, end, TUPLE):
+        if records[n] >= 0 and not is_active(members, records, n):
+            continue
+        bind_pair(work, 0, records[n + 3])
+        bind_pair(work, 2, records[n + 4])
+        if not run_clause(t, domains, members, bounds, work, f):
+            return False
+    return True
+
+
+@compiled
 def run_records(
     t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, start: int, end: int, w: int, v: int
 ) -> bool:
-    """Narrows the other slots of a relation after variable v, which it reads, has changed."""
+    """Narrows the other slots of a relation, or runs a clause, after variable v, which it reads, has changed."""
     f = t[t[WAKE_FORM] + w]
+    if t[t[KIND] + f] == CLAUSE:
+        return run_clauses(t, domains, members, bounds, work, records, start, end, f)
     begin = t[t[SLOTS_START] + f]
     slot = t[t[WAKE_SLOT] + w]
     k = slot - begin
@@ -250,6 +287,7 @@ def list_tuples(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
     begin = t[t[SLOTS_START] + f]
     slots = t[t[SLOTS_START] + f + 1] - begin
     is_relation = t[t[KIND] + f] < COUNTER
+    is_clause = t[t[KIND] + f] == CLAUSE
     first = t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
     count = t[t[WAKE_POSITIONS] + w]
     write = records.shape[0] > 0
@@ -286,7 +324,10 @@ def list_tuples(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
                     records[end] = one
                     records[end + 1] = two
                     records[end + 2] = three
-                    if slots == 2:
+                    if is_clause:
+                        records[end + 3] = pair_of(work, 0)
+                        records[end + 4] = pair_of(work, 2)
+                    elif slots == 2:
                         b = begin + 1 if slot == begin else begin
                         records[end + 3] = position(t, domains, members, bounds, work, b)
                         records[end + 4] = -1

@@ -17,6 +17,7 @@ from warploom.solve.space.engine import (
     Records,
     Tables,
     list_activated,
+    list_instance,
     list_tuples,
 )
 from warploom.solve.space.forms import FormKind
@@ -36,10 +37,10 @@ _AT_ONCE = 4096
 
 
 def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> Records:
-    """By position, where its wakes begin (those whose form has a tuple with it), and by member, where the tuples begin that wait
-    for it. Then these, a wake as three numbers: its own, where its records begin (-1: enumerated each time) and where they end.
-    Then the records, those of one position side by side. Says in `packed` which forms are listed. The state is that before any
-    decision."""
+    """By position, where its wakes begin (those whose form has a tuple with it), by member, where the tuples begin that wait for
+    it, and by instance, where its tuples begin. Then the wakes as three numbers: the wake, where its records begin (-1: they are
+    enumerated each time) and where they end. Then these tuples, and the records, those of one position side by side. Says in
+    `packed` which forms are listed. The state is that before any decision."""
     kind = tables.kind[tables.wake_form]
     slots = np.diff(tables.slots_start)[tables.wake_form]
     has_tuples = (kind == FormKind.RELATION) & (slots > 1) | (kind == FormKind.CLAUSE) & _has_few(tables)[tables.wake_form]
@@ -79,8 +80,13 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
     wakes = wakes[:, np.argsort(wakes[0], kind="stable")]
     waiting = _waiting(tables, packed, domains, members, bounds, work, MAX_TOTAL - total)
     positions = int(tables.mirror.size + tables.instance_form.size)
-    heads = positions + members.size + 1
-    numbers_of = (WAKE * np.bincount(wakes[0], minlength=positions), ACTIVATED * np.bincount(waiting[0], minlength=members.size))
+    lengths_of, of_instances = _instances(tables, packed, domains, members, bounds, work)
+    heads = positions + members.size + lengths_of.size + 1
+    numbers_of = (
+        WAKE * np.bincount(wakes[0], minlength=positions),
+        ACTIVATED * np.bincount(waiting[0], minlength=members.size),
+        lengths_of,
+    )
     starts = heads + np.concatenate([[0], np.cumsum(np.concatenate(numbers_of))])
     is_row = wakes[2] >= 0
     lengths = np.where(is_row, wakes[3], 0)
@@ -89,7 +95,32 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
     by_position = np.stack([wakes[1], np.where(is_row, ends - lengths, -1), np.where(is_row, ends, -1)], axis=1)
     by_member = waiting[1][np.argsort(waiting[0], kind="stable")].reshape(-1)
     rows = _gathered(np.concatenate(parts), wakes[2][is_row], lengths[is_row])
-    return np.concatenate([starts.astype(np.int32), by_position.astype(np.int32).reshape(-1), by_member, rows])
+    return np.concatenate([starts.astype(np.int32), by_position.astype(np.int32).reshape(-1), by_member, of_instances, rows])
+
+
+def _instances(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> tuple[Ints, Records]:
+    """The tuples of all instances of counters and quotient sets, and how many numbers each has; `UNLISTED` alone: they are
+    enumerated each time."""
+    none = np.zeros(0, dtype=np.int32)
+    fits = _has_few(tables)
+    lengths: list[int] = []
+    listed: list[bool] = []
+    total = 0
+    for i, f in enumerate(tables.instance_form.tolist()):
+        if tables.kind[f] == FormKind.COVER:
+            lengths.append(0)
+            listed.append(False)
+            continue
+        numbers = list_instance(packed, domains, members, bounds, work, f, i, 0, none) if fits[f] else -1
+        listed.append(0 <= numbers <= min(MAX_RECORDS, MAX_RECORDS - total))
+        lengths.append(numbers if listed[-1] else 1)
+        total += lengths[-1]
+    found: Records = np.full(total, UNLISTED, dtype=np.int32)
+    begins = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    for i, f in enumerate(tables.instance_form.tolist()):
+        if listed[i] and lengths[i]:
+            list_instance(packed, domains, members, bounds, work, f, i, int(begins[i]), found)
+    return np.array(lengths, dtype=np.int64), found
 
 
 def _gathered(numbers: Records, begins: Ints, lengths: Ints) -> Records:

@@ -225,12 +225,12 @@ def propagate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints,
             work[FORM] = f
             kind = t[t[KIND] + f]
             if kind == COUNTER:
-                if not run_counter(t, domains, members, bounds, work, f, i):
+                if not run_counter(t, domains, members, bounds, work, records, f, i):
                     return False
             elif kind == COVER:
                 if not run_cover(t, domains, members, bounds, work, f, i):
                     return False
-            elif not run_quotient(t, domains, members, bounds, work, f, i):
+            elif not run_quotient(t, domains, members, bounds, work, records, f, i):
                 return False
         else:
             return True

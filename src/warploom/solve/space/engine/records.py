@@ -2,7 +2,8 @@
 
 For each wake, a row per position of its class: of a relation, records of `TUPLE` numbers, up to three members that must be
 active (-1: none) and the positions of the slots that did not change; of a clause, the same members and the objects, packed in
-two numbers; of a form with instances, the instances to look at again.
+two numbers; of a form with instances, the instances to look at again. Then, for each instance of a counter or quotient set, its
+tuples, as those of clauses.
 """
 # Elements of arrays are arrays or scalars of numpy to the checker, plain numbers here.
 # pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
@@ -27,6 +28,7 @@ from warploom.solve.space.engine.packed import (
     GUARDS_START,
     INSTANCE_FIRST,
     INSTANCE_STRIDES,
+    INSTANCES,
     KIND,
     MEMBER,
     MIRROR,
@@ -57,7 +59,7 @@ from warploom.solve.space.engine.packed import (
     Masks,
 )
 from warploom.solve.space.engine.relations import relate, support, support_of_pair
-from warploom.solve.space.engine.tuples import entry_of, next_tuple, position
+from warploom.solve.space.engine.tuples import bind_instance, entry_of, next_tuple, position
 from warploom.solve.space.engine.work import FORM, FREE_OBJECTS, OBJECTS, push_instance
 
 Records = NDArray[np.int32]
@@ -193,8 +195,7 @@ def run_clauses(
     for n in range(start, end, TUPLE):
         if records[n] >= 0 and not is_active(members, records, n):
             continue
-        bind_pair(work, 0, records[n + 3])
-        bind_pair(work, 2, records[n + 4])
+        bind_listed(work, records, n)
         if not run_clause(t, domains, members, bounds, work, f):
             return False
     return True
@@ -373,3 +374,64 @@ def list_activated(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: 
             records[end + 6] = position(t, domains, members, bounds, work, begin + 2) if slots > 2 else -1
         end += ACTIVATED
     return end
+
+
+@compiled
+def first_tuple(t: Ints, members: Bytes, records: Records, i: int) -> int:
+    """Where the tuples of an instance begin; `end_of_tuples` says where they end."""
+    return records[t[VARIABLES] + t[INSTANCES] + members.shape[0] + i]
+
+
+@compiled
+def end_of_tuples(t: Ints, members: Bytes, records: Records, i: int) -> int:
+    return records[t[VARIABLES] + t[INSTANCES] + members.shape[0] + i + 1]
+
+
+@compiled
+def listed_state(members: Bytes, records: Records, n: int) -> int:
+    """Whether a listed tuple takes part: MEMBER, POSSIBLE or NEVER."""
+    state = MEMBER
+    for k in range(3):
+        m = records[n + k]
+        if m < 0:
+            return state
+        state = min(state, np.int64(members[m]))
+    return state
+
+
+@compiled
+def bind_listed(work: Ints, records: Records, n: int) -> None:
+    bind_pair(work, 0, records[n + 3])
+    bind_pair(work, 2, records[n + 4])
+
+
+@entry
+def list_instance(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, i: int, first: int, records: Records
+) -> int:
+    """Writes the tuples of an instance of a counter or quotient set from a place on, like clauses. Returns how many numbers
+    that makes; -1: one waits for too many members."""
+    count = bind_instance(t, domains, members, bounds, work, f, i)
+    is_counter = t[t[KIND] + f] == COUNTER
+    other = t[t[QUANTIFIED] + f] - 1
+    end = first
+    is_first = True
+    while next_tuple(t, domains, members, bounds, work, f, count, is_first):
+        is_first = False
+        one = two = three = -1
+        if is_counter:
+            state, one, two, three = conditions_of(t, domains, members, bounds, work, f)
+            if state == 0:
+                continue
+            if state == 2:
+                return -1
+        elif work[OBJECTS + other] >= work[OBJECTS + t[t[PARAMETERS] + f] - 1]:
+            continue  # the lowest object represents its class
+        if records.shape[0] > 0:
+            records[end] = one
+            records[end + 1] = two
+            records[end + 2] = three
+            records[end + 3] = pair_of(work, 0)
+            records[end + 4] = pair_of(work, 2)
+        end += TUPLE
+    return end - first

@@ -80,7 +80,8 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
     wakes = wakes[:, np.argsort(wakes[0], kind="stable")]
     waiting = _waiting(tables, packed, domains, members, bounds, work, MAX_TOTAL - total)
     positions = int(tables.mirror.size + tables.instance_form.size)
-    lengths_of, of_instances = _instances(tables, packed, domains, members, bounds, work)
+    left = MAX_TOTAL - total - int(waiting[1].size)
+    lengths_of, of_instances = _instances(tables, packed, domains, members, bounds, work, left)
     heads = positions + members.size + lengths_of.size + 1
     numbers_of = (
         WAKE * np.bincount(wakes[0], minlength=positions),
@@ -98,9 +99,11 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
     return np.concatenate([starts.astype(np.int32), by_position.astype(np.int32).reshape(-1), by_member, of_instances, rows])
 
 
-def _instances(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> tuple[Ints, Records]:
-    """The tuples of all instances of counters and quotient sets, and how many numbers each has; `UNLISTED` alone: they are
-    enumerated each time."""
+def _instances(
+    tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, left: int
+) -> tuple[Ints, Records]:
+    """How many numbers the tuples of each instance of a counter or quotient set are, at most `left` together, and these;
+    `UNLISTED` alone: they are enumerated each time."""
     none = np.zeros(0, dtype=np.int32)
     fits = _has_few(tables)
     lengths: list[int] = []
@@ -112,7 +115,7 @@ def _instances(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bou
             listed.append(False)
             continue
         numbers = list_instance(packed, domains, members, bounds, work, f, i, 0, none) if fits[f] else -1
-        listed.append(0 <= numbers <= min(MAX_RECORDS, MAX_RECORDS - total))
+        listed.append(0 <= numbers <= min(MAX_RECORDS, left - total))
         lengths.append(numbers if listed[-1] else 1)
         total += lengths[-1]
     found: Records = np.full(total, UNLISTED, dtype=np.int32)

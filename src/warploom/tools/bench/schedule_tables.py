@@ -188,7 +188,7 @@ def _levels(row: Published, budget_s: float, seed: int, progress: Progress) -> t
     if frontier.levels.complete:
         fields["cases"] = sum(frontier.levels.nodes)
     if behind.levels.complete:
-        after = leaves_behind(model, behind, probes=_walks_each(model, behind, 0.1 * budget_s, seed), seed=seed)
+        after = leaves_behind(model, behind, probes=_walks_each(model, behind, 0.05 * budget_s, seed), seed=seed)
         fields |= {"space_size_cut": after.mean, "space_size_cut_95": _finite(after.half_width)}
     paper_share = row.kept / row.nodes
     fields |= {

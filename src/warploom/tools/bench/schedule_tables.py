@@ -296,6 +296,7 @@ def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
     both = len(factors) == len(ORDERS)
     better = both and factors["direct"] >= ORDERS["direct"][1] and factors["direct"] > factors["reverse"]
     return fields | {
+        "direct_over_reverse": _rounded(factors["direct"] / factors["reverse"] if both else None),
         "threshold_ms": row.time_ms,
         "bar": {"direct_factor": ORDERS["direct"][1], "above_reverse": True},
         "as_expected": better,

@@ -74,10 +74,9 @@ class Instance:
         """How many candidates each of the next levels has. `turns`: positions in `domains` in the order in which variables are
         decided; `groups`: for each the values that are one alternative while all of them are possible, 0 for none."""
         rows = levels + 1
-        domains, members, bounds = (
-            np.empty((rows, *one.shape), dtype=one.dtype) for one in (candidate.domains, candidate.members, candidate.bounds)
-        )
-        domains[0], members[0], bounds[0] = candidate.domains, candidate.members, candidate.bounds
+        domains = np.repeat(candidate.domains[np.newaxis], rows, axis=0)
+        members = np.repeat(candidate.members[np.newaxis], rows, axis=0)
+        bounds = np.repeat(candidate.bounds[np.newaxis], rows, axis=0)
         left, places, found = np.zeros(rows, dtype=np.uint64), np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
         count_levels(self.packed, domains, members, bounds, self.work, self.records, turns, groups, left, places, found)
         return tuple(found[1:].tolist())

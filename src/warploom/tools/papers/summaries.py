@@ -23,7 +23,7 @@ def paths_of(program: str) -> int:
     count = 1
     for _, statement in named_statements(parse_program(find_program(program), program)):
         value = statement.value
-        if isinstance(value, Gathered) and value.choices is not None:
+        if isinstance(value, Gathered):
             count *= size_of(value.choices.members)
     return count
 

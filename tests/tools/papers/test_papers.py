@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
 from warploom.core import UserError
+from warploom.synth.transposes import table_cost
 from warploom.tools.bench import run as bench_run
 from warploom.tools.bench.case import ALL_SPENT, Case
 from warploom.tools.cli import cli
@@ -23,6 +24,7 @@ from warploom.tools.papers.document import document, recorded
 from warploom.tools.papers.judge import case_of, judged
 from warploom.tools.papers.page import page
 from warploom.tools.papers.rows import PAPERS, Row, Run, items
+from warploom.tools.papers.rows import lines_of as lines_of_data
 from warploom.tools.papers.sources import rows_of
 from warploom.tools.papers.summaries import paths_of, summarised
 
@@ -160,6 +162,21 @@ def test_rows_about_others_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [line["ours"] for line in lines[-2:]] == [2.0, 2.0]
     result, _ = invoke(monkeypatch, "swizzle-inventor", "table-1", "--quick", "--json")
     assert not any("all kernels" in line["row"] for line in lines_of(result.stdout))
+
+
+def table_3(sizes: range) -> None:
+    prices = {line["m"]: line["theirs"] for line in lines_of_data("swizzle-inventor") if line["item"] == "table-3"}
+    assert prices.keys() > {5, 12, 32}
+    assert {m: price for m, price in prices.items() if m in sizes} == {m: table_cost(m, 32) for m in sizes if m in prices}
+
+
+def test_prices_of_table_3_are_computed() -> None:
+    table_3(range(3, 8))
+
+
+@pytest.mark.slow
+def test_all_prices_of_table_3_are_computed() -> None:
+    table_3(range(1, 65))
 
 
 def test_a_gpu_is_told() -> None:

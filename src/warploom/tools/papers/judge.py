@@ -77,7 +77,7 @@ def is_expected(line: Mapping[str, object]) -> bool:
 
 
 def asked(row: Row) -> Line:
-    """What the row says of itself."""
+    """Fields that say what the row is about."""
     found: Line = {"paper": row.paper, "item": row.item, "row": row.name}
     found |= {"theirs": row.theirs, "authors_tool": row.authors_tool, "unit": row.unit}
     return found | ({"at_least": True} if row.is_limit else {}) | ({"note": row.note} if row.note else {})

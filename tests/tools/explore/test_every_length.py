@@ -18,7 +18,7 @@ from warploom.schedule.cuda import CudaKernel, Options
 from warploom.schedule.frontend import TensorFunction, out, tensor
 from warploom.schedule.nest import Buffer, Trips
 from warploom.synth.compiled import Box, CompiledProof, NotAlikeError, Stores
-from warploom.tools.explore import every_length
+from warploom.tools.explore import summed
 from warploom.tools.explore.every_block import Blocks, prove_blocks
 from warploom.tools.explore.every_length import _Lengths, prove_lengths
 from warploom.tools.explore.proof import arguments_of, compiled_for_proof
@@ -282,9 +282,9 @@ def test_what_is_stored_at_one_length(stores: list[Stores], told: str) -> None:
 
 @needs_compiler
 def test_work_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(every_length, "_MOST_RUNS", 0)
+    monkeypatch.setattr(summed, "_MOST_RUNS", 0)
     assert "ways in which the last round may end" in proof("tiled").reason
-    monkeypatch.setattr(every_length, "_MOST_TIMES", 0)
+    monkeypatch.setattr(summed, "_MOST_TIMES", 0)
     assert "rounds that repeat after 0" in proof("plain").reason
 
 

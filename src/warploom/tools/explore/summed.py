@@ -96,7 +96,7 @@ class Summed:
         return found[:-1]
 
     def stores_at(self, stores: Sequence[Stores], at: int, output: str) -> list[Stores]:
-        """What is stored at this place of `%length`. NotAlikeError where the places depend on the size."""
+        """Stores at this place of `%length`. NotAlikeError where the places depend on the size."""
         found: list[Stores] = []
         for part in stores:
             if is_at(part.box, at):

@@ -274,10 +274,19 @@ def stored(elements: list[int], moves: int = 0, first: int = 0) -> Stores:
 )
 def test_what_is_stored_at_one_length(stores: list[Stores], told: str) -> None:
     if not told:
-        lengths()._check_stores(blocks(*stores), 0, is_of_threads=False)
+        lengths()._check_stores(blocks(*stores), 0)
         return
     with pytest.raises(NotAlikeError, match=told):
-        lengths()._check_stores(blocks(*stores), 0, is_of_threads=False)
+        lengths()._check_stores(blocks(*stores), 0)
+
+
+def test_sizes_that_are_in_no_box() -> None:
+    summed, box = lengths().summed, Box((0, 0, 0, 0), (1, 1, 1, 10), length=(1, 1))
+    behind = replace(box, first=(0, 0, 0, 10))
+    assert summed.cuts([box], (1, 1, 9)) == [0] and summed.cuts([behind, box], (1, 1, 19)) == [0, 10]
+    for boxes in ([], [box], [behind]):
+        with pytest.raises(NotAlikeError, match="each n in a box"):
+            summed.cuts(boxes, (1, 1, 19))
 
 
 @needs_compiler

@@ -92,10 +92,10 @@ class _Lengths:
             domains.append(proof.domain)
             whole.append(box)
         for at in self.summed.cuts(whole, length):
-            self._check_stores(made, at, is_of_threads=is_of_threads)
+            self._check_stores(made, at)
         return CompiledProof("proved", joined_domain(domains), thread_steps=steps)
 
-    def _check_stores(self, made: Blocks, at: int, *, is_of_threads: bool) -> None:
+    def _check_stores(self, made: Blocks, at: int) -> None:
         """NotAlikeError unless the blocks together store each element once, at this position of `%length`."""
         for output in self.outputs:
             stores = self.summed.stores_at(made.stores[output], at, output)

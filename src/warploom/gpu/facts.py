@@ -101,19 +101,19 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 @cache
-def _fields(kind: type) -> tuple[str, ...] | None:
+def _fields(kind: type[Any]) -> tuple[str, ...] | None:
     """Names of the fields of a class of IR nodes; None for any other class."""
     return tuple(f.name for f in fields(kind)) if is_dataclass(kind) and not issubclass(kind, (DType, Span)) else None
 
 
 def parts(node: Any) -> Iterator[Any]:
     """Every IR node below `node`, itself included, each before those below it."""
-    left = [node]
+    left: list[Any] = [node]
     while left:
         part = left.pop()
         if isinstance(part, tuple):
             left.extend(reversed(cast("tuple[Any, ...]", part)))
-        elif (names := _fields(type(part))) is not None:
+        elif (names := _fields(cast("type[Any]", type(part)))) is not None:
             yield part
             left.extend(getattr(part, name) for name in reversed(names))
 
@@ -138,14 +138,14 @@ def _map(node: Any, change: Callable[[IndexExpr], IndexExpr]) -> Any:
     if isinstance(node, tuple):
         items = cast("tuple[Any, ...]", node)
         new = tuple(_map(item, change) for item in items)
-        return node if all(a is b for a, b in zip(items, new, strict=True)) else new
+        return items if all(a is b for a, b in zip(items, new, strict=True)) else new
     changed: dict[str, Any] = {}
-    for name in _fields(type(node)) or ():
+    for name in _fields(cast("type[Any]", type(node))) or ():
         old = getattr(node, name)
         value = _map(old, change)
         if value is not old:
             changed[name] = value
-    return replace(cast(Any, node), **changed) if changed else node
+    return replace(node, **changed) if changed else node
 
 
 def numbered(kernel: Kernel) -> tuple[Kernel, dict[int, Stmt]]:

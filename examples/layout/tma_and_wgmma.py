@@ -12,7 +12,7 @@ import warploom as wl
 
 
 def tma(mode: int, columns: int) -> str:
-    """What the tensor map does to the byte address: chunks of 16 bytes xor the number of the 128-byte row."""
+    """The tensor map's change of a byte address: chunks of 16 bytes xor the number of the 128-byte row."""
     place = f"(r * {columns} + c)"
     return f"{place} ^ (({place} >> 3) & {((1 << mode) - 1) << 3})" if mode else place
 

@@ -210,7 +210,7 @@ def test_rows_of_one_case_run_it_once_and_a_journal_goes_on(monkeypatch: pytest.
     assert " of 4: " not in result.stderr
     again = lines_of(result.stdout)
     assert [line["ours"] for line in again] == [48, 67, 2.0, 0.1]
-    # What the journal says to be proved was not proved again.
+    # Nothing is proved again that the journal has as proved.
     assert {line["verdict"] for line in again} == {"unchecked"}
 
 

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar, cast, runtime_checkable
 from warploom.core.limits import why
 from warploom.solve.model import Alternative, Cost, Model, Strategy, declared_order
 from warploom.solve.search.spending import UNLIMITED, Budget, Meter, StopSearchError
-from warploom.solve.search.tree_size import Interval, interval, walks
+from warploom.solve.search.tree_size import Estimate, estimated, walks
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -80,19 +80,19 @@ def enumerate_levels(
 
 def leaves_behind(
     model: Model[S, A], frontier: Frontier[S], *, probes: int, seed: int = 0, strategy: Strategy = declared_order
-) -> Interval:
+) -> Estimate:
     """Leaves of the tree that is cut down to the frontier's level and whole below: those above the frontier are counted, those
     behind it estimated by `probes` walks from each candidate of its sample."""
     above = sum(frontier.levels.leaves[:-1])
     width = frontier.levels.kept[-1]
     means = [
-        interval([p.leaves for p in walks(model, candidate, probes, seed=seed + n, strategy=strategy)]).mean
+        estimated([p.leaves for p in walks(model, candidate, probes, seed=seed + n, strategy=strategy)]).mean
         for n, candidate in enumerate(frontier.sample)
     ]
     if not means:
-        return Interval(float(above), 0.0)
-    estimate = interval(means)
-    return Interval(above + width * estimate.mean, width * estimate.half_width)
+        return Estimate(float(above), 0.0)
+    estimate = estimated(means)
+    return Estimate(above + width * estimate.mean, width * estimate.half_width)
 
 
 class _Walk(Generic[S, A]):

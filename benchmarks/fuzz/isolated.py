@@ -331,6 +331,8 @@ def _certificate(what: Given, folder: Path) -> Ending:
         named = [(entry, access(entry["name"], given_tile)) for entry in document["accesses"] if has_name(entry["name"])]
     except UserError as error:
         return Ending("confirmed, unasked", f"confirmed, but refused as a question: {error.diagnostics[0].message[:200]}")
+    if not named:
+        return ending
     for (entry, _), price in zip(named, prices(given_tile, [taken for _, taken in named], table), strict=True):
         if (entry["wavefronts"], entry["least"]) != (price.wavefronts, price.least) and len(named) == len(document["accesses"]):
             return Ending("differs", f"{entry['name']}: the certificate has {entry}, the search {price}")

@@ -67,6 +67,7 @@ def places(text: str) -> list[int]:
         (("tile", "rows"), 1 << 20, "no such tile"),
         (("tile", "rows"), -32, "no such tile"),
         (("tile", "rows"), 32.5, "whole numbers"),
+        (("map",), ["r * 32 + (c ^ r)"], "whole numbers"),
         (("banks",), 0, "no such tile"),
         (("banks",), 16, "64 wavefronts, not 32"),
         (("pairs",), 1, "whole numbers"),

@@ -7,6 +7,7 @@ they are those of a map, an access or an architecture by name is asked elsewhere
 
 import json
 import sys
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -31,9 +32,9 @@ def expect(holds: bool, otherwise: str) -> None:
 def is_plain(given: Any, key: Any = "") -> bool:
     """Whether the parts of JSON have the types that are expected, whole numbers in most places."""
     kind: Any = type(given)  # pyright: ignore[reportUnknownVariableType] - of JSON
-    if kind in (dict, list):
-        return all(is_plain(part, name) for name, part in (given.items() if kind is dict else enumerate(given)))
     texts, choices = ("kind", "name", "map", "side"), ("optimal", "least_room", "pairs", "reached")
+    if key not in texts + choices and kind in (dict, list):
+        return all(is_plain(part, name) for name, part in (given.items() if kind is dict else enumerate(given)))
     return kind is (str if key in texts else bool if key in choices else int)
 
 
@@ -41,15 +42,19 @@ def check_layout(said: dict[str, Any]) -> None:
     (rows, columns, bits), banks, places = (said["tile"][n] for n in ("rows", "columns", "bits")), said["banks"], said["places"]
     expect(min(rows, columns, banks) > 0 and rows * columns == len(places) and bits in (4, 8, 16, 32, 64, 128), "no such tile")
     expect(len(set(places)) == len(places) and min(places) >= 0, "two elements have one place, or one has none")
-    extra = -((max(places) + 1) * bits // -32) - -(len(places) * bits // -32)
-    expect(extra == said["extra_words"], f"{extra} extra words, not {said['extra_words']}")
+    filled, used = -(len(places) * bits // -32), -((max(places) + 1) * bits // -32)
+    expect(used - filled == said["extra_words"], f"{used - filled} extra words, not {said['extra_words']}")
     asked = [[[[e + at for e in lane] for lane in lanes] for lanes, starts in entry["requests"] for at in starts]
              for entry in said["accesses"]]  # fmt: skip
     every = [lane for requests in asked for lanes in requests for lane in lanes if lane]
-    expect(all(0 <= e < len(places) and len(lane) in (1, 2, 4, 8, 16, 32) for lane in every for e in lane), "no such elements")
+    expect(set[int]().union(*every) <= {*range(len(places))} and {*map(len, every)} <= {1, 2, 4, 8, 16, 32}, "no such elements")
     chunk, total, phases = forced_chunk(asked, len(places)), 0, list[Lanes]()
     for entry, requests in zip(said["accesses"], asked, strict=True):
-        expect(all(together(lane, places) for lanes in requests for lane in lanes), f"{entry['name']}: lanes are torn apart")
+        expect(
+            all(together(lane, places) for lanes in requests for lane in lanes if len(lane) > 1), entry["name"] + ": torn apart"
+        )
+        in_groups = sorted(lane for group in entry["groups"] for lane in group)
+        expect(in_groups == [*range(max(len(in_groups), *map(len, requests)))], "each lane is expected in one group")
         served = [group for lanes in requests for group in groups(lanes, entry["groups"], said["pairs"])]
         count, least = sum(wavefronts(g, places, bits, banks) for g in served), sum(bound(g, bits, chunk, banks) for g in served)
         expect(entry["wavefronts"] == count, f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}")
@@ -73,17 +78,15 @@ def check_layout(said: dict[str, Any]) -> None:
 
 def together(lane: list[int], places: list[int]) -> bool:
     """Whether a lane finds its elements side by side, aligned."""
-    first = places[lane[0]] if lane else 0
-    return first % max(1, len(lane)) == 0 and [places[e] for e in lane] == list(range(first, first + len(lane)))
+    first = places[lane[0]]
+    return first % len(lane) == 0 and [places[e] for e in lane] == list(range(first, first + len(lane)))
 
 
 def groups(lanes: Lanes, shares: list[list[int]], pairs: bool) -> list[Lanes]:
     """The lanes that are served together; with `pairs` two groups at once where all neighbours take the same."""
-    every = sorted(lane for share in shares for lane in share)
-    expect(every == [*range(len(every))] and len(lanes) <= len(every), "each lane is expected in one group")
-    lanes = lanes + [[]] * (len(every) - len(lanes))
-    alike = pairs and any(all(lanes[i] == lanes[i ^ s] for i in every if lanes[i] and lanes[i ^ s]) for s in (1, 2))
-    step = 2 if alike and len(shares) > 1 else 1
+    lanes = lanes + [[]] * (sum(map(len, shares)) - len(lanes))
+    near = ([(lanes[i], lanes[i ^ step]) for i in range(len(lanes))] for step in (1, 2) if pairs and len(shares) > 1)
+    step = 2 if any(all(one == two for one, two in both if one and two) for both in near) else 1
     found = [[lanes[i] for share in shares[at : at + step] for i in share if lanes[i]] for at in range(0, len(shares), step)]
     return [group for group in found if group]
 
@@ -91,25 +94,23 @@ def groups(lanes: Lanes, shares: list[list[int]], pairs: bool) -> list[Lanes]:
 def wavefronts(group: Lanes, places: list[int], bits: int, banks: int) -> int:
     """Most different words in one bank."""
     words = {places[e] * bits // 32 + k for lane in group for e in lane for k in range(max(1, bits // 32))}
-    found = [word % banks for word in words]
-    return max(found.count(bank) for bank in set(found))
+    return max(Counter(word % banks for word in words).values())
 
 
 def forced_chunk(asked: list[list[Lanes]], elements: int) -> int:
     """Elements that every map must keep together: those of the lanes of the widest access, where they cover the tile."""
     lanes = max(([lane for r in requests for lane in r if lane] for requests in asked), key=lambda found: max(map(len, found)))
     size = max(map(len, lanes))
-    in_line = all(lane == list(range(lane[0], lane[0] + size)) and lane[0] % size == 0 for lane in lanes)
+    in_line = size > 1 and all(lane == list(range(lane[0], lane[0] + size)) and lane[0] % size == 0 for lane in lanes)
     return size if in_line and len({lane[0] for lane in lanes}) * size == elements else 1
 
 
 def bound(group: Lanes, bits: int, chunk: int, banks: int) -> int:
     """All banks give a word each; word k of a chunk lies in every (words of a chunk)-th bank."""
     elements = {e for lane in group for e in lane}
-    parts = [part for _, part in {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}]
     words = max(1, bits * chunk // 32)
-    crowded = max(-(parts.count(part) * words // -banks) for part in set(parts)) if words > 1 else 1
-    return max(crowded, -(len(elements) * bits // (-32 * banks)))
+    parts = [part for _, part in {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}] if words > 1 else [0]
+    return max(-(max(map(parts.count, set(parts))) * words // -banks), -(len(elements) * bits // (-32 * banks)))
 
 
 def apart(phases: list[Lanes], chunk: int, size: int, bits: int, banks: int) -> tuple[int, set[tuple[int, ...]], int]:
@@ -178,8 +179,7 @@ def check_exchange(said: dict[str, Any]) -> None:
     expect(lanes > 0 < size and len(held) == len(wanted) and len(held) % lanes == 0, "not as many lanes after as before")
     expect(all(len(word) <= size for lane in held + wanted for word in lane), f"words of at most {size} elements are expected")
     before, after = ([set[int](e for word in lane for e in word if e >= 0) for lane in side] for side in (held, wanted))
-    moves: list[list[int]] = said["moves"]
-    at: int = said["lane"]
+    at, moves = int(said["lane"]), list[list[int]](said["moves"])
     expect(0 <= at < len(held) and said["side"] in ("takes", "gives"), "a lane is expected that takes or gives")
     others = [n for n in range(len(held)) if n != at]
     alone = before[at].difference(*(before[n] for n in others)).intersection(set[int]().union(*(after[n] for n in others)))

@@ -117,6 +117,8 @@ def test_the_checker_is_one_file_of_200_lines_that_runs_by_itself(tmp_path: Path
         ({"accesses": [GOOD["accesses"][0] | {"name": "columns"}]}, "its elements are not those of columns"),
         ({"accesses": [GOOD["accesses"][0] | {"name": "sideways", "groups": [[*range(16)], [*range(16, 32)]]}]}, "go together"),
         ({"accesses": [GOOD["accesses"][0] | {"name": "rows:7bit"}]}, "names what there is not"),
+        ({"accesses": [GOOD["accesses"][0] | {"name": "rows "}]}, "its elements are not"),
+        ({"accesses": GOOD["accesses"][:1] * 2}, "one name"),
         ({"accesses": [GOOD["accesses"][0] | {"name": "blocks:4x8"}]}, "its elements are not"),
     ],
 )

@@ -120,6 +120,8 @@ def misnamed(document: Mapping[str, Any], memory: SharedMemory) -> list[str]:
     tile = tile_of(document, memory)
     if (document["banks"], document["pairs"]) != (memory.banks, memory.pairs):
         return [f"its banks are not the {memory.banks} of the architecture"]
+    if len({entry["name"] for entry in document["accesses"]}) != len(document["accesses"]):
+        return ["two of its accesses have one name"]
     try:
         if map_of(document, tile).table.tolist() != document["places"]:
             return [f"its places are not those of {document['map']}"]
@@ -127,7 +129,7 @@ def misnamed(document: Mapping[str, Any], memory: SharedMemory) -> list[str]:
             mine = _asked(tile, asked)
             if mine["groups"] != entry["groups"]:
                 return [f"lanes of {entry['name']} do not go together as on the architecture"]
-            if mine["requests"] != entry["requests"] and not asked.is_listed:
+            if (mine["name"], mine["requests"]) != (entry["name"], entry["requests"]) and not asked.is_listed:
                 return [f"its elements are not those of {entry['name']}"]
     except (UserError, ValueError, OverflowError) as error:
         return [f"it names what there is not: {error}"]

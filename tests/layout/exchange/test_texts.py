@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.layout import cute
-from warploom.layout import Tile
+from warploom.layout import Tile, cute
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
 from warploom.layout.exchange import Exchange, Target, emit, exchange
 from warploom.layout.exchange.texts import expression

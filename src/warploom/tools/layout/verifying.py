@@ -29,18 +29,19 @@ from warploom.layout import (
     tile,
     tile_of,
 )
-from warploom.layout.distributed import WORD_BITS, distributed_of_text
+from warploom.layout.distributed import BITS, WORD_BITS, distributed_of_text
 from warploom.layout.exchange import FaultError, least_wavefronts_of, replayed
-from warploom.machines import NVIDIA, OTHERS, SharedMemory, shared_memory
-from warploom.tools.command.lines import IMPOSSIBLE, SOLVED, Line, plain_line
+from warploom.machines import NVIDIA, OTHERS, SharedMemory, architecture, shared_memory
+from warploom.tools.command.lines import IMPOSSIBLE, SCHEMA, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.layout.answers import counts, domain_of
 from warploom.tools.layout.exchanges import DOMAIN
 from warploom.tools.layout.functions import is_function
 
-_ENVELOPE = {"v", "seconds", "wall_s", "peak_mb", "certificate", "arch", "status", "verdict", "counted", "emit"}
+_ENVELOPE = {"seconds", "wall_s", "peak_mb", "certificate", "arch"}
 """Fields that are no claims, or are asked before the others."""
+_SOLVED: Line = {"v": SCHEMA, "status": "solved", "verdict": "proved", "counted": "model"}
 
 
 def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
@@ -122,14 +123,16 @@ def _layout(line: Line, document: Certificate) -> tuple[list[str], Line]:
         where = str(line["arch"]) if "arch" in line else "any architecture, such as that of sm_90"
         return [f"on {where}: {'; '.join(tried[0][1])}"], {}
     claims = _claims(line, document, memory)
-    return _other_question(line, document, memory) + _contradictions(line, claims), claims
+    wrong, is_asked = _question(line, document, memory)
+    claims |= {"case": line.get("case")} if is_asked else {}
+    return wrong + _contradictions(line, claims), claims
 
 
 def _claims(line: Line, document: Certificate, memory: SharedMemory) -> Line:
     given = tile_of(document, memory)
     found, accesses = map_of(document, given), accesses_of(document, given)
     claims: Line = {
-        "case": line.get("case"),
+        **_SOLVED,
         "domain": domain_of(given),
         "map": document["places"] if found.text is None else found.text,
         **counts(prices(given, accesses, found.table)),
@@ -142,7 +145,7 @@ def _claims(line: Line, document: Certificate, memory: SharedMemory) -> Line:
     if "cute" in line:
         claims["cute"] = _same_map(line["cute"], given, found)
     if "code" in line and line.get("emit") in TARGETS:
-        claims["code"] = _same_code(line, given, found)
+        claims |= {"emit": line["emit"], "code": _same_code(line, given, found)}
     return cast(Line, json.loads(json.dumps(claims)))
 
 
@@ -163,9 +166,13 @@ def _same_code(line: Line, given: Any, found: Map) -> object:
 
 def _contradictions(line: Line, claims: Line) -> list[str]:
     """Sentences on fields of a line that differ from what follows from its certificate."""
-    wrong = [] if line.get("status", "solved") == "solved" and line.get("verdict", "proved") == "proved" else ["status"]
-    wrong += [name for name in claims if name in line and line[name] != claims[name]]
+    wrong = [name for name in claims if name in line and _as_text(line[name]) != _as_text(claims[name])]
     return [f"the line says {name} {_short(line.get(name))}, its certificate {_short(claims.get(name))}" for name in wrong]
+
+
+def _as_text(value: object) -> str:
+    """JSON, in which 1, 1.0 and true are three things."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _short(value: object) -> str:
@@ -173,32 +180,34 @@ def _short(value: object) -> str:
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
-def _other_question(line: Line, document: Certificate, memory: SharedMemory) -> list[str]:
-    """Where the line's case has another tile than the certificate, or another map by name."""
+def _question(line: Line, document: Certificate, memory: SharedMemory) -> tuple[list[str], bool]:
+    """Where the line's case has another tile than the certificate, or another map by name; whether all of the case is known."""
     asked = re.fullmatch(r"(?:(.*) on )?(\d+x\d+:\w+)", str(line.get("case")), re.ASCII | re.DOTALL)
     if asked is None:
-        return []
+        return [], False
+    size = document["tile"]
     try:
         given = tile(asked[2], memory)
-        is_other = [given.rows, given.columns, given.bits] != [document["tile"][name] for name in ("rows", "columns", "bits")]
     except UserError:
-        is_other = True
-    if is_other:
-        return [f"the line says {asked[2]}, its certificate has another tile"]
+        return [f"the line says {asked[2]}, which is no tile"], True
+    if [given.rows, given.columns, given.bits] != [size["rows"], size["columns"], size["bits"]]:
+        return [f"the line says {asked[2]}, its certificate has another tile"], True
+    if asked[1] is None:
+        return [], True
     try:
-        is_other = (
-            bool(asked[1]) and not is_function(asked[1]) and map_of_text(asked[1], given).table.tolist() != document["places"]
-        )
-    except UserError:  # the name of a function that is no file's
-        return []
-    return [f"the line says {asked[1]}, its certificate has other places"] if is_other else []
+        is_other = not is_function(asked[1]) and map_of_text(asked[1], given).table.tolist() != document["places"]
+    except UserError:  # a function of Python by its name
+        return [], False
+    return [f"the line says {asked[1]}, its certificate has other places"] if is_other else [], not is_function(asked[1])
 
 
 def _exchange(line: Line, document: Certificate) -> tuple[list[str], Line]:
     """Faults of a confirmed certificate of an exchange, and the fields that follow from it."""
     lanes, threads = document["lanes"], len(document["held"])
+    if "arch" in line and architecture(str(line["arch"])).name != line["arch"]:
+        return [f"there is no architecture {line['arch']}"], {}
     claims: Line = {
-        "case": line.get("case"),
+        **_SOLVED,
         "domain": DOMAIN,
         "least_shuffles": document["least_shuffles"],
         "reached": document["reached"],
@@ -209,11 +218,13 @@ def _exchange(line: Line, document: Certificate) -> tuple[list[str], Line]:
     }
     bits = line.get("bits", WORD_BITS // document["words_hold"])
     wrong: list[str] = []
-    if bits not in (4, 8, 16, 32, 64, 128) or max(1, WORD_BITS // cast(int, bits)) != document["words_hold"]:
+    if type(bits) is not int or bits not in BITS or max(1, WORD_BITS // bits) != document["words_hold"]:
         wrong.append(f"the line says bits {bits}, its certificate has words of {document['words_hold']} elements")
     else:
-        claims |= {"bits": bits, "regs": len(document["held"][0]) // max(1, cast(int, bits) // WORD_BITS)}
-        wrong += _other_layouts(line, document, claims)
+        claims |= {"bits": bits, "regs": len(document["held"][0]) // max(1, bits // WORD_BITS)}
+        other, is_asked = _layouts(line, document, claims)
+        wrong += other
+        claims |= {"case": line.get("case")} if is_asked else {}
     if not wrong and str(line.get("code", "")).startswith("__device__") and line.get("via") in ("shuffle", "shared", "matrix"):
         try:
             claims |= _counted(str(line["code"]), document, line)
@@ -222,27 +233,30 @@ def _exchange(line: Line, document: Certificate) -> tuple[list[str], Line]:
     return wrong + _contradictions(line, claims), claims
 
 
-def _other_layouts(line: Line, document: Certificate, sizes: Mapping[str, Any]) -> list[str]:
-    """Where what lanes hold and want is not what the names of the line's case say; a renamed side is not asked."""
+def _layouts(line: Line, document: Certificate, sizes: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """Where what lanes hold and want is not what the names of the line's case say; whether both were read. A renamed side and
+    functions are not."""
     wrong: list[str] = []
     names = str(line.get("case", "")).split(" to ")
-    for name, side in zip(names, ("held", "wanted"), strict=False):
-        if len(names) != 2 or is_function(name) or (side == "wanted" and line.get("renaming")):
-            continue
+    sides = list(zip(names, ("held", "wanted"), strict=True)) if len(names) == 2 else []
+    asked = [(name, side) for name, side in sides if not is_function(name) and not (side == "wanted" and line.get("renaming"))]
+    for name, side in asked:
         try:
             given = distributed_of_text(name, sizes["lanes"], sizes["regs"], sizes["bits"])
         except UserError:
-            continue
+            return wrong, False
         if given.parts().tolist() != document[side]:
             wrong.append(f"what lanes have in the certificate is not {name}")
-    return wrong
+    return wrong, len(asked) == 2
 
 
 def _counted(code: str, document: Certificate, line: Line) -> Line:
     """Counts of the line's device function, which is run on symbols; FaultError where it does not do the exchange."""
     words = line.get("shared_words", 0)
+    if type(words) is not int or not 0 <= words < 1 << 16:
+        raise FaultError(f"shared_words is {words}")
     try:
-        run = replayed(document, code, words if isinstance(words, int) else 0)
+        run = replayed(document, code, words)
         least = least_wavefronts_of(document)
     except (KeyError, ValueError, IndexError, UserError) as error:
         raise FaultError(str(error)) from error
@@ -253,5 +267,4 @@ def _counted(code: str, document: Certificate, line: Line) -> Line:
         "permutes": run.statements["permute"],
         "wavefronts": run.store_wavefronts + run.load_wavefronts,
         "least_wavefronts": least,
-        "counted": "model",
     }

@@ -1,8 +1,4 @@
 """Self-contained HTML pages: no network, no library, opened from a file.
 
-Takes a `Page`. Gives its HTML (`render`). Open `page.py` first.
+`page.py` takes a sketch as a `Page` and gives its HTML (`render`); `shell.py` is the frame of all pages, which needs nothing else.
 """
-
-from warploom.tools.html.page import Page, render
-
-__all__ = ["Page", "render"]

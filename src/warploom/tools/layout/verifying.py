@@ -93,7 +93,7 @@ def _read(path: Path) -> tuple[Line, Certificate]:
 
 
 def _statements(document: Certificate) -> Iterator[str]:
-    """What the small checker confirmed, in words."""
+    """Sentences on what the small checker confirmed."""
     if document["kind"] == "exchange":
         count = document["least_shuffles"]
         yield f"no program of shuffles alone has fewer than {count}, as lane {document['lane']} {document['side']} so many words"

@@ -146,7 +146,7 @@ def checked(
 
 
 def domain_of(given: Tile) -> str:
-    """What the claims about a tile hold for."""
+    """The domain of claims about a tile."""
     return _DOMAIN.format(given.memory.banks)
 
 

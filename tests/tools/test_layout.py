@@ -370,3 +370,11 @@ def test_exchanges_that_are_refused(arguments: tuple[object, ...], said: str) ->
 )
 def test_how_to_mend_an_exchange(arguments: tuple[str, ...], fix: str) -> None:
     assert fix in CliRunner().invoke(cli, ["exchange", *arguments]).stderr
+
+
+def test_what_functions_print_is_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "f.py"
+    path.write_text("print('loaded')\n\n\ndef f(r, c):\n    print('asked')\n    return r * 8 + c\n")
+    done = CliRunner().invoke(cli, ["check-layout", f"{path}:f", "--tile", "8x8:f32", "--access", "rows", "--json"])
+    [line] = lines_of(done.stdout)
+    assert line["optimal"] and "asked" in done.stderr and "asked" not in done.stdout

@@ -18,7 +18,7 @@ class Map:
     """A place for each element of a tile."""
 
     kind: str
-    """`identity`, `padding`, `swizzle`, `linear`, `rotation`, `body`, or `given`."""
+    """`identity`, `padding`, `swizzle`, `linear`, `rotation`, `body`, `columns`, `table` or `given`."""
     expression: ast.expr | None
     """None of a map that is only given place by place."""
     table: Ints
@@ -170,6 +170,13 @@ def _xored(tile: Tile, table: Ints) -> str | None:
 
 def _terms(images: Sequence[int], source: str, bits: int) -> list[str]:
     return [term.text for term in shifted_terms(list(enumerate(images)), source, bits)]
+
+
+def exchanged(tile: Tile, found: Map) -> Map:
+    """The map of the tile, from one of the tile with rows and columns exchanged."""
+    table = found.table.reshape(tile.columns, tile.rows).T.ravel()
+    expression = None if found.expression is None else expressions.exchanged(found.expression)
+    return Map("columns", expression, table, found.instructions)
 
 
 def rotation(tile: Tile, pitch: int, step: int, chunk: int, jump: int = 0, every: int = 1) -> Map:

@@ -8,7 +8,7 @@ they are those of a map, an access or an architecture by name is asked elsewhere
 import json
 import sys
 from collections import Counter
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 Lanes = list[list[int]]  # by lane the elements that it takes at once
@@ -33,9 +33,11 @@ def is_plain(given: Any, key: Any = "") -> bool:
     """Whether the parts of JSON have the types that are expected, whole numbers in most places."""
     kind: Any = type(given)  # pyright: ignore[reportUnknownVariableType] - of JSON
     texts, choices = ("kind", "name", "map", "side"), ("optimal", "least_room", "pairs", "reached")
-    if key not in texts + choices and kind in (dict, list):
-        return all(is_plain(part, name) for name, part in (given.items() if kind is dict else enumerate(given)))
-    return kind is (str if key in texts else bool if key in choices else int)
+    if key in texts + choices or kind not in (dict, list):
+        return kind is (str if key in texts else bool if key in choices else int)
+    while kind is list and {*map(type, given)} == {list}:
+        given = [*chain(*given)]
+    return all(is_plain(part, name) for name, part in (given.items() if kind is dict else enumerate(given)))
 
 
 def check_layout(said: dict[str, Any]) -> None:
@@ -149,11 +151,9 @@ def check_no_linear(said: dict[str, Any], size: int, chunk: int, sets: set[tuple
 
 
 def check_no_map(said: dict[str, Any], size: int, chunk: int, sets: set[tuple[int, ...]], colours: int) -> None:
-    """Follows the lemmas: where a lemma is wrong, each hint says one more literal, until the last one is wrong, too.
-
-    Literal 1 + chunk * colours + colour: the chunk lies in those banks. Clauses, in order: each chunk has a colour; none has two;
-    no pair that must lie apart has one; a set of as many as there are colours has all; the chunks of one set have 0, 1, ...
-    """
+    """Follows the lemmas: where a lemma is wrong, each hint says one more literal, until the last one is wrong, too. Literal
+    1 + chunk * colours + colour: the chunk lies in those banks. Clauses, in order: each chunk has a colour; none has two; no
+    pair that must lie apart has one; a set of as many as there are colours has all; the chunks of one set have 0, 1, ..."""
     several, every = sorted(chunks for chunks in sets if len(chunks) > 1), range(colours)
     expect(tuple(said["apart"]) in several and (size >> chunk) * colours**2 <= 1 << 20, "no_map: too large, or apart is no set")
     names = [[1 + at * colours + colour for colour in every] for at in range(size >> chunk)]
@@ -192,8 +192,8 @@ def check_exchange(said: dict[str, Any]) -> None:
         expect(min(sender, word, receiver) >= 0 and sender // lanes == receiver // lanes, f"{receiver} cannot read {sender}")
         before[receiver].update(e for e in held[sender][word] if e >= 0)
     expect(all(after[n] <= before[n] for n in range(len(held))), "a lane never gets what it wants")
-    count = len({shuffle for *_, shuffle in moves})
-    expect(said["reached"] is (count == needs), f"the moves take {count} shuffles")
+    reached = len({shuffle for *_, shuffle in moves}) == needs
+    expect(said["reached"] is reached, "the moves take as many shuffles" if reached else "the moves take more shuffles")
 
 
 if __name__ == "__main__":

@@ -204,7 +204,7 @@ def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
     assert faults(certificate(found)) == []
     for name, value, said in (
         ("least_shuffles", 6, "needs 5 shuffles, not 6"),
-        ("reached", False, "take 5 shuffles"),
+        ("reached", False, "as many shuffles"),
         ("moves", certificate(found)["moves"][1:], "never gets"),
         ("moves", [*certificate(found)["moves"], certificate(found)["moves"][0]], "reads twice"),
         ("held", [[[0.5]]], "whole numbers"),

@@ -24,8 +24,8 @@ from warploom.layout import (
     map_of,
     map_of_text,
     misnamed,
+    plain,
     prices,
-    row_major,
     tile,
     tile_of,
 )
@@ -136,7 +136,7 @@ def _claims(line: Line, document: Certificate, memory: SharedMemory) -> Line:
         "domain": domain_of(given),
         "map": document["places"] if found.text is None else found.text,
         **counts(prices(given, accesses, found.table)),
-        "before": {p.access: p.wavefronts for p in prices(given, accesses, row_major(given, given.columns).table)},
+        "before": {p.access: p.wavefronts for p in prices(given, accesses, plain(given, accesses))},
         "extra_words": document["extra_words"],
         "optimal": document["optimal"] or None,
         "objective": ["wavefronts"] if document["optimal"] else None,

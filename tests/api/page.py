@@ -79,7 +79,7 @@ def members(result: type) -> Iterator[tuple[str, str, str]]:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             assert isinstance(following, ast.Expr), f"{node.target.id} of {result.__name__} has no docstring"
             yield node.target.id, ast.unparse(node.annotation), ast.literal_eval(following.value)
-        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name == "_repr_html_"):
+        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name in ("_repr_html_", "_repr_svg_")):
             said = ast.get_docstring(node)
             assert said, f"{node.name} of {result.__name__} has no docstring"
             is_property = any(ast.unparse(d) in ("property", "cached_property") for d in node.decorator_list)

@@ -105,6 +105,16 @@ def test_notebooks_show_a_table_and_escape(solved: api.Solved) -> None:
     assert "<script>" not in text and "&lt;b&gt;" in text
 
 
+def test_notebooks_without_html_show_the_picture(conv1d: api.Completed) -> None:
+    picture = conv1d._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+    assert picture is None or picture.startswith("<svg")
+    small = wl.complete(load("examples/conv1d_8_lanes.py")[0])
+    shown = small._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+    assert shown is not None and shown.startswith("<svg") and shown in small._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    impossible = api.Completed(line=small.line, report=None, sketch=small.sketch)
+    assert impossible._repr_svg_() is None  # pyright: ignore[reportPrivateUsage]
+
+
 def test_repr_is_one_short_line(conv1d: api.Completed) -> None:
     assert repr(conv1d).startswith("<Completed conv1d: solved, proved over") and "\n" not in repr(conv1d)
 
@@ -293,8 +303,8 @@ def test_a_helper_whose_text_is_no_longer_what_runs(tmp_path: Path) -> None:
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1 << 50})),
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1.5})),  # type: ignore[dict-item]
         ("UNKNOWN_KERNEL", lambda: wl.explore("nothing")),
-        ("LAUNCH", lambda: wl.run_ptx(BLUR, [], grid=0, block=1)),
-        ("LAUNCH", lambda: wl.prove_ptx(BLUR, len, grid=(1, 1, 1, 1), block=1)),
+        ("LAUNCH_SHAPE", lambda: wl.run_ptx(BLUR, [], grid=0, block=1)),
+        ("LAUNCH_SHAPE", lambda: wl.prove_ptx(BLUR, len, grid=(1, 1, 1, 1), block=1)),
         ("SPEC_NOT_FOUND", lambda: wl.prove_ptx(BLUR, 3, grid=1, block=1)),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, policy="some")),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.shuffle_ptx(BLUR, max_delta=32)),

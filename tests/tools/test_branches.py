@@ -11,7 +11,7 @@ import pytest
 from warploom.core import UserError
 from warploom.tools.command import files
 from warploom.tools.explore.command import order_of
-from warploom.tools.ptx.run import symbols
+from warploom.tools.ptx.arguments import symbols
 from warploom.tools.scan.lift import split_target
 from warploom.tools.solve import cached
 from warploom.tools.solve.program import read_source

@@ -116,8 +116,12 @@ class Completed(Result):
 
     def _repr_html_(self) -> str:
         """The table, and the picture of the warp where it is small enough for a notebook."""
+        return super()._repr_html_() + (self._repr_svg_() or "")
+
+    def _repr_svg_(self) -> str | None:
+        """The picture alone, for front ends that show no HTML; None where there is none, or it is too large for a notebook."""
         picture = self._form(".svg") if self.completions else ""
-        return super()._repr_html_() + (picture if len(picture) <= _LARGEST_PICTURE else "")
+        return picture if 0 < len(picture) <= _LARGEST_PICTURE else None
 
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         texts = super()._texts()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError, find_tool
@@ -13,7 +15,8 @@ from warploom.core import Diagnostic, UserError, find_tool
 LIMIT_S = 20
 """Wall seconds for one disassembly."""
 _KERNEL = re.compile(r"^\s*\.text\.(?P<name>[\w$.]+):")
-_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<suffix>[.\w]*)")
+_WIDTH = re.compile(r"\.(?:64|128)(?=\.|$)")
 _END = re.compile(r"^\s*\.size\b|^//-+ \.")
 
 
@@ -28,6 +31,8 @@ class MachineCounts:
     shuffles: int = 0
     selects: int = 0
     """Choices between two registers by a condition."""
+    opcodes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Instructions of each kind, the most frequent first: `FFMA`, `LDS.128`; of the suffixes only the width is kept."""
 
 
 def machine_counts(cubin: bytes) -> dict[str, MachineCounts]:
@@ -53,21 +58,22 @@ def disassembled(cubin: bytes, *options: str, limit_s: float = LIMIT_S) -> str:
 
 def counts_in(sass: str) -> dict[str, MachineCounts]:
     """Counts of a disassembly."""
-    found: dict[str, MachineCounts] = {}
+    found: dict[str, Counter[str]] = {}
     name = ""
     for line in sass.splitlines():
         if (kernel := _KERNEL.match(line)) is not None:
             name = kernel["name"]
-            found[name] = MachineCounts(0, 0)
+            found[name] = Counter()
         elif _END.match(line):
             name = ""
         elif name and (instruction := _INSTRUCTION.match(line)) is not None and instruction["opcode"] != "NOP":
-            known = found[name]
-            opcode = instruction["opcode"]
-            found[name] = MachineCounts(
-                known.instructions + 1,
-                known.loads + (opcode in ("LDG", "LD")),
-                known.shuffles + (opcode == "SHFL"),
-                known.selects + (opcode in ("SEL", "FSEL")),
-            )
-    return found
+            width = _WIDTH.search(instruction["suffix"])
+            found[name][instruction["opcode"] + (width[0] if width else "")] += 1
+    return {name: _counted(opcodes) for name, opcodes in found.items()}
+
+
+def _counted(opcodes: Counter[str]) -> MachineCounts:
+    def among(*kinds: str) -> int:
+        return sum(count for opcode, count in opcodes.items() if opcode.partition(".")[0] in kinds)
+
+    return MachineCounts(opcodes.total(), among("LDG", "LD"), among("SHFL"), among("SEL", "FSEL"), dict(opcodes.most_common()))

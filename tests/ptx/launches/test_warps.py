@@ -8,7 +8,7 @@ from warploom.ptx import launch, lower, parse
 from warploom.ptx.launches import Cost, Costs, NotDecided, assumptions, costs
 from warploom.tools.bench.lint.languages import LANGUAGES, Built
 from warploom.tools.bench.lint.planting import Kernel
-from warploom.tools.ptx.run import extents
+from warploom.tools.ptx.arguments import extents
 
 SEEDS = [pytest.param(kernel, built, id=kernel.name) for kernel, built in LANGUAGES["ptx"].built()]
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -14,7 +14,7 @@ def test_listed(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["tex", "wgmma.fence", "tcgen05.mma", "cp.async.bulk.tensor", "barrier.cluster.wait", "mma.sp.sync"]
+    "title", ["tld4", "wgmma.fence", "tcgen05.mma", "cp.async.bulk.tensor", "barrier.cluster.wait", "mma.sp.sync"]
 )
 def test_not_listed(title: str) -> None:
     assert not SUPPORTED[title]
@@ -25,7 +25,7 @@ def test_not_listed(title: str) -> None:
     [
         ("add.rn.ftz.f32", True),
         ("add.frob.f32", False),
-        ("tex.1d.v4.f32.s32", False),
+        ("tld4.r.2d.v4.f32.f32", False),
         ("ld.global.v4.f32", True),
         ("nothing.b32", False),
     ],

@@ -25,7 +25,7 @@ from warploom.schedule.nest import (
 )
 from warploom.solve import Event
 from warploom.tools.explore.chart import chart
-from warploom.tools.explore.page import StageView, render_explore
+from warploom.tools.explore.page import MachineCode, StageView, render_explore
 
 BOUND = Explanation("bound by <arithmetic>", 2.0, (Explanation("arithmetic", 2.0, (Explanation("mad", 1.5),)),))
 LINE = {
@@ -111,6 +111,19 @@ def test_page_of_several_kernels_without_events() -> None:
     assert {"first: loop nest", "second: what binds it"} <= set(page.texts)
     assert "No time; the model's bound is 2.0 ms." in page.texts
     assert "The search" not in page.texts
+
+
+def test_machine_code_is_counted_by_kind() -> None:
+    opcodes = {"FFMA": 1256, **{f"KIND{n}": 20 - n for n in range(17)}}
+    stage = StageView("sum", nest(), BOUND, machine=MachineCode("sm_90", 135, 8, 32768, opcodes))
+    text = re.sub("<[^>]+>", " ", render_explore("sum", LINE, [stage], "", "CUDA C++"))
+    table = " ".join(text.partition("Machine code for sm_90")[2].split())
+    total = 1256 + sum(20 - n for n in range(17))
+    assert table.startswith(
+        "registers of a thread 135 bytes spilled by a thread 8 bytes of shared memory of a block 32,768 "
+        f"instructions in the text {total:,} FFMA 1,256 KIND0 20 KIND1 19 "
+    )
+    assert "KIND14 6 others 9 " in table and "KIND15" not in table
 
 
 def test_chart() -> None:

@@ -102,6 +102,12 @@ def destinations(instruction: Instruction) -> tuple[str, ...]:
     A guarded instruction may leave them as they were. An unknown instruction counts as writing its first operand, if it has
     operands, unless it is an address.
     """
+    if instruction.written is None:
+        object.__setattr__(instruction, "written", _written(instruction))
+    return instruction.written or ()
+
+
+def _written(instruction: Instruction) -> tuple[str, ...]:
     if instruction.opcode == "call":
         first = instruction.operands[0] if instruction.operands else None
         return tuple(_names(first)) if isinstance(first, Group) and len(instruction.operands) > 1 else ()

@@ -35,9 +35,9 @@ class Slot:
     is_repeated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """One instruction of the ISA, or one form of it."""
+    """One instruction of the ISA, or one form of it. Each stands in the table once, so rows are told apart as objects."""
 
     name: str
     """Opcode and the modifiers that tell it from its siblings, as the ISA heads its section: `cp.async.bulk.tensor`."""

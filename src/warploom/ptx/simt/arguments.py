@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from warploom.core import NOWHERE, Diagnostic, UserError
 from warploom.ptx.routine import TYPE_BITS, Routine, Variable
+from warploom.ptx.simt.images import Image, Surface, Texture
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.state import LaunchState
 
-Argument: TypeAlias = "NDArray[Any] | np.generic | int | float | bool | bytes"
+Number: TypeAlias = "NDArray[Any] | np.generic | int | float | bool | bytes"
+"""An argument that stands in the parameter itself; arrays without axes are numbers, too."""
+Argument: TypeAlias = "Number | Texture | Surface"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,22 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
     block = bytearray(max(size, 1))
     region = state.regions.add("kernel parameters", len(block), is_writable=False)
     arrays: dict[int, NDArray[Any]] = {}
+    images: dict[int, Image] = {}
     for index, (parameter, argument) in enumerate(zip(kernel.parameters, args, strict=True)):
-        if isinstance(argument, np.ndarray) and (argument.ndim or _is_pointer(state, parameter)):
+        if isinstance(argument, Texture | Surface):
+            if not _is_pointer(state, parameter) or parameter.size_bytes != 8:
+                raise _wrong(index, parameter, "a texture or a surface")
+            images[index] = _image(state, index, argument)
+        elif isinstance(argument, np.ndarray) and (argument.ndim or _is_pointer(state, parameter)):
             if not _is_pointer(state, parameter) or argument.dtype.hasobject:
                 raise _wrong(index, parameter, f"an array of {argument.dtype}")
             arrays[index] = argument
     bound = _placed(state, arrays)
     for index, (parameter, argument) in enumerate(zip(kernel.parameters, args, strict=True)):
         offset = offsets[parameter.name]
-        if index in bound:
+        if isinstance(argument, Texture | Surface):
+            data = images[index].handle.to_bytes(8, "little")
+        elif index in bound:
             data = (bound[index].region.base + bound[index].offset).to_bytes(parameter.size_bytes, "little")
         else:
             data = _scalar(index, parameter, argument)
@@ -64,7 +74,21 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
     region.views.bytes[: len(block)] = np.frombuffer(bytes(block), np.uint8)
     state.parameters = region
     state.parameter_offsets = offsets
-    return list(bound.values())
+    surfaces = [Bound(i, image.array, image.region, 0) for i, image in images.items() if image.region is not None]
+    return [*bound.values(), *surfaces]
+
+
+def _image(state: LaunchState, index: int, argument: Texture | Surface) -> Image:
+    """The texture or surface with a handle: an address at which nothing lies."""
+    is_texture = isinstance(argument, Texture)
+    name = f"argument {index} (a {'texture' if is_texture else 'surface'})"
+    region = None
+    if not is_texture:
+        region = state.regions.add(name, argument.array.nbytes)
+        region.views.bytes[: region.size] = np.ascontiguousarray(argument.array).reshape(-1).view(np.uint8)
+    image = Image(state.regions.add(name, 0).base, name, argument.array, argument if is_texture else None, region)
+    state.images[image.handle] = image
+    return image
 
 
 def _is_pointer(state: LaunchState, parameter: Variable) -> bool:
@@ -110,7 +134,7 @@ def _bounds(array: NDArray[Any]) -> tuple[int, int]:
     return start, start + array.nbytes
 
 
-def _scalar(index: int, parameter: Variable, argument: Argument) -> bytes:
+def _scalar(index: int, parameter: Variable, argument: Number) -> bytes:
     size = parameter.size_bytes
     if isinstance(argument, bytes | bytearray):
         if len(argument) != size:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from warploom.core import Span
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Findings, Kind
+from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.order_of_threads import Arrival, Clock
 from warploom.ptx.simt.regions import Region, Regions
 from warploom.ptx.simt.threads import Registers, Threads, Value, WarpLayout
@@ -291,6 +292,8 @@ class Launched(Protocol):
     def findings(self) -> Findings: ...
     @property
     def regions(self) -> Regions: ...
+    @property
+    def images(self) -> Mapping[int, Image]: ...
     @property
     def parameters(self) -> Region: ...
     @property

@@ -9,7 +9,19 @@ import numpy as np
 
 from warploom.core import UnsupportedError
 from warploom.ptx.instructions import find_row
-from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement, wmma
+from warploom.ptx.simt import (
+    accesses,
+    arithmetic,
+    atomics,
+    collectives,
+    control,
+    copies,
+    matrix,
+    mbarriers,
+    movement,
+    textures,
+    wmma,
+)
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment, Step
@@ -28,6 +40,7 @@ DECODERS: dict[str, Decoder] = {
     **wmma.DECODERS,
     **copies.DECODERS,
     **mbarriers.DECODERS,
+    **textures.DECODERS,
 }
 PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""

@@ -15,6 +15,7 @@ from warploom.ptx.simt.code import Access, Code, Group, Segment
 from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, split_index
+from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
@@ -89,6 +90,8 @@ class LaunchState:
         self.shared = self._decoded.shared
         self.shared_bytes = self.shared.size_bytes + dynamic_bytes
         self.shared_stride = (self.shared_bytes + 15) // 16 * 16
+        self.images: dict[int, Image] = {}
+        """Textures and surfaces among the arguments, by their handles."""
         self.variables: dict[str, Region] = {}
         for variable in program.variables.values():
             if variable.space in ("global", "const"):

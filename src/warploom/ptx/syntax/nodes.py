@@ -131,6 +131,8 @@ class Instruction:
     """Destinations first, as written."""
     guard: Guard | None = None
     extent: Extent = field(default=NEW, compare=False)
+    written: tuple[str, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    """Kept by `destinations`, which many passes ask; None before."""
 
     @property
     def name(self) -> str:

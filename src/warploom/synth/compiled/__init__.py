@@ -13,7 +13,16 @@ from warploom.synth.compiled.completed import prove_compiled
 from warploom.synth.compiled.data import Undefined
 from warploom.synth.compiled.equivalence import prove_equivalent
 from warploom.synth.compiled.exchanges import RECONVERGED
-from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, ScalarArgument, Symbol, SymbolicRun, run_symbolically
+from warploom.synth.compiled.execution import (
+    Argument,
+    ArrayArgument,
+    Box,
+    Content,
+    ScalarArgument,
+    Symbol,
+    SymbolicRun,
+    run_symbolically,
+)
 from warploom.synth.compiled.faults import Access, Fault, FaultError
 from warploom.synth.compiled.handover import Cell, HandedArgument, Handover, StoodError, Word
 from warploom.synth.compiled.linear import NotLinearError, expanded
@@ -25,11 +34,10 @@ from warploom.synth.compiled.spec_numbers import run_on_numbers
 from warploom.synth.compiled.threads import USE
 
 __all__ = [
-    "RECONVERGED", "USE", "Access", "Argument", "ArrayArgument", "Axes", "Box", "Cell", "CompiledProof", "Difference", "Fault",
-    "FaultError", "HandedArgument", "Handover", "Implied", "Layout", "NotAlikeError", "NotLinearError", "Opaque", "PeriodError",
-    "Repeat",
-    "ScalarArgument", "StoodError", "Stores", "Symbol", "SymbolicRun", "Undefined", "Wanted", "Word", "check_parameters",
-    "count_of_different", "elements_moved", "expanded", "in_first_block", "joined_domain", "judged", "number_of",
-    "prove_by_cases", "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec",
-    "run_symbolically",
+    "RECONVERGED", "USE", "Access", "Argument", "ArrayArgument", "Axes", "Box", "Cell", "CompiledProof", "Content",
+    "Difference", "Fault", "FaultError", "HandedArgument", "Handover", "Implied", "Layout", "NotAlikeError", "NotLinearError",
+    "Opaque", "PeriodError", "Repeat", "ScalarArgument", "StoodError", "Stores", "Symbol", "SymbolicRun", "Undefined", "Wanted",
+    "Word", "check_parameters", "count_of_different", "elements_moved", "expanded", "in_first_block", "joined_domain", "judged",
+    "number_of", "prove_by_cases", "prove_compiled", "prove_equivalent", "prove_launch", "run_boxes", "run_on_numbers",
+    "run_plain_spec", "run_symbolically",
 ]  # fmt: skip

@@ -58,6 +58,25 @@ _FACTS = {
 }
 
 
+_KINDS_SHOWN = 16
+"""Kinds of instructions that the page counts apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """Counts of the machine code that ptxas made of a kernel."""
+
+    arch: str
+    registers: int
+    """Registers of a thread."""
+    spill_bytes: int
+    """Bytes of spill stores and loads of a thread."""
+    shared_bytes: int
+    """Shared memory of a block, static and dynamic."""
+    opcodes: Mapping[str, int]
+    """Instructions in the text of each kind, the most frequent first."""
+
+
 @dataclass(frozen=True, slots=True)
 class StageView:
     """One kernel of a program."""
@@ -70,6 +89,8 @@ class StageView:
     """On a GPU, what the model makes of it."""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """Shapes of the arrays, by their names; arrays that a kernel keeps for itself have none."""
+    machine: MachineCode | None = None
+    """On a GPU, where the CUDA tools are installed."""
 
 
 def render_explore(
@@ -116,8 +137,33 @@ def _stage(stage: StageView, meanings: Mapping[str, str], *, is_only: bool) -> s
     return (
         f'<section class="wide"><h2>{escape(heading)}</h2>{_buffers(stage)}<p class="legend">{legend}</p>'
         f'<div class="nest" tabindex="0" role="region" aria-label="{escape(heading)}">{body}</div></section>'
-        f'<section class="wide"><h2>{escape(binding)}</h2><div class="bound"><ul>{parts}</ul></div></section>'
+        f'<section class="wide"><h2>{escape(binding)}</h2><div class="bound"><ul>{parts}</ul></div>{_modelled(stage)}</section>'
+        + _machine(stage, is_only=is_only)
     )
+
+
+def _modelled(stage: StageView) -> str:
+    return f"<pre>{escape(stage.modelled.text)}</pre>" if stage.modelled is not None else ""
+
+
+def _machine(stage: StageView, *, is_only: bool) -> str:
+    """A table of what ptxas made: registers, spills, instructions of each kind."""
+    machine = stage.machine
+    if machine is None:
+        return ""
+    counts = list(machine.opcodes.items())
+    rest = sum(count for _, count in counts[_KINDS_SHOWN:])
+    rows = [
+        ("registers of a thread", machine.registers),
+        ("bytes spilled by a thread", machine.spill_bytes),
+        ("bytes of shared memory of a block", machine.shared_bytes),
+        ("instructions in the text", sum(machine.opcodes.values())),
+        *counts[:_KINDS_SHOWN],
+    ]
+    rows += [("others", rest)] if rest else []
+    heading = f"Machine code for {machine.arch}" if is_only else f"{stage.name}: machine code for {machine.arch}"
+    table = "".join(_row(name, f"{count:,}") for name, count in rows)
+    return f"<section><h2>{escape(heading)}</h2><table><tbody>{table}</tbody></table></section>"
 
 
 def _lines(nest: Nest) -> Iterator[str]:

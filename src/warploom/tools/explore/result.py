@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
 from warploom.core import UserError
+from warploom.gpu import compile_cuda, machine_counts
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace
 from warploom.schedule.cpu import Build, sound_build
+from warploom.schedule.cuda import Options as CudaOptions
+from warploom.schedule.cuda import cuda_kernel
 from warploom.schedule.nest import Nest, text
 from warploom.schedule.search import Implementation, Timed
 from warploom.solve import Event
@@ -22,10 +25,10 @@ from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked
-from warploom.tools.explore.code import code_of
+from warploom.tools.explore.code import arch_of, code_of
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
 from warploom.tools.explore.package import write_package
-from warploom.tools.explore.page import StageView, render_explore
+from warploom.tools.explore.page import MachineCode, StageView, render_explore
 from warploom.tools.explore.proof import Proof
 from warploom.tools.explore.run_time import run_time_fields
 
@@ -194,7 +197,22 @@ def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:
     """The page, as HTML."""
     language = "C" if options.target.kind == "cpu" else "CUDA C++"
     stages = _views(explored)
+    if options.target.kind == "cuda":
+        stages = [replace(stage, machine=_machine_code(stage.nest, options)) for stage in stages]
     return render_explore(explored.program.name, line, stages, code_text(line, explored, options), language, explored.events)
+
+
+def _machine_code(nest: Nest, options: KernelOptions) -> MachineCode | None:
+    """None where the CUDA tools are not installed, or do not take it."""
+    arch = arch_of(options.target)
+    kernel = cuda_kernel(nest, CudaOptions(arch=arch))
+    try:
+        compiled = compile_cuda(kernel.text, arch)
+        opcodes = machine_counts(compiled.cubin)[kernel.name].opcodes
+    except UserError:
+        return None
+    shared = compiled.shared_bytes + kernel.dynamic_shared_bytes
+    return MachineCode(arch, compiled.registers, compiled.spill_bytes, shared, opcodes)
 
 
 def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[str, Value]:

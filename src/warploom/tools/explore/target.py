@@ -11,7 +11,8 @@ from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.schedule.frontend import TensorFunction, TensorHolder, load_tensors
 from warploom.schedule.sketches import TunableSketch
-from warploom.sketch import Sketch, load_variables
+from warploom.sketch import load_variables
+from warploom.tools.synth.best import families_of
 
 Explored: TypeAlias = TensorKernel | TensorFunction | TunableSketch
 
@@ -37,7 +38,7 @@ def explored(text: str) -> Explored:
 def _of_file(path: str, name: str | None) -> Explored:
     """Sketches and families are looked for first; a file without any is one of tensor functions."""
     require_file(path)
-    families = _families(path)
+    families = families_of(path)
     if name is not None and name in families:
         return families[name]
     if name is None and len(families) == 1 and not _has_tensors(path):
@@ -48,24 +49,6 @@ def _of_file(path: str, name: str | None) -> Explored:
         message = f"expected one function of {path} to explore, got {known}"
         raise UserError(Diagnostic("SEVERAL_KERNELS", message, Span(path, 1, 1, 1, 1), f"Name one: {path}:{tensors[0].name}"))
     return tensors[0]
-
-
-def _families(path: str) -> dict[str, TunableSketch]:
-    try:
-        variables = load_variables(path)
-    except UserError:
-        return {}  # a file of tensor functions reports its own errors
-    found: dict[str, TunableSketch] = {}
-    for variable, value in variables.items():
-        match value:
-            case TunableSketch():
-                found[variable] = value
-            case Sketch():
-                found[value.name] = TunableSketch.of(value)
-                found[variable] = found[value.name]
-            case _:
-                pass
-    return found
 
 
 def _has_tensors(path: str) -> bool:

@@ -24,7 +24,7 @@ from warploom.tools.lint.python_kernels import file_of
 from warploom.tools.lint.sources import Compilation
 from warploom.tools.lint.told import github, line, sarif, text
 from warploom.tools.lint.watch import Keeping, watch, words
-from warploom.tools.ptx.run import ARGUMENT_HELP
+from warploom.tools.ptx.arguments import ARGUMENT_HELP, LAUNCH_HELP
 
 TextFormat = Literal["text", "json", "sarif", "github"]
 
@@ -32,9 +32,7 @@ TextFormat = Literal["text", "json", "sarif", "github"]
 @click.command("lint", cls=Keeping)
 @click.argument("file", metavar="FILE.cu|FILE.ptx|FILE.py:KERNEL")
 @click.option("--kernel", help="Name of the kernel, in C++ or as in the PTX; needed if the file has several.")
-@click.option(
-    "--launch", "launched", nargs=2, metavar="GRID BLOCK", help="Blocks of the grid and threads of a block, X[,Y[,Z]] each."
-)
+@click.option("--launch", "launched", nargs=2, metavar="GRID BLOCK", help=LAUNCH_HELP)
 @click.option(
     "--every-launch",
     is_flag=True,

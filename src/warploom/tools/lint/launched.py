@@ -23,7 +23,7 @@ from warploom.tools.lint.python_kernels import TritonKernel, constant, is_python
 from warploom.tools.lint.resources import resources
 from warploom.tools.lint.silenced import read_baseline, split, write_baseline
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
-from warploom.tools.ptx.run import arguments, extents, symbols
+from warploom.tools.ptx.arguments import arguments, extents, symbols
 
 _EXAMPLES = dict.fromkeys(("b64", "u64"), "random:f32:1024") | {"s64": "i64:1024", "f32": "f32:1", "f64": "f64:1"}
 """An argument for a parameter of each type: those of 64 bits mostly are arrays."""

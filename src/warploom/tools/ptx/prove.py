@@ -6,7 +6,7 @@ The spec takes the kernel's parameters in their order, arrays as NumPy arrays an
         for i in range(n):
             out[i] = a[i] * 2
 
-Shapes and values come from annotations and defaults or from `--arg INDEX=...`, which goes before them.
+Shapes and values come from annotations and defaults or from `--arg [INDEX=]SPEC`, which goes before them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -32,6 +32,7 @@ from warploom.synth.compiled import (
     Argument,
     ArrayArgument,
     CompiledProof,
+    Content,
     ScalarArgument,
     Symbol,
     check_parameters,
@@ -49,6 +50,7 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.ptx.arguments import Triple, by_index, launch_options, launch_texts, shape_of, triple
 from warploom.tools.ptx.check import read_good_ptx
 from warploom.tools.ptx.replay import Replay, replay
 from warploom.tools.ptx.specs import load_spec
@@ -56,13 +58,16 @@ from warploom.tools.synth.targets import Target
 
 STATUS_OF: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
 _ARRAY = re.compile(
-    r"(?P<content>zeros:|empty:)?(?P<type>[a-z]+\d+|[a-z]+[24])"
-    r"(?:\[(?P<shape>\s*\d+\s*(?:[,x]\s*\d+\s*)*,?\s*)\]|:(?P<count>\d+(?:x\d+)*))\Z"
+    r"(?P<content>(?:zeros|empty|ones|arange|random):)?(?P<type>[a-z]+\d+|[a-z]+[24])"
+    r"(?:\[(?P<shape>[^\]]*)\]|:(?P<count>\d+(?:x\d+)*)(?::\d+)?)\Z"
 )
 _SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
 ARGUMENT_FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
+SYMBOLIC_HELP = (
+    f"Argument of a parameter, in their order or by index: {ARGUMENT_FORMS}. Only zeros are taken as they stand: what else fills"
+    " an array, as in the arguments of `lint`, is proved for any numbers."
+)
 _SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
-Triple: TypeAlias = tuple[int, int, int]
 
 
 @click.command("prove")
@@ -71,9 +76,8 @@ Triple: TypeAlias = tuple[int, int, int]
 @click.option(
     "--spec", "spec_at", metavar="FILE.py:FUNC", required=True, help="Python function that says what the kernel must compute."
 )
-@click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks of the grid.")
-@click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads per block.")
-@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter at this index: {ARGUMENT_FORMS}.")
+@launch_options
+@click.option("--arg", "given", metavar="[INDEX=]SPEC", multiple=True, help=SYMBOLIC_HELP)
 @click.option(
     "--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"Content of a module variable: {_SYMBOL_FORMS}."
 )
@@ -88,8 +92,9 @@ def prove(
     file: str,
     kernel: str | None,
     spec_at: str,
-    grid: str,
-    block: str,
+    launched: tuple[str, str] | None,
+    grid: str | None,
+    block: str | None,
     given: tuple[str, ...],
     symbol_texts: tuple[str, ...],
     shared_bytes: int,
@@ -102,8 +107,8 @@ def prove(
 
     def work(_: Progress) -> Outcome:
         return prove_file(
-            file, kernel, spec_at, grid, block, given, stopwatch, symbol_texts=symbol_texts, shared_bytes=shared_bytes,
-            algebra=algebra,
+            file, kernel, spec_at, launch_texts(launched, grid, block), given, stopwatch,
+            symbol_texts=symbol_texts, shared_bytes=shared_bytes, algebra=algebra,
         )  # fmt: skip
 
     with Interrupts() as stopped:
@@ -119,8 +124,7 @@ def prove_file(
     file: str,
     kernel: str | None,
     spec_at: str,
-    grid: str,
-    block: str,
+    launched: tuple[str, str],
     given: tuple[str, ...],
     stopwatch: Stopwatch,
     *,
@@ -133,7 +137,7 @@ def prove_file(
         program = read_good_ptx(file)
         program.kernel(kernel)
         spec = load_spec(spec_at)
-        launch = triple(grid, "--grid"), triple(block, "--block")
+        launch = triple(launched[0], "grid"), triple(launched[1], "block")
     except UnsupportedError as error:
         return _not_followed(_case(file, kernel), error, stopwatch)
     return prove_program(
@@ -299,19 +303,19 @@ def read_symbols(program: Program, texts: tuple[str, ...]) -> dict[str, Symbol]:
     for text in texts:
         name, equals, rest = text.partition("=")
         name, rest = name.strip(), rest.strip()
-        array = _ARRAY.match(rest)
-        dtype = BY_NAME.get(array["type"]) if array is not None else None
-        if not equals or name in found or (rest != "initial" and (array is None or dtype is None)):
+        array = _array(rest)
+        if not equals or name in found or (rest != "initial" and array is None):
             message = f"expected NAME=f32[17] or NAME=initial, each name once, got {text!r}"
             raise UserError(Diagnostic("SYMBOL", message, fix=f"Write {_SYMBOL_FORMS}."))
-        if array is None or dtype is None:
+        if array is None:
             found[name] = "initial"
             continue
         variable = program.variables.get(name)
-        if array["content"] == "empty:" and variable is not None:
+        content, dtype, shape = array
+        if content == "undefined" and variable is not None:
             message = f"expected symbols or zeros in {name}, a variable of the module is never without content"
             raise UserError(Diagnostic("SYMBOL", message, variable.span, f"Write {_SYMBOL_FORMS}."))
-        found[name] = ArrayArgument(name, dtype, _shape(array), "zeros" if array["content"] else "symbols")
+        found[name] = ArrayArgument(name, dtype, shape, "zeros" if content != "symbols" else "symbols")
     return found
 
 
@@ -322,11 +326,11 @@ def bind_arguments(
 
     Further parameters of the spec are variables of the module, by the names in `symbols`.
 
-    UserError: SPEC_PARAMETERS, ARG_INDEX, ARG_FORM, ARG_MISSING (all of them at once).
+    UserError: SPEC_PARAMETERS, LAUNCH_ARGUMENTS, ARG_FORM, ARG_MISSING (all of them at once).
     """
     variables = [name for name, told in (symbols or {}).items() if isinstance(told, ArrayArgument)]
     names = check_parameters(spec, len(routine.parameters), routine.name, variables)
-    texts = given_texts(given, len(names))
+    texts = by_index(given, len(names), routine.name)
     found: list[Argument] = []
     missing: list[Diagnostic] = []
     for k, (parameter, variable) in enumerate(zip(names, routine.parameters, strict=True)):
@@ -340,17 +344,6 @@ def bind_arguments(
     if missing:
         raise UserError(*missing)
     return tuple(found)
-
-
-def given_texts(given: tuple[str, ...], count: int) -> dict[int, str]:
-    texts: dict[int, str] = {}
-    for text in given:
-        index, equals, rest = text.partition("=")
-        if not equals or not index.strip().isdigit() or int(index) >= count or int(index) in texts:
-            message = f"expected INDEX=... with an index of 0 to {count - 1}, each once, got {text!r}"
-            raise UserError(Diagnostic("ARG_INDEX", message, fix=f"Write for example --arg 0=f32[1024]: {ARGUMENT_FORMS}."))
-        texts[int(index)] = rest.strip()
-    return texts
 
 
 def _argument(parameter: inspect.Parameter, variable: Variable, text: str | None, spec: Callable[..., Any]) -> Argument | None:
@@ -384,7 +377,7 @@ def _annotation(parameter: inspect.Parameter, spec: Callable[..., Any]) -> Any:
         return None
     if isinstance(annotation, str):
         text = annotation.strip("'\" ")
-        if _ARRAY.match(text) or _SCALAR.match(text):
+        if _array(text) is not None or _SCALAR.match(text):
             return text
         try:
             return inspect.get_annotations(spec, eval_str=True)[parameter.name]
@@ -410,22 +403,37 @@ def read_argument(text: str, name: str, variable: Variable) -> Argument:
     if text.endswith(".npy"):
         return _from_file(text, name, variable)
     scalar = _SCALAR.match(text)
-    dtype = BY_NAME.get(scalar["type"]) if scalar is not None else None
+    dtype = _type(scalar["type"]) if scalar is not None else None
     if scalar is not None and dtype is not None and dtype.lanes == 1 and dtype.bits == 8 * variable.size_bytes:
         return ScalarArgument(name, dtype, _number(scalar["value"], dtype, text, variable))
-    array = _ARRAY.match(text)
-    dtype = BY_NAME.get(array["type"]) if array is not None else None
-    if array is None or dtype is None or variable.size_bytes != 8:
+    array = _array(text)
+    if array is None or variable.size_bytes != 8:
         message = f"expected an argument for .{variable.type} parameter {variable.name}, got {text!r}"
         raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {ARGUMENT_FORMS}."))
-    shape = _shape(array)
-    content = {"zeros:": "zeros", "empty:": "undefined", None: "symbols"}[array["content"]]
-    return ArrayArgument(name, dtype, shape, content)  # pyright: ignore[reportArgumentType] - one of the three
+    content, dtype, shape = array
+    return ArrayArgument(name, dtype, shape, content)
 
 
-def _shape(array: re.Match[str]) -> tuple[int, ...]:
-    """Extents are divided by `,` or, as `lint` has them, by `x`."""
-    return tuple(map(int, re.findall(r"\d+", array["shape"] or array["count"])))
+def _array(text: str) -> tuple[Content, DType, tuple[int, ...]] | None:
+    """Content, type and shape of `f32[64,32]`, `zeros:f32:64x32` and the like; None where the text is no array."""
+    array = _ARRAY.match(text)
+    if array is None:
+        return None
+    dtype, shape = _type(array["type"]), shape_of(array["shape"] or array["count"] or "")
+    if dtype is None or shape is None:
+        return None
+    match array["content"]:
+        case "zeros:":
+            return "zeros", dtype, shape
+        case "empty:":
+            return "undefined", dtype, shape
+        case _:
+            return "symbols", dtype, shape
+
+
+def _type(name: str) -> DType | None:
+    """A type by its name, also by PTX's for integers: s32 is i32, b32 is u32."""
+    return BY_NAME.get(name) or BY_NAME.get(re.sub(r"^b(?=\d)", "u", re.sub(r"^s(?=\d)", "i", name)))
 
 
 def _number(text: str | None, dtype: DType, whole: str, variable: Variable) -> int | float | None:
@@ -449,13 +457,3 @@ def _from_file(text: str, name: str, variable: Variable) -> ArrayArgument:
     if dtype is None:
         raise UserError(Diagnostic("ARG_FORM", f"expected integers or floats in {text}, got {array.dtype}", variable.span))
     return ArrayArgument(name, dtype, tuple(array.shape))
-
-
-def triple(text: str, option: str) -> Triple:
-    """`X`, `X,Y` or `X,Y,Z`; UserError (LAUNCH)."""
-    parts = text.split(",")
-    if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
-        message = f"expected one to three positive numbers for {option}, got {text!r}"
-        raise UserError(Diagnostic("LAUNCH", message, fix=f"Write {option} X, X,Y or X,Y,Z."))
-    x, y, z = [int(p) for p in parts] + [1] * (3 - len(parts))
-    return x, y, z

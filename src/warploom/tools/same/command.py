@@ -24,16 +24,15 @@ from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.names import demangled, plain_name
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
+from warploom.tools.ptx.arguments import LAUNCH_HELP, Triple, by_index, triple
 from warploom.tools.ptx.prove import (
     ARGUMENT_FORMS,
     STATUS_OF,
-    Triple,
-    given_texts,
+    SYMBOLIC_HELP,
     not_shown,
     proof_fields,
     proof_messages,
     read_argument,
-    triple,
 )
 from warploom.tools.ptx.replay import both_values, contents, data, replay, run_on
 
@@ -78,7 +77,9 @@ def same(first: str, second: str, options: SameOptions, stopwatch: Stopwatch) ->
     kernels: list[Kernel] = []
     for file, name, (grid, block), size in zip((first, second), names, launches, shared, strict=True):
         source = kernels[0].source if kernels and file == first else Source(file, options.compilation)
-        kernels.append(Kernel(source, kernel_named(source, name), triple(grid, "--launch"), triple(block, "--launch"), size))
+        kernels.append(
+            Kernel(source, kernel_named(source, name), triple(grid, "launch's grid"), triple(block, "launch's block"), size)
+        )
     one, other = kernels
     case = f"{first}:{demangled(one.name)} = {second}:{demangled(other.name)}"
     arguments = _bound(one, other, options.arguments)
@@ -99,7 +100,7 @@ def _bound(one: Kernel, other: Kernel, texts: tuple[str, ...]) -> tuple[Argument
     if len(lists[0]) != len(lists[1]):
         message = f"expected as many parameters of both kernels, got {len(lists[0])} and {len(lists[1])}"
         raise UserError(Diagnostic("PARAMETERS", message, lists[1][0].span if lists[1] else lists[0][0].span))
-    given = given_texts(tuple(t if "=" in t else f"{k}={t}" for k, t in enumerate(texts)), len(lists[0]))
+    given = by_index(texts, len(lists[0]), plain_name(one.name))
     missing = [k for k in range(len(lists[0])) if k not in given]
     if missing:
         message = f"expected {len(lists[0])} arguments, got none for parameter {', '.join(map(str, missing))}"
@@ -238,9 +239,9 @@ def _is_apart(one: npt.NDArray[Any], other: npt.NDArray[Any], tolerance: float) 
 @click.argument("second", metavar="B.cu|B.ptx")
 @click.option("--kernel", help="Name of the kernel, in C++ or as in the PTX; needed where a file has several.")
 @click.option("--other-kernel", help="Name of B's kernel, if it is another.")
-@click.option("--launch", "launched", nargs=2, required=True, metavar="GRID BLOCK", help="X[,Y[,Z]] each.")
+@click.option("--launch", "launched", nargs=2, required=True, metavar="GRID BLOCK", help=LAUNCH_HELP)
 @click.option("--other-launch", nargs=2, metavar="GRID BLOCK", help="Launch of B, if it is another.")
-@click.option("--arg", "texts", multiple=True, metavar="[INDEX=]SPEC", help=f"Argument of a parameter: {ARGUMENT_FORMS}.")
+@click.option("--arg", "texts", multiple=True, metavar="[INDEX=]SPEC", help=SYMBOLIC_HELP)
 @click.option("--shared", type=click.IntRange(min=0), default=0, show_default=True, help="Bytes of dynamic shared memory.")
 @click.option("--other-shared", type=click.IntRange(min=0), help="Bytes of dynamic shared memory of B, if they are others.")
 @click.option(

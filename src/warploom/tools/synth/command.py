@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +23,9 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.prove import ptx_field, with_ptx
 from warploom.tools.synth.synthesise import KEEPABLE, SynthOptions, synthesise
 from warploom.tools.synth.targets import Target, resolve
+
+if TYPE_CHECKING:
+    from warploom.tools.synth.best import Best
 
 
 def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
@@ -42,6 +47,10 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
     "and registers (different ones that lanes of a warp take from at once), then index. Default: "
     "wavefronts and shuffles count where an index of shared memory is open.",
 )
+@click.option(
+    "--best", is_flag=True, help="Choose the sketch's parameters by the cost model, as `explore` does, and complete that one."
+)
+@click.option("--arch", metavar="ARCH", default="sm_90", show_default=True, help="Architecture that --best is for.")
 @click.option("--all", "all_solutions", is_flag=True, help="List every completion of the first space that has one.")
 @click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ here.")
 @click.option("--html", type=OUTPUT_FILE, help="Write an HTML page that shows how the values move.")
@@ -60,6 +69,8 @@ def synth(
     target: str,
     space: int | None,
     objective: str | None,
+    best: bool,
+    arch: str,
     all_solutions: bool,
     cuda: Path | None,
     html: Path | None,
@@ -80,9 +91,19 @@ def synth(
     with Interrupts() as stopped:
         stopwatch = Stopwatch()
         targets: list[Target] = []
+        chosen: list[Best] = []
 
-        def read(_: Progress) -> Outcome:
-            targets.extend(_resolved(target, options))
+        def read(progress: Progress) -> Outcome:
+            if best:
+                # Here, because it needs the cost model, which a completion alone does without.
+                from warploom.tools.synth.best import best_of, family_of
+
+                _require_writable(options)
+                family = family_of(target)
+                chosen.append(best_of(family.name, family, arch, budget, progress))
+                targets.append(chosen[0].target)
+            else:
+                targets.extend(_resolved(target, options))
             return Outcome({}, SOLVED)
 
         reading = guarded(target, read, stopwatch, output, debug)
@@ -92,15 +113,19 @@ def synth(
             if stopped.seen:
                 outcome = interrupted(found.case, stopwatch)
             else:
-                work = partial(_synthesised, found, options, stopwatch, prove_ptx)
+                work = partial(_synthesised, found, options, stopwatch, prove_ptx, chosen[0] if chosen else None)
                 outcome = guarded(found.case, work, stopwatch, output, debug)
             codes.append(output.outcome(outcome))
             stopwatch = Stopwatch()
     sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
 
 
-def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, prove_ptx: bool, progress: Progress) -> Outcome:
+def _synthesised(
+    target: Target, options: SynthOptions, stopwatch: Stopwatch, prove_ptx: bool, best: Best | None, progress: Progress
+) -> Outcome:
     outcome = synthesise(target, options, stopwatch, progress)
+    if best is not None:
+        outcome = replace(outcome, line=outcome.line | best.fields, details=(*outcome.details, best.reason))
     report = outcome.report
     if not prove_ptx or report is None or report.status != "solved":
         return outcome
@@ -109,9 +134,14 @@ def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, pr
     return with_ptx(outcome, field)
 
 
-def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
+def _require_writable(options: SynthOptions) -> None:
+    """UserError where the files of --keep have no place."""
     if options.keep:
         require_place(options.keep_in, is_folder=True)
+
+
+def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
+    _require_writable(options)
     targets = resolve(text)
     if len(targets) > 1 and (options.cuda or options.html or options.svg):
         names = ", ".join(target.case for target in targets)

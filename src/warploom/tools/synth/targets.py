@@ -28,10 +28,10 @@ def resolve(text: str) -> tuple[Target, ...]:
     file, colon, name = text.rpartition(":")
     if Path(text).exists() and (not colon or not Path(file).exists()):
         return _loaded(text, None)
-    if colon and (Path(file).exists() or _is_path(file)):
+    if colon and (Path(file).exists() or is_path(file)):
         return _loaded(file, name)
     _refuse_other_case(text)
-    if not colon and _is_path(text):
+    if not colon and is_path(text):
         return _loaded(text, None)
     example = find(text)
     return (Target(text, example.sketch, example),)
@@ -50,5 +50,5 @@ def _loaded(file: str, name: str | None) -> tuple[Target, ...]:
     return tuple(Target(sketch.name, sketch) for sketch in load(file, name))
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
     return text.endswith((".py", ".matrix")) or "/" in text

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from warploom.core import UserError
+from warploom.ptx import Surface, Texture
 from warploom.ptx.launches import Assumed, Bounds, Meeting, NotDecided, RaceFree, assumptions, bounds, races
 from warploom.tools.bench.lint.equivalent import JUDGED
 from warploom.tools.bench.lint.judging import Judged, bugs_of, judged, judgement, ran, share
@@ -21,7 +22,7 @@ from warploom.tools.command.lines import GAVE_UP, SOLVED, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.run import extents
+from warploom.tools.ptx.arguments import extents
 
 NAMES = (
     *(f"seeded/{name}" for name, language in LANGUAGES.items() if language.rules),
@@ -100,7 +101,7 @@ def _as_launched(built: Built, *, with_lengths: bool) -> Sequence[Assumed]:
     for n, value in enumerate(values):
         if isinstance(value, np.ndarray):
             said += [f"bytes(arg{n}) == {value.nbytes}"] if with_lengths else []
-        elif not isinstance(value, bytes) and np.asarray(value).dtype.kind in "iu":
+        elif not isinstance(value, bytes | Texture | Surface) and np.asarray(value).dtype.kind in "iu":
             said.append(f"arg{n} == {int(value)}")
     return assumptions(" && ".join(said))
 

@@ -16,7 +16,7 @@ from warploom.tools.bench.lint.languages import Built, Language
 from warploom.tools.bench.lint.lines import stands_right
 from warploom.tools.bench.lint.planting import Bug, Kernel, planted
 from warploom.tools.lint.findings import Found, mistakes
-from warploom.tools.ptx.run import extents
+from warploom.tools.ptx.arguments import extents
 
 _MOST_INSTRUCTIONS = 3_000_000
 

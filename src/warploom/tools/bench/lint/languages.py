@@ -16,7 +16,7 @@ from warploom.ptx.simt import Argument
 from warploom.tools.bench.lint.planting import CUDA, PTX, TRITON, Kernel, Launched, Rule, launched
 from warploom.tools.lint.python_kernels import TritonKernel, constant
 from warploom.tools.lint.sources import Compilation, Source
-from warploom.tools.ptx.run import arguments, extents
+from warploom.tools.ptx.arguments import arguments, extents
 
 _HERE = Path(__file__).parent
 _COMPILATION = Compilation("sm_90")

@@ -1,0 +1,109 @@
+"""`warploom synth --best`: the setting of a family's parameters that the cost model prefers on an architecture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require_file
+from warploom.kernels import find, is_example
+from warploom.kernels.tunables import is_tunable, tunable_sketch
+from warploom.machines import compiled_architecture
+from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuned, text_of
+from warploom.sketch import Sketch, load, load_variables
+from warploom.solve import Incumbent, order_named, run_order
+from warploom.solve import Progress as SearchProgress
+from warploom.synth import without_collection
+from warploom.tools.command.lines import Line
+from warploom.tools.command.outcome import Progress
+from warploom.tools.synth.targets import Target, is_path
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The sketch of the fastest setting, and why it was taken."""
+
+    target: Target
+    fields: Line
+    reason: str
+
+
+def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> Best:
+    """The fastest setting by the model, at the family's sizes. UnsupportedError (NO_SETTING) where none was completed."""
+    device = compiled_architecture(arch)
+    model = FamilyModel(family, dict(family.sizes), device, budget_s, fixed={}, progress=progress)
+
+    def tell(told: SearchProgress) -> None:
+        progress(f"{told.statistics.nodes} nodes, {model.completed} kernels completed")
+
+    with without_collection():
+        found = run_order(Incumbent(model, progress=tell), order_named("depth-first"))
+    if not found.answers:
+        why = (model.why_none() if found.complete else "") or found.reason or "the budget ended"
+        message = f"expected a setting of the parameters with a kernel, got none: {why}"
+        fix = "Give it a longer --budget, or another --arch."
+        raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, fix))
+    tuned = found.answers[0][1]
+    return Best(Target(case, family.build(**tuned.setting)), _fields(tuned, device.name, model), _reason(tuned, device.name))
+
+
+def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
+    return {
+        "decisions": {name: list(v) if isinstance(v, tuple) else v for name, v in tuned.setting.items()},
+        "sizes": dict(model.sizes), "arch": arch, "time_ms": round(tuned.ms, 6),
+        "time_is": "modelled" if tuned.measured_ms is None else "measured",
+        "binds": tuned.modelled.binds, "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
+        "completed": model.completed,
+    }  # fmt: skip
+
+
+def _reason(tuned: Tuned, arch: str) -> str:
+    is_measured = tuned.measured_ms is not None
+    chosen = text_of(tuned.setting) or "no parameters are open"
+    return f"  {chosen}: {tuned.ms:.6g} ms {'measured' if is_measured else 'modelled'} on {arch}, bound by {tuned.modelled.binds}"
+
+
+def family_of(text: str) -> TunableSketch:
+    """The family called `text`, or that of `FILE.py[:NAME]`; a sketch without parameters is a family of one.
+
+    UserError says what was expected.
+    """
+    if is_tunable(text):
+        return tunable_sketch(text)
+    if is_example(text):
+        return TunableSketch.of(find(text).sketch)
+    file, colon, name = text.rpartition(":")
+    if not colon or Path(text).exists():
+        file, name = text, ""
+    if not is_path(file):
+        return TunableSketch.of(find(text).sketch)
+    require_file(file)
+    found = families_of(file)
+    if not found:
+        load(file, name or None)  # says what is wrong with the file
+    if name in found:
+        return found[name]
+    if not name and len(set(map(id, found.values()))) == 1:
+        return next(iter(found.values()))
+    known = ", ".join(found)
+    message = f"expected one sketch of {file}, got {known}" if not name else f"expected one of {known}, got {name!r}"
+    raise UserError(Diagnostic("SEVERAL_SKETCHES", message, Span(file, 1, 1, 1, 1), f"Name one: {file}:{next(iter(found))}"))
+
+
+def families_of(path: str) -> dict[str, TunableSketch]:
+    """The families and sketches of a file, by the names of their variables and by their own."""
+    try:
+        variables = load_variables(path)
+    except UserError:
+        return {}  # a file of tensor functions reports its own errors
+    found: dict[str, TunableSketch] = {}
+    for variable, value in variables.items():
+        match value:
+            case TunableSketch():
+                found[variable] = value
+            case Sketch():
+                found[value.name] = TunableSketch.of(value)
+                found[variable] = found[value.name]
+            case _:
+                pass
+    return found

@@ -1,0 +1,87 @@
+"""`warploom synth --best`: parameters by the cost model, then a completion like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.tools.contract import lines_of
+
+from warploom.core import UnsupportedError
+from warploom.kernels.tunables import tunable_sketch
+from warploom.tools.cli import cli
+from warploom.tools.command.outcome import nothing_said
+from warploom.tools.synth.best import best_of
+
+FAMILY = '''"""A family of two sketches, and a sketch without parameters."""
+
+import warploom as wl
+from warploom import i32
+
+
+@wl.tunable(sizes={"n": 1 << 20}, lanes=[32, 64])
+def turned(lanes):
+    n = wl.size("n")
+
+    def spec(x, y, n):
+        for i in range(n):
+            y[i] = x[i] + 1
+
+    @wl.sketch(spec=spec, block=lanes, grid=wl.ceil_div(n, lanes), complete_at={"n": lanes})
+    def turned(x: wl.Global[i32, n], y: wl.Global[i32, n]):
+        if wl.global_id() < n:
+            y[wl.global_id()] = x[wl.global_id()] + 1
+
+    return turned
+'''
+
+
+def best(*arguments: str) -> tuple[Result, dict[str, object]]:
+    result = CliRunner().invoke(cli, ["synth", *arguments, "--best", "--json"])
+    (line,) = lines_of(result.stdout)
+    assert "Traceback" not in result.stderr
+    return result, line
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "families.py"
+    path.write_text(FAMILY)
+    return str(path)
+
+
+def test_the_fastest_setting_is_completed_and_printed(file: str, tmp_path: Path) -> None:
+    cuda = tmp_path / "k.cu"
+    result, line = best(f"{file}:turned", "--arch", "sm_80", "--cuda", str(cuda))
+    assert (result.exit_code, line["status"], line["verdict"]) == (0, "solved", "proved")
+    assert (line["arch"], line["time_is"], line["decisions"]) == ("sm_80", "modelled", {"lanes": 64})
+    assert "__launch_bounds__(64)" in cuda.read_text()
+    assert line["binds"] in line["terms_ms"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "code"),
+    [
+        (":nobody", (), "SEVERAL_SKETCHES"), ("", ("--arch", "sm_1"), "UNKNOWN_ARCH"), ("x.py", (), "FILE_NOT_FOUND"),
+    ],
+)  # fmt: skip
+def test_what_is_no_family_is_refused(file: str, target: str, more: tuple[str, ...], code: str) -> None:
+    result, line = best(file + target, *more)
+    assert result.exit_code == 2 and f"{code}: expected" in str(line["reason"])
+
+
+@pytest.mark.parametrize("name", ["no_such_case", "axpy"])
+def test_a_name_that_is_no_sketch_is_refused(name: str) -> None:
+    result, line = best(name)
+    assert result.exit_code == 2 and str(line["reason"]).startswith("UNKNOWN_EXAMPLE")
+
+
+def test_a_budget_that_ends_first_leaves_it_open() -> None:
+    result, line = best("mult64", "--budget", "0.05s")
+    assert (result.exit_code, line["status"]) == (3, "unknown") and "budget" in str(line["reason"])
+
+
+def test_without_a_completed_setting_nothing_is_chosen() -> None:
+    with pytest.raises(UnsupportedError, match="NO_SETTING"):
+        best_of("mult64", tunable_sketch("mult64"), "sm_80", 0.0, nothing_said)

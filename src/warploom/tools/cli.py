@@ -202,6 +202,7 @@ _COMMANDS = {
     "bench-layout": Later("warploom.tools.bench.layout_cases:bench_layout_case"),
     "bench-lint": Later("warploom.tools.bench.lint.cases:bench_lint_case"),
     "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
+    "bench-ptx-registers": Later("warploom.tools.bench.ptx_registers:bench_ptx_registers"),
     "bench-ptx-stalls": Later("warploom.tools.bench.ptx_stalls:bench_ptx_stalls"),
     "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),
     "bench-schedule": Later("warploom.tools.bench.schedule:schedule_case_command"),

@@ -192,7 +192,7 @@ _COMMANDS = {
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     "verify-certificate": Later(
         "warploom.tools.layout.command:verify_command",
-        "Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search.",
+        "Check a certificate of `layout` or `exchange` by a checker apart from the search, and the report line that has it.",
     ),
     # One part of `doctor`, in a process of its own.
     "doctor-probe": Later("warploom.tools.doctor.command:probe_command"),

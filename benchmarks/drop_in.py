@@ -29,7 +29,7 @@ RANDOM = np.random.default_rng(SEED)
 
 
 class Tensor:
-    """What Triton's interpreter asks of a tensor of torch, over an array."""
+    """The methods that Triton's interpreter needs of a tensor of torch, over an array."""
 
     def __init__(self, array: Any) -> None:
         self.array, self.dtype, self.device = array, array.dtype.name, "cpu"
@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Callable[[int], tuple[float, int, bool]], int, int]] = {
     "triton/add": (add, 4096, 256),
     "triton/softmax": (softmax, 1024, 64),
 }
-"""What runs; how large here, and in the peer."""
+"""Cases, with their sizes here and in the peer."""
 WAYS = {"numba": ("warploom", "simulator"), "triton": ("warploom", "interpreter")}
 VARIABLES = {"warploom": "WARPLOOM_RUN", "simulator": "NUMBA_ENABLE_CUDASIM", "interpreter": "TRITON_INTERPRET"}
 

@@ -25,12 +25,17 @@ _HIDDEN = {"ptx": ("bench-ptx", "--max-delta", "31", "--seed", "0"), "scan": ("b
 _MODULES = ("warploom.tools.bench.{}", "warploom.tools.{}_bench")
 """Where benchmarks are, and where they were."""
 
+_LIBRARIES = ("numpy.ma", "numpy.random", "z3")
+"""Libraries that some commits import with their modules, and others when a case needs them."""
+
 
 def import_all() -> None:
     for module in pkgutil.walk_packages(warploom.__path__, "warploom."):
         if not module.name.endswith("__main__"):
             with suppress(Exception):  # of packages that are not installed
                 importlib.import_module(module.name)
+    for library in _LIBRARIES:
+        importlib.import_module(library)
 
 
 def bench_module(bench: str) -> Any:

@@ -38,7 +38,7 @@ def microseconds(call: Callable[[], object]) -> float:
 
 
 def first_call(function: Callable[..., object]) -> float:
-    """Of calls with a number of rows that was not seen before."""
+    """Microseconds of the fastest call with a number of rows that was not seen before."""
     B, took = np.ones((4, 4), np.float32), list[float]()
     function(np.ones((4, 4), np.float32), B)
     for rows in range(5, 5 + RUNS):

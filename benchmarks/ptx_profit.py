@@ -40,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     as_json = parser.parse_args().json
-    known = signs()
+    known = {(str(generation), name): sign for (generation, name), sign in signs().items()}
     papers = {gpu.arch for gpu in GPUS.values()}
     for stencil in (*KERNELGEN.values(), *APPLICATIONS.values()):
         facts = facts_of(stencil, 1 if stencil.name in APPLICATIONS else 31)

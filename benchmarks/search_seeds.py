@@ -1,4 +1,4 @@
-"""What the searches of `explore` find in the paper's spaces with a budget of nodes, over seeds, by the model of the paper's GPU.
+"""Kernels that `explore` finds in the paper's spaces with a budget of nodes, over seeds, by the model of the paper's GPU.
 
     python benchmarks/search_seeds.py --space matmul-1024x1024x1024 --search refine mcts --nodes 12000 --seeds 5 --out FILE.jsonl
 

@@ -98,7 +98,7 @@ class Tab:
             )  # fmt: skip
 
     def complaints(self) -> dict[str, list[str]]:
-        """What is wrong with the page as it stands, by kind; empty lists where nothing is.
+        """Faults of the page as it stands, by kind; empty lists where there are none.
 
         overflowing: elements wider than the page. cut: texts that reach beyond their drawing. faint: texts outside of drawings
         with a contrast below 4.5. unreachable: boxes that only a mouse can scroll.

@@ -59,8 +59,9 @@ def test_files_are_about_a_noun_and_not_long() -> None:
 
 
 def test_notes_begin_with_what_they_are_about() -> None:
-    for path in (ROOT / "src" / "warploom").rglob("*.py"):
-        found = re.search(r'^ *r?"""(?:Of|What|Those|To be) .*', path.read_text(), re.MULTILINE)
+    folders = ("src/warploom", "tests", "benchmarks", "examples", "docs/generate")
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        found = re.search(r'^ *(?:r?"""|# )(?:Of|What|Those|To be) .*', path.read_text(), re.MULTILINE)
         assert not found, f"{path}: name the thing first: {found and found[0]}"
 
 

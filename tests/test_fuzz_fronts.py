@@ -15,7 +15,7 @@ from benchmarks.fuzz.fronts import FRONTS
 from benchmarks.fuzz.inputs import Given
 
 from warploom.core.limits import Limits
-from warploom.layout import recheck
+from warploom.layout import access, certificate, layout, recheck, tile
 from warploom.solve import Journal
 from warploom.tools.solve import program as solve_command
 
@@ -102,13 +102,12 @@ def test_an_ended_process_is_found_and_replaced(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_certificate_that_the_search_denies_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = {
-        "v": 1, "tile": {"rows": 8, "columns": 8, "bits": 32}, "map": "r * 8 + c", "extra_words": 0, "optimal": True,
-        "accesses": [{"name": "rows", "wavefronts": 2, "least": 2}],
-    }  # fmt: skip
+    asked = tile("8x8:f32")
+    found = layout(asked, [access("rows", asked)])
+    document = certificate(asked, found.accesses, found.map, found.prices)
     given = Given({"given.json": json.dumps(document)}, ["verify-certificate", "given.json", "--json"])
     assert isolated.run("certificates", given, tmp_path).word == "solved, proved"
-    document["accesses"] = [{"name": "rows", "wavefronts": 3, "least": 2}]
-    monkeypatch.setattr(recheck, "_faults", lambda certificate: [])
+    document["accesses"][0]["wavefronts"] = 3
+    monkeypatch.setattr(recheck, "check_layout", lambda said: None)
     denied = Given({"given.json": json.dumps(document)}, given.argv)
     assert isolated.run("certificates", denied, tmp_path).word == "differs"

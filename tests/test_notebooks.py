@@ -15,7 +15,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "examples/notebooks").glob("*.ip
 QUICK = "sketch_with_holes"
 """In the default tests; the others are slow ones."""
 _CHANGING = ((re.compile(r"<p><small>[^<]*</small></p>"), "<p><small>...</small></p>"), (re.compile(r"\b\d+\.py\b"), "cell.py"))
-"""What a result took, and the names that Jupyter gives to cells."""
+"""Seconds and megabytes of a result, and the names that Jupyter gives to cells."""
 
 
 def rerun(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a release says of itself, and that two builds of it are one."""
+"""A release says one version and one home everywhere, and two builds of it are one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation site is made of; `make docs` builds it."""
+"""The parts of the documentation site, which `make docs` builds."""
 
 from __future__ import annotations
 

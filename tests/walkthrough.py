@@ -97,7 +97,7 @@ class Walk:
 
 
 def elided(printed: str, expected: str) -> str:
-    """What was printed, with the dots of the page, if that fits."""
+    """The printed text with the dots of the page, if that fits."""
 
     def pattern(line: str) -> str:
         if line == "...\n":

@@ -326,7 +326,7 @@ def _json(part: Outcome) -> Json:
 
 
 def _outcome(kind: str, kept: Json) -> Outcome:
-    """What the journal holds of a piece."""
+    """The journal's lines of a piece."""
     fields = cast("dict[str, Any]", kept)
     failures = [(int(case), str(message)) for case, message in fields["failures"]]
     numbers = fields["cpu_s"], fields["slowest_s"], fields["slowest"]

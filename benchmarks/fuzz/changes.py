@@ -46,7 +46,7 @@ _DEPTHS = (5, 40, 99, 101, 199, 250, 400, 1200, 7000)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What may be put into the texts of a front end."""
+    """Words that may be put into the texts of a front end."""
 
     words: tuple[str, ...]
     lines: tuple[str, ...]

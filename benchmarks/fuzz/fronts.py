@@ -1,4 +1,4 @@
-"""What each front end is given: changed texts of the examples and of the library, and the command that reads them."""
+"""Inputs of each front end: changed texts of the examples and of the library, and the command that reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an input of a front end is, and how Python files and JSON are changed.
+"""Inputs of front ends, and how Python files and JSON are changed.
 
 User files are run by Warploom, so nothing is put into them but tokens of the same texts, numbers and brackets; what stands in
 them imports `warploom` and `math` alone, and `changed_python` refuses any text with a word that could do more.

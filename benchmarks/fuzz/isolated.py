@@ -319,22 +319,21 @@ def _certificate(what: Given, folder: Path) -> Ending:
     if ending.word != "solved, proved":
         return ending
     from warploom.core import UserError
-    from warploom.layout import access, map_of_array, map_of_text, prices, tile
+    from warploom.layout import access, has_name, map_of_text, prices, tile
 
     text = what.files["given.json"].strip()
     document = json.loads(text.splitlines()[0] if text.startswith('{"v"') else text)
     document = document.get("certificate", document)
-    size, text = document["tile"], document["map"]
+    size = document["tile"]
     try:
         given_tile = tile(f"{size['rows']}x{size['columns']}:b{size['bits']}")
-        found = map_of_text(text, given_tile) if isinstance(text, str) else map_of_array(np.array(text), given_tile)
-    except UserError:
-        return Ending("confirmed, another way to write it")
-    try:
-        named = [(entry, access(entry["name"], given_tile)) for entry in document["accesses"] if "elements" not in entry]
+        table = map_of_text(document["map"], given_tile).table if "map" in document else np.array(document["places"])
+        named = [(entry, access(entry["name"], given_tile)) for entry in document["accesses"] if has_name(entry["name"])]
     except UserError as error:
         return Ending("confirmed, unasked", f"confirmed, but refused as a question: {error.diagnostics[0].message[:200]}")
-    for (entry, _), price in zip(named, prices(given_tile, [taken for _, taken in named], found.table), strict=True):
+    if not named:
+        return ending
+    for (entry, _), price in zip(named, prices(given_tile, [taken for _, taken in named], table), strict=True):
         if (entry["wavefronts"], entry["least"]) != (price.wavefronts, price.least) and len(named) == len(document["accesses"]):
             return Ending("differs", f"{entry['name']}: the certificate has {entry}, the search {price}")
     return ending

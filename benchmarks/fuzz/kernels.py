@@ -136,7 +136,7 @@ class _Family:
     base: str
     """64-bit register (32-bit for shared memory)."""
     space: str
-    """What the loads say: global, shared, or nothing."""
+    """State space that the loads name: global, shared, or none."""
     type: str
     size: int
     qualifier: str
@@ -170,7 +170,7 @@ _CHANGES: tuple[tuple[str, Callable[[random.Random, str], str]], ...] = (
     (r"@%", lambda rng, t: "@!%"),
     (r"shr\.[su]", lambda rng, t: rng.choice(("shr.s", "shr.u"))),
 )  # fmt: skip
-"""What a twin may differ in: a pattern, and what to write instead."""
+"""Differences of a twin: a pattern, and the text to write instead."""
 _LIMITS = {"%p": 120, "%h": 120, "%r": 400, "%rd": 400, "%f": 160, "%fd": 80}
 _FIRST = {"%p": 1, "%h": 1, "%r": 40, "%rd": 20, "%f": 1, "%fd": 1}
 

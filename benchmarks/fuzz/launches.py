@@ -23,7 +23,7 @@ LIMIT = 30_000_000
 
 @dataclass(slots=True)
 class Tally:
-    """What happened to the cases of a run."""
+    """Counts of how the cases of a run ended."""
 
     endings: Counter[str] = field(default_factory=Counter[str])
     shuffles: int = 0
@@ -105,7 +105,7 @@ def run(case: Case, text: str, limit: int) -> Launch:
 
 
 def differing(first: Launch, second: Launch) -> str:
-    """What a rewritten kernel did otherwise; after a fault only how it ended.
+    """Differences of a rewritten kernel's run; after a fault only how it ended.
 
     Races are found from the last accesses alone: some show only where a load is gone.
     """

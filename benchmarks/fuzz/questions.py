@@ -89,9 +89,10 @@ def _certificates() -> tuple[tuple[dict[str, Any], ...], Vocabulary]:
         found.append(certificate(given, answer.accesses, answer.map, answer.prices, answer.no_linear))
     listed = {
         **found[0],
-        "map": [*range(64)],
-        "accesses": [{"name": "f", "wavefronts": 2, "least": 2, "elements": [[[0], [1], []]]}],
+        "places": [*range(64)],
+        "accesses": [{"name": "f", "wavefronts": 1, "least": 1, "requests": [[[[0], [1], []], [0]]], "groups": [[*range(32)]]}],
     }
+    del listed["map"]
     return (*found, listed), vocabulary([json.dumps(f) for f in found], (*NUMBERS, *_ACCESSES, *_MAPS))
 
 
@@ -103,7 +104,7 @@ def certificate(rng: random.Random) -> Given:
         document = {**document, "accesses": [dict(entry) for entry in document["accesses"]]}
         match rng.randrange(4):
             case 0:
-                document["map"] = _perhaps(str(document["map"]), rng, 1)
+                document["map"] = _perhaps(str(document.get("map")), rng, 1)
             case 1:
                 rng.choice(document["accesses"])["name"] = _perhaps(rng.choice(_ACCESSES), rng, 0.6)
             case 2:

@@ -90,7 +90,7 @@ def decomposed(words: int) -> list[str]:
     rest = LANES // gcd(words, LANES)
     rows = [[j * words + (i + j // rest) % words for j in range(LANES)] for i in range(words)]
     place = {element: i for i, row in enumerate(rows) for element in row}
-    # What is in register k of lane 0 belongs to row place; other lanes are as much further as their number.
+    # Register k of lane 0 holds an element of row `place`; other lanes are as much further as their number.
     order = [place[k * LANES] for k in range(words)]
     lines, turned = rotated([f"a{order.index(p)}" for p in range(words)], f"lane % {words}", "r")
     for i in range(words):

@@ -133,7 +133,7 @@ def behind_switches(
 ) -> Iterator[dict[str, object]]:  # fmt: skip
     """Many bugs in one copy; a process that has collected the tests turns on one after the other in a fork."""
     tests = {n: list(known.tests.get(site.key, ())) for n, site in sites.items()}
-    # What one test made and kept serves others that are never seen to come there: the rest of their files follows.
+    # An object that one test made and kept serves others that are never seen to come there: the rest of their files follows.
     for n, names in tests.items():
         files = {t.partition("::")[0] for t in names}
         rest = [t for t in known.seconds if t.partition("::")[0] in files and t not in names]
@@ -209,7 +209,7 @@ def summary(rows: Sequence[dict[str, object]], keys: set[str]) -> list[dict[str,
 
 
 def _known(sites: Sequence[Site], cache: Path, jobs: int, tests: Sequence[str]) -> Reach:
-    """What was learned of these places, with the same sources and tests, before, or learned now."""
+    """Results for these places, learned before with the same sources and tests, or learned now."""
     keys = {s.key for s in sites}
     digest = hashlib.sha256("\n".join(tests).encode())
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):

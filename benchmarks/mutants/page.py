@@ -85,7 +85,7 @@ What the checks cost in time is compared with any earlier commit by `python benc
 
 
 def _missing(results: Path) -> str:
-    """What the last run says of places without a record, and of how it was made."""
+    """The last run's places without a record, and how it was made."""
     lines = (results / "mutants.jsonl").read_text(encoding="utf-8").splitlines()
     runs = [row for row in map(json.loads, lines) if row.get("record") == "run"]
     if not runs:

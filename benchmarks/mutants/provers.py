@@ -39,6 +39,9 @@ PROVERS = (
     "src/warploom/schedule/backbone/window.py",
     "src/warploom/tools/explore/every_block.py",
     "src/warploom/tools/explore/every_size.py",
+    "src/warploom/tools/explore/every_length.py",
+    "src/warploom/tools/explore/summed.py",
+    "src/warploom/tools/explore/representatives.py",
 )
 """Patterns of paths."""
 

@@ -36,7 +36,7 @@ class Ran:
     """How a run of pytest ended."""
 
     rows: Sequence[Mapping[str, object]]
-    """What `benchmarks.mutants.server` wrote."""
+    """The lines that `benchmarks.mutants.server` wrote."""
     cpu_s: float
     code: int
     """The exit code of pytest; negative where it was stopped."""

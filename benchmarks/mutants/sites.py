@@ -50,7 +50,7 @@ class Site:
     before: str
     """The text that goes."""
     form: Form
-    """What the edit replaces. A condition becomes False, statements become `pass`."""
+    """The text that the edit replaces. A condition becomes False, statements become `pass`."""
     is_inside: bool
     """Whether the place runs in a function, that is, not while its module is imported."""
     ordinal: int = 0

@@ -1,4 +1,4 @@
-"""What MkDocs calls: generated pages are added, and links out of the documentation lead to the repository."""
+"""Hooks of MkDocs: generated pages are added, and links out of the documentation lead to the repository."""
 
 from __future__ import annotations
 

@@ -197,4 +197,4 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/reports.md": reports_page,
     "reference/report.schema.json": lambda: json.dumps(schema(), indent=2) + "\n",
 }
-"""What makes the text of each place in the documentation."""
+"""The function that makes the text of each place in the documentation."""

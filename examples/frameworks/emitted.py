@@ -1,4 +1,4 @@
-"""What `warploom scan emit falls.py:fall --for FRAMEWORK` writes, as a module."""
+"""The module that `warploom scan emit falls.py:fall --for FRAMEWORK` writes."""
 
 from types import ModuleType
 

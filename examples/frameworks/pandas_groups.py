@@ -18,7 +18,7 @@ print("in pieces:", merged == {k: fall(prices.tolist()) for k, prices in table.g
 
 
 def fall_of(prices: pd.Series) -> int:
-    """What `pyspark.sql.functions.pandas_udf("long")` takes, and `groupby(...).agg`."""
+    """A function that `pyspark.sql.functions.pandas_udf("long")` takes, and `groupby(...).agg`."""
     return made.finish(made.update(made.zero(), prices.tolist()))
 
 

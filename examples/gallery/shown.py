@@ -1,4 +1,4 @@
-"""What every script of the gallery prints of its answer, and where its picture goes."""
+"""The lines that every script of the gallery prints of its answer, and the place of its picture."""
 
 import os
 from pathlib import Path

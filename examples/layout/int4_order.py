@@ -13,7 +13,7 @@ TILE = "16x64:u4"
 
 
 def by_lop3(lane: int, item: int) -> int:
-    """What `(word >> 4 * i) & 0x000f000f` leaves: nibbles i and i + 4, one after the other."""
+    """The nibbles that `(word >> 4 * i) & 0x000f000f` leaves: i and i + 4, one after the other."""
     return lane * 8 + item // 2 + item % 2 * 4
 
 

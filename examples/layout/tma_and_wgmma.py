@@ -12,7 +12,7 @@ import warploom as wl
 
 
 def tma(mode: int, columns: int) -> str:
-    """What the tensor map does to the byte address: chunks of 16 bytes xor the number of the 128-byte row."""
+    """The tensor map's change of a byte address: chunks of 16 bytes xor the number of the 128-byte row."""
     place = f"(r * {columns} + c)"
     return f"{place} ^ (({place} >> 3) & {((1 << mode) - 1) << 3})" if mode else place
 
@@ -43,5 +43,7 @@ print("MN-major, a box of 64 x 16 by SWIZZLE_128B and the atom:", box.line["verd
 both = "Swizzle<3,4,3> o smem_ptr[16b](0) o ((64,2),16):((1,1024),64)"
 boxes = wl.check_layout(both, "128x16:f16", equal="SW128:mn")
 print("two boxes one after the other and tile_to_shape of the atom:", boxes.reason)
-places = wl.check_layout(both, "128x16:f16").line["map"]
-print(f"two boxes: LBO {2 * (places[64 * 16] - places[0])} bytes, SBO {2 * (places[8] - places[0])} bytes")
+text = wl.check_layout(both, "128x16:f16").line["map"]
+print("two boxes, the place of row r and column c:", text)
+lbo, sbo = (2 * eval(text, {"r": row, "c": column}) for row, column in ((64, 0), (0, 8)))
+print(f"two boxes: LBO {lbo} bytes, SBO {sbo} bytes")

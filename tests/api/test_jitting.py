@@ -211,7 +211,7 @@ def test_a_search_never_ends_with_less_than_the_plain_loop(
 
 @pytest.fixture
 def is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a search finds is faster than the plain loop."""
+    """The kernel that a search finds is faster than the plain loop."""
     monkeypatch.setattr(floor, "_FAR", 1e9)
     monkeypatch.setattr(floor, "retime", lambda *_, **__: [Timing(ms, ms, ms, 7, 1, is_early=False) for ms in (1.0, 2.0)])
 
@@ -225,7 +225,7 @@ def summed() -> wl.JitFunction:
 
 
 def kinds(function: wl.JitFunction, *sizes: tuple[int, int]) -> list[str]:
-    """Of calls at these sizes, all of which are right."""
+    """Kernels that calls at these sizes have found; all results are right."""
     for shape in sizes:
         A = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape) % 97
         for _ in range(2):

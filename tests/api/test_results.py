@@ -1,4 +1,4 @@
-"""What the functions of the API return, raise and write."""
+"""Results, errors and files of the functions of the API."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_why() -> None:
 
 
 class _Argument:
-    """What ctypes converts while the clock is looked at."""
+    """An argument that ctypes converts while the clock is looked at."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -98,7 +98,7 @@ class _Argument:
         return 0
 
     def _promote_fields(self, value: object) -> int:
-        """What NumPy asks to compare arrays of structures."""
+        """The method that NumPy calls to compare arrays of structures."""
         self.limits._signalled(0, sys._getframe())
         return 0
 

@@ -1,4 +1,4 @@
-"""What the printer and the read-back's C machine refuse, each for one reason alone."""
+"""The printer and the read-back's C machine refuse each for one reason alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interpreter reports: races, undefined and out-of-bounds elements, divergent barriers, inactive lanes."""
+"""Findings of the interpreter: races, undefined and out-of-bounds elements, divergent barriers, inactive lanes."""
 
 from __future__ import annotations
 

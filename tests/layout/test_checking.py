@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.layout.names import place_of_each
 
 from warploom.core import UserError
 from warploom.layout import Map, access, check, emit, equal, layout, map_of_array, map_of_function, map_of_text, tile
@@ -165,12 +166,15 @@ def test_conditions_where_numbers_have_no_truth_value() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "target"), [("r*32 + (c + r) % 32", "cute"), ("r*32 + (c + r) % 32", "triton"), ("(32,32):(1,32)", "cuda")]
-)
-def test_languages_without_the_map_refuse(text: str, target: str) -> None:
+@pytest.mark.parametrize("target", ["cute", "triton"])
+def test_languages_without_the_map_refuse(target: Any) -> None:
     with pytest.raises(UserError, match="expected"):
-        emit(map_of_text(text, SQUARE), SQUARE, target)  # type: ignore[arg-type]
+        emit(map_of_text("r*32 + (c + r) % 32", SQUARE), SQUARE, target)
+
+
+def test_places_without_an_expression_are_no_code() -> None:
+    with pytest.raises(UserError, match="only given place by place"):
+        emit(map_of_function(lambda r, c: 32 * (r * r * r % 32 + r) + c, SQUARE), SQUARE, "cuda")
 
 
 def test_accesses_of_a_function() -> None:
@@ -247,3 +251,35 @@ def test_modes_of_tma_by_name() -> None:
     ):  # fmt: skip
         with pytest.raises(UserError, match=said):
             map_of_text(name, tile(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "expected"),
+    [
+        ("SW128", "64x64:f16", "r * 64 + (c ^ ((r << 3) & 56))"),
+        ("SW128", "64x128:f16", "((r << 3) & 56) ^ (r << 6) ^ (c & 63) ^ ((c << 6) & 4096)"),
+        ("SW64", "96x64:f16", "(r * 32 + c % 32 + c // 32 * 3072) ^ (((r * 32 + c % 32 + c // 32 * 3072) >> 3) & 24)"),
+        ("tma:SWIZZLE_128B", "24x64:f16", "(r * 64 + c) ^ (((r * 64 + c) >> 3) & 56)"),
+        ("(12,(4,6)):(24,(6,1))", "12x24:f32", "r * 24 + c % 4 * 6 + c // 4"),
+        ("(32,32):(1,32)", "32x32:f32", "r + c * 32"),
+        ('{"offset": [[0, 1], [0, 2], [1, 0], [2, 2]]}', "4x4:f32", "r * 4 + (c ^ (r & 2))"),
+    ],
+)
+def test_maps_by_name_are_expressions(text: str, size: str, expected: str) -> None:
+    given = tile(size)
+    found = map_of_text(text, given)
+    assert found.text == expected and place_of_each(expected, given.rows, given.columns) == found.table.tolist()
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda r, c: 3 + 17 * r + c, "r * 17 + c + 3"),
+        (lambda r, c: c ^ 2 * r ^ 16 * r, "r * 16 + (c ^ (r << 1))"),
+        (lambda r, c: c * 8 + (r ^ c & 3), "r ^ (c & 3) ^ (c << 3)"),
+        (lambda r, c: 16 * (r * r % 8 + r) + c, None),
+    ],
+)
+def test_maps_by_place_are_expressions_where_there_is_one(function: Any, expected: str | None) -> None:
+    found = map_of_function(function, tile("8x16:f32"))
+    assert found.text == expected and found.table.tolist() == [function(r, c) for r in range(8) for c in range(16)]

@@ -11,7 +11,19 @@ from tests.layout import brute
 
 from warploom.core import UserError
 from warploom.core.limits import LimitReachedError
-from warploom.layout import Access, Answer, access, certificate, faults, layout, tile
+from warploom.layout import (
+    Access,
+    Answer,
+    Room,
+    access,
+    access_of_function,
+    certificate,
+    faults,
+    layout,
+    misnamed,
+    tile,
+    wavefronts,
+)
 from warploom.layout.linear import Shape, search
 from warploom.machines import shared_memory
 
@@ -231,9 +243,9 @@ def test_tiles_that_are_none(text: str) -> None:
 
 def test_wide_lanes_across_rows_are_refused() -> None:
     given = tile("32x32:f32")
-    down = np.array([[[r * 32, (r + 1) * 32] for r in range(0, 32, 2)] + [[-1, -1]] * 16])
+    across = np.array([[[r * 32, (r + 1) * 32 + 1] for r in range(0, 32, 2)] + [[-1, -1]] * 16])
     with pytest.raises(UserError, match="aligned neighbours"):
-        layout(given, [Access("down", down, is_listed=True)])
+        layout(given, [Access("across", across, is_listed=True)])
 
 
 def test_neighbours_that_take_the_same_are_served_together() -> None:
@@ -242,3 +254,25 @@ def test_neighbours_that_take_the_same_are_served_together() -> None:
     found = layout(given, [Access("pairs", pairs, is_listed=True)])
     assert (found.prices[0].wavefronts, found.prices[0].least, found.optimal) == (32, 32, True)
     confirmed(found)
+
+
+@pytest.mark.parametrize("room", [0, "any"])
+def test_lanes_that_take_neighbours_of_a_column(room: Room) -> None:
+    """Four floats down a column at once: the map is one of the tile with rows and columns exchanged."""
+
+    def taken(warp: int, lane: int, step: int) -> list[tuple[int, int]] | None:
+        return [(4 * (lane % 6) + k, lane // 6 + 5 * step) for k in range(4)] if step < 4 and not warp and lane < 30 else None
+
+    given = tile("24x20:f32")
+    asked = [access_of_function("down", taken, given), access("columns", given)]
+    found = layout(given, asked, room)
+    table = found.map.table.reshape(24, 20)
+    assert found.map.kind == "columns" and found.map.text is not None
+    assert all((table[4 * b + k] == table[4 * b] + k).all() for b in range(6) for k in range(4)) and not (table[::4] % 4).any()
+    assert [p.wavefronts for p in found.prices] == [wavefronts(given, each, found.map.table) for each in asked]
+    assert found.before[0].wavefronts == wavefronts(given, asked[0], np.arange(480).reshape(20, 24).T.ravel())
+    document = certificate(given, found.accesses, found.map, found.prices, found.no_linear)
+    assert faults(document) == misnamed(document, given.memory) == []
+    mixed = [*asked, access("rows:128bit", given)]
+    with pytest.raises(UserError, match="or all of a column"):
+        layout(given, mixed)

@@ -1,4 +1,4 @@
-"""What the verifier says, and that it says nothing of good files."""
+"""Findings of the verifier, which has none for good files."""
 
 import pytest
 from tests.ptx.corpus import names, text

@@ -1,4 +1,4 @@
-"""What statements and expressions of a loop mean: where asserts hold, operands of and/or, division, floats, types; the table."""
+"""Meaning of a loop's statements and expressions: where asserts hold, operands of and/or, division, floats, types; the table."""
 
 from __future__ import annotations
 

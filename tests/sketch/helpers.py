@@ -1,4 +1,4 @@
-"""What the tests of the language share."""
+"""Helpers that the tests of the language share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read(function: Callable[..., Any], **options: Any) -> Sketch:
 
 
 def problems(function: Callable[..., Any], **options: Any) -> tuple[Diagnostic, ...]:
-    """What is wrong with `function` as a sketch."""
+    """Errors of `function` as a sketch."""
     with pytest.raises(UserError) as caught:
         read(function, **options)
     return caught.value.diagnostics

@@ -1,4 +1,4 @@
-"""What is known of the values of an index before the run: nothing is claimed that is not listed."""
+"""Facts about the values of an index before the run: nothing is claimed that is not listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a name, a branch, a decorator mean in what is read: the same as when Python runs it."""
+"""A name, a branch and a decorator mean in a sketch what they mean when Python runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed while a sketch is read: numbers, types of operations on them, bounds and facts."""
+"""Numbers that are computed while a sketch is read, the types of operations on them, bounds and facts."""
 
 from __future__ import annotations
 

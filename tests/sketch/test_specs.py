@@ -23,7 +23,7 @@ KERNEL = read(kernel, grid=wl.ceil_div(n, 32)).kernel
 
 def test_loops_over_sizes():
     def spec(n, y, w, x):
-        """What to compute."""
+        """Computes a sum."""
         for i in range(n):
             for k in range(K):
                 y[i] += w[k] * x[i + k]

@@ -1,4 +1,4 @@
-"""What workers run in the tests of the executor."""
+"""Tasks that workers run in the tests of the executor."""
 
 import os
 import signal

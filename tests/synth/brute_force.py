@@ -1,4 +1,4 @@
-"""What a sketch's completions really do, by running every one of them: the oracle for the engine."""
+"""Runs every completion of a sketch to see what it really does: the oracle for the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What completing a sketch reports: solved, exhausted, out of budget, refused; optimality; repeatability."""
+"""Reports of completing a sketch: solved, exhausted, out of budget, refused; optimality; repeatability."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def copy(x, y, n):
 
 
 def why(spec: Callable[..., Any], *changes: tuple[str, str]) -> str:
-    """What the lift says, before any run at a size: empty when it proves."""
+    """The lift's reason, before any run at a size: empty when it proves."""
     kernel = parse(COPY, *changes)
     attempt = _Lift(sketch_of(kernel, spec, dict.fromkeys(kernel.sizes, 40)), kernel, spec)
     try:

@@ -63,7 +63,7 @@ def test_types(term, target: str, expected: str):
 
 
 def test_a_cell_converts_what_it_holds():
-    """What is read again has the type of the array, whatever was stored."""
+    """A value that is read again has the type of the array, whatever was stored."""
     kept = Stored({n: BY_NAME[t] for n, t in TYPES.items()})
     cell = kept.store(a + b, BY_NAME["i8"])
     again = kept.store(cell >> 1, BY_NAME["i32"])

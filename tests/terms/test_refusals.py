@@ -1,4 +1,4 @@
-"""What terms, conversions and canonical forms say no to: each branch alone, and the laws next to it that still hold."""
+"""Refusals of terms, conversions and canonical forms: each branch alone, and the laws next to it that still hold."""
 
 import itertools
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What a proof speaks about: laws under the type that they were used in, and conditions on the inputs."""
+"""Domain of a proof: laws under the type that they were used in, and conditions on the inputs."""
 
 import pytest
 

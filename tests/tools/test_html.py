@@ -10,8 +10,8 @@ from tests.tools.small import COMPLETIONS, KERNEL, SIZES
 
 from warploom.core import NOWHERE
 from warploom.gpu import ListedLine, Listings
-from warploom.tools.html import Page, render
 from warploom.tools.html.colours import element_colours, stripes
+from warploom.tools.html.page import Page, render
 from warploom.tools.html.scene import scene
 from warploom.tools.pages.movement import Value, combined, short
 from warploom.tools.pages.picture import picture

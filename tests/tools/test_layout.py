@@ -59,11 +59,15 @@ def test_certificates_are_verified_from_a_line_or_alone(tmp_path: Path) -> None:
     [
         ("wavefronts", {"rows": 32, "columns": 31}), ("least", {"rows": 1}), ("map", "r * 32 + c"), ("extra_words", 1),
         ("optimal", None), ("no_linear", True), ("case", "64x64:f32"),
-        ("case", "32x32:f16"), ("case", "32x32:f7"),
+        ("case", "32x32:f16"), ("case", "32x32:f7"), ("case", "c + r on 32x32:f32"), ("ways", {"rows": 1, "columns": 2}),
+        ("worst", {"rows": [[0, 0], [0, 1]]}), ("before", {"rows": 32, "columns": 32}), ("cute", "(32,32):(32,1)"),
+        ("objective", None), ("domain", "all"), ("status", "unsat"), ("verdict", "tested"), ("counted", "sass"),
+        ("extra_words", 0.0), ("extra_words", False), ("v", True), ("least_room", True), ("no_map", True),
+        ("code", "__device__ int place(int r, int c) { return r * 32 + c; }"),
     ],
 )  # fmt: skip
 def test_a_line_that_says_more_than_its_certificate_is_refuted(tmp_path: Path, name: str, value: object) -> None:
-    _, line = call(*SQUARE)
+    _, line = call(*SQUARE, "--emit", "cuda")
     path = tmp_path / "line.json"
     path.write_text(json.dumps(line | {name: value}))
     code, checked = call("verify-certificate", path)
@@ -99,13 +103,13 @@ def test_lanes_go_together_as_in_some_architecture(tmp_path: Path, size: int) ->
     path.write_text(json.dumps(document))
     assert call("verify-certificate", path)[0] == 0
     groups = [list(range(at, at + size)) for at in range(0, 64, size)]
-    entry = {"name": "rows", "wavefronts": 4096 // size, "least": 4096 // size, "groups": groups}
+    entry = document["accesses"][0] | {"wavefronts": 4096 // size, "least": 4096 // size, "groups": groups}
     changed = {**document, "accesses": [entry]}
     assert not faults(changed)
-    for content, reason in ((changed, "those of no architecture"), ({"arch": "gfx942", "certificate": changed}, "not those of")):
+    for content, where in ((changed, "on any architecture"), ({"arch": "gfx942", "certificate": changed}, "on gfx942")):
         path.write_text(json.dumps(content))
         code, checked = call("verify-certificate", path)
-        assert (code, checked["verdict"]) == (1, "refuted") and reason in checked["reason"]
+        assert (code, checked["verdict"]) == (1, "refuted") and where in checked["reason"]
 
 
 def test_a_line_of_an_exchange_says_what_its_certificate_does(tmp_path: Path) -> None:
@@ -117,9 +121,55 @@ def test_a_line_of_an_exchange_says_what_its_certificate_does(tmp_path: Path) ->
         ({"shuffles_reached": 1}, 1),
         ({"lanes": 16}, 1),
         ({"warps": 2}, 1),
+        ({"bits": 64}, 1),
+        ({"bits": 32.0}, 1),
+        ({"regs": 3}, 1),
+        ({"case": "blocked to striped"}, 1),
+        ({"case": "striped to soa:64"}, 1),
+        ({"equal": True}, 1),
+        ({"shuffles": 1}, 1),
+        ({"selects": 1}, 1),
+        ({"permutes": 1}, 1),
+        ({"wavefronts": 1}, 1),
+        ({"least_wavefronts": 3}, 1),
+        ({"shared_words": -1}, 1),
+        ({"code": line["code"].replace("^", "+")}, 1),
+        ({"code": line["code"].replace("in[0]", "in[9]")}, 1),
+        ({"arch": "sm_9"}, 2),
     ):
         path.write_text(json.dumps(line | changed))
         assert call("verify-certificate", path)[0] == expected
+
+
+def test_fields_that_no_certificate_implies_are_named(tmp_path: Path) -> None:
+    def unchecked(line: dict[str, Any]) -> list[str]:
+        path = tmp_path / "line.json"
+        path.write_text(json.dumps(line))
+        code, checked = call("verify-certificate", path)
+        assert code == 0
+        return checked["unchecked"]
+
+    _, line = call(*SQUARE, "--emit", "python")
+    assert unchecked(line) == ["class", "index_instructions"]
+    assert unchecked(line | {"emit": "fortran"}) == ["class", "index_instructions", "emit", "code"]
+    _, line = call("check-layout", "SW64", "--tile", "32x32:f16", "--access", "ldmatrix", "--equal", "tma:SWIZZLE_64B")
+    assert unchecked(line) == ["equal"] and unchecked(line | {"case": "mine on 32x32:f16"}) == ["case", "equal"]
+    _, line = call("exchange", "--from", "striped", "--to", "blocked", "--regs", "2")
+    assert "code" not in unchecked(line) and {"pareto", "cycles"} < {*unchecked(line)}
+    assert {"case", "code"} < {*unchecked(line | {"case": "mine", "code": "int x;"})}
+    (tmp_path / "f.py").write_text("def held(lane, item):\n    return item * 32 + lane\n")
+    _, line = call("exchange", "--from", f"{tmp_path / 'f.py'}:held", "--to", "blocked", "--regs", "2")
+    assert "case" in unchecked(line)
+
+
+def test_an_exchange_between_warps_has_no_certificate(tmp_path: Path) -> None:
+    path, page = tmp_path / "f.py", tmp_path / "page.html"
+    row, column = "(warp + 1) % 4 * 16 + register // 2 * 8 + lane // 4", "lane % 4 * 2 + register % 2"
+    path.write_text(f"def other(warp, lane, register, slot):\n    return {row}, {column}\n")
+    code, line = call("exchange", "--from", "wgmma:m64n8:D:f32", "--to", f"{path}:other", "--html", page)
+    assert (code, line["certificate"], line["least_shuffles"], line["via"]) == (0, None, None, "shared") and page.exists()
+    path.write_text(json.dumps(line))
+    assert call("verify-certificate", path)[0] == 2
 
 
 def test_functions_keep_their_names_apart() -> None:
@@ -320,3 +370,11 @@ def test_exchanges_that_are_refused(arguments: tuple[object, ...], said: str) ->
 )
 def test_how_to_mend_an_exchange(arguments: tuple[str, ...], fix: str) -> None:
     assert fix in CliRunner().invoke(cli, ["exchange", *arguments]).stderr
+
+
+def test_what_functions_print_is_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "f.py"
+    path.write_text("print('loaded')\n\n\ndef f(r, c):\n    print('asked')\n    return r * 8 + c\n")
+    done = CliRunner().invoke(cli, ["check-layout", f"{path}:f", "--tile", "8x8:f32", "--access", "rows", "--json"])
+    [line] = lines_of(done.stdout)
+    assert line["optimal"] and "asked" in done.stderr and "asked" not in done.stdout

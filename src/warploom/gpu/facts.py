@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar, assert_never, cast
 
 from warploom.core import DType, Span, scalar_of
@@ -99,15 +100,22 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
                 pass
 
 
+@cache
+def _fields(kind: type[Any]) -> tuple[str, ...] | None:
+    """Names of the fields of a class of IR nodes; None for any other class."""
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) and not issubclass(kind, (DType, Span)) else None
+
+
 def parts(node: Any) -> Iterator[Any]:
-    """Every IR node below `node`, itself included."""
-    if isinstance(node, tuple):
-        for item in cast("tuple[Any, ...]", node):
-            yield from parts(item)
-    elif is_dataclass(node) and not isinstance(node, (DType, Span, type)):
-        yield node
-        for f in fields(node):
-            yield from parts(getattr(node, f.name))
+    """Every IR node below `node`, itself included, each before those below it."""
+    left: list[Any] = [node]
+    while left:
+        part = left.pop()
+        if isinstance(part, tuple):
+            left.extend(reversed(cast("tuple[Any, ...]", part)))
+        elif (names := _fields(cast("type[Any]", type(part)))) is not None:
+            yield part
+            left.extend(getattr(part, name) for name in reversed(names))
 
 
 def own_parts(stmt: Stmt) -> Iterator[Any]:
@@ -124,13 +132,20 @@ def map_own_index(node: T, change: Callable[[IndexExpr], IndexExpr]) -> T:
 
 
 def _map(node: Any, change: Callable[[IndexExpr], IndexExpr]) -> Any:
+    """The node itself where nothing below it changes."""
     if isinstance(node, IndexExpr):
         return change(node)
     if isinstance(node, tuple):
-        return tuple(_map(item, change) for item in cast("tuple[Any, ...]", node))
-    if not is_dataclass(node) or isinstance(node, (DType, Span, type)):
-        return node
-    return replace(cast(Any, node), **{f.name: _map(getattr(node, f.name), change) for f in fields(node)})
+        items = cast("tuple[Any, ...]", node)
+        new = tuple(_map(item, change) for item in items)
+        return items if all(a is b for a, b in zip(items, new, strict=True)) else new
+    changed: dict[str, Any] = {}
+    for name in _fields(cast("type[Any]", type(node))) or ():
+        old = getattr(node, name)
+        value = _map(old, change)
+        if value is not old:
+            changed[name] = value
+    return replace(node, **changed) if changed else node
 
 
 def numbered(kernel: Kernel) -> tuple[Kernel, dict[int, Stmt]]:

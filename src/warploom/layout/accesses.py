@@ -70,6 +70,11 @@ def access(text: str, tile: Tile) -> Access:
     return Access(text.strip(), together(firsts, per_lane, tile.memory.lanes), is_store=is_store)
 
 
+def has_name(text: str) -> bool:
+    """Whether the text begins as the name of an access does, not as that of a function."""
+    return re.split("[:@]", text.strip(), maxsplit=1)[0] in NAMES
+
+
 def together(firsts: Sequence[Sequence[int]], per_lane: int, lanes: int) -> Ints:
     """Elements of requests from the first one of each lane; further lanes take no part."""
     table = np.full((len(firsts), lanes), -1, dtype=np.int64)

@@ -6,14 +6,16 @@ import json
 import operator
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias, cast
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.layout import expressions
 from warploom.layout.accesses import Ints
-from warploom.layout.maps import Map
+from warploom.layout.maps import Map, recognized
 from warploom.layout.tiles import Tile
 
 Nested: TypeAlias = "int | tuple[Nested, ...]"
@@ -87,7 +89,37 @@ def read(text: str, tile: Tile) -> Map:
     table = (row[:, None] + column[None, :]).ravel()
     if swizzle:
         table = swizzled(table, *swizzle)
-    return Map("given", None, table, 0, swizzle)
+    found = recognized(tile, table, swizzle)
+    return found if found.expression is not None else _as_expression(found, modes, tile)
+
+
+def _as_expression(found: Map, modes: Sequence[Sequence[tuple[int, int]]], tile: Tile) -> Map:
+    """The map with the sum of its modes under its swizzle, where that is a text of some length."""
+    address = " + ".join(_strides(modes[0], "r") + _strides(modes[1], "c")) or "0"
+    if found.swizzle is not None:
+        bits, base, shift = found.swizzle
+        mask = ((1 << bits) - 1) << base
+        moved = f"(({address}) >> {shift} & {mask})" if shift >= 0 else f"(({address}) & {mask}) << {-shift}"
+        address = f"({address}) ^ {moved}"
+    try:
+        expression = expressions.parse(address)
+        is_same = bool((expressions.places(expression, tile) == found.table).all())
+    except UserError:
+        return found
+    return replace(found, expression=expression) if is_same else found
+
+
+def _strides(mode: Sequence[tuple[int, int]], name: str) -> list[str]:
+    """The terms of one mode, whose first extent is the fastest."""
+    terms: list[str] = []
+    below, whole = 1, prod(extent for extent, _ in mode)
+    for extent, stride in mode:
+        if extent > 1 and stride:
+            part = name if below == 1 else f"{name} // {below}"
+            part = part if below * extent == whole else f"{part} % {extent}"
+            terms.append(part if stride == 1 else f"{part} * {stride}")
+        below *= extent
+    return terms
 
 
 def swizzled(places: Ints, bits: int, base: int, shift: int) -> Ints:
@@ -220,4 +252,4 @@ def from_bases(text: str, tile: Tile) -> Map:
         raise UserError(Diagnostic("TRITON", f"expected bases that reach each element of {tile} once, got {text[:80]!r}"))
     table = np.empty(tile.elements, dtype=np.int64)
     table[order] = np.arange(tile.elements)
-    return Map("given", None, table, 0)
+    return recognized(tile, table)

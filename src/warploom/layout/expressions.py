@@ -43,6 +43,15 @@ def parse(text: str, names: tuple[str, ...] = ("r", "c")) -> ast.expr:
     return found
 
 
+def exchanged(node: ast.expr) -> ast.expr:
+    """The expression with r and c in each other's place."""
+    copied = ast.parse(ast.unparse(node), mode="eval").body
+    for part in ast.walk(copied):
+        if isinstance(part, ast.Name) and part.id in ("r", "c"):
+            part.id = "c" if part.id == "r" else "r"
+    return copied
+
+
 def names_in(text: str) -> tuple[str, ...]:
     """The names in a text that is known to be an expression."""
     return tuple(dict.fromkeys(re.findall(r"[a-z]\w*", text)))

@@ -69,7 +69,12 @@ def differences(
     seen: dict[int, set[bytes]] = {}
     part_bits = form.chunk - (max(1, BANK_BITS // tile.bits).bit_length() - 1)
     for access in accesses:
-        for group in phases(tile, access):
+        groups = list(phases(tile, access))
+        at_once = _whole_groups(groups, form, address, end) if not part_bits else None
+        if at_once is not None:
+            seen.setdefault(at_once.shape[1], set()).update(normal.tobytes() for normal in at_once)
+            continue
+        for group in groups:
             places = distinct(address[group].ravel())
             places = places if end is None else places[places < end]
             if len(places) < 2:
@@ -86,6 +91,19 @@ def differences(
         for lane in range(size):
             found.update(distinct(table ^ table[:, lane : lane + 1]).tolist())
     return np.array(sorted(found - {0}), dtype=np.int64)
+
+
+def _whole_groups(groups: Sequence[Ints], form: Shape, address: Ints, end: int | None) -> Ints | None:
+    """All groups at once, each as the sorted differences from its first chunk; None where they are not equally many chunks, few
+    enough for a bank each, before `end`."""
+    if not groups or len({len(group) for group in groups}) > 1:
+        return None
+    places = address[np.stack(groups).reshape(len(groups), -1)]
+    chunks: Ints = np.sort(places >> form.chunk, axis=1)
+    is_many = not 1 < chunks.shape[1] <= 1 << form.group
+    if is_many or (chunks[:, 1:] == chunks[:, :-1]).any() or (end is not None and int(places.max()) >= end):
+        return None
+    return np.sort(chunks ^ chunks[:, :1], axis=1)
 
 
 def _parts(places: Ints, form: Shape, part_bits: int) -> Iterator[Ints]:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from warploom.layout import expressions
 from warploom.layout.accesses import Ints
 from warploom.layout.tiles import Tile
@@ -16,7 +18,7 @@ class Map:
     """A place for each element of a tile."""
 
     kind: str
-    """`identity`, `padding`, `swizzle`, `linear`, `rotation`, `body`, or `given`."""
+    """`identity`, `padding`, `swizzle`, `linear`, `rotation`, `body`, `columns`, `table` or `given`."""
     expression: ast.expr | None
     """None of a map that is only given place by place."""
     table: Ints
@@ -128,6 +130,53 @@ def full_linear(tile: Tile, images: Sequence[int]) -> Map:
         *shifted_terms([(j, images[j]) for j in range(wide)], "c", wide),
     ]
     return from_text(" ^ ".join(t.text for t in terms), tile, "linear", int(sum(t.instructions for t in terms) + 0.5))
+
+
+def recognized(tile: Tile, table: Ints, swizzle: tuple[int, int, int] | None = None) -> Map:
+    """The given map of these places, as an expression where they are strides of r and c, or XORs of the bits of both."""
+    found = _strided(tile, table) or _xored(tile, table)
+    expression = None if found is None else expressions.parse(found)
+    if expression is not None and (expressions.places(expression, tile) != table).any():
+        expression = None
+    return Map("given", expression, table, 0, swizzle)
+
+
+def _strided(tile: Tile, table: Ints) -> str | None:
+    rows, columns = table[:: tile.columns], table[: tile.columns]
+    first = int(table[0])
+    down, right = (int(line[1]) - first if len(line) > 1 else 0 for line in (rows, columns))
+    if (
+        table.reshape(tile.rows, tile.columns) != first + np.arange(tile.rows)[:, None] * down + np.arange(tile.columns) * right
+    ).any():
+        return None
+    terms = [name if step == 1 else f"{name} * {step}" for name, step in (("r", down), ("c", right)) if step]
+    return " + ".join(terms + ([str(first)] if first or not terms else []))
+
+
+def _xored(tile: Tile, table: Ints) -> str | None:
+    """Only for rows and columns that are powers of two."""
+    if tile.elements & (tile.elements - 1) or int(table[0]):
+        return None
+    wide, high = tile.columns.bit_length() - 1, tile.rows.bit_length() - 1
+    of_rows = [int(table[tile.columns << j]) for j in range(high)]
+    of_columns = [int(table[1 << j]) for j in range(wide)]
+    pitch = tile.columns
+    if all(value // pitch == 1 << j for j, value in enumerate(of_rows)) and all(value < pitch for value in of_columns):
+        moved = [value ^ 1 << j for j, value in enumerate(of_columns)]
+        terms = [*_terms([value % pitch for value in of_rows], "r", high), *_terms(moved, "c", wide)]
+        return f"r * {pitch} + (c ^ {' ^ '.join(terms)})" if terms else f"r * {pitch} + c"
+    return " ^ ".join([*_terms(of_rows, "r", high), *_terms(of_columns, "c", wide)]) or None
+
+
+def _terms(images: Sequence[int], source: str, bits: int) -> list[str]:
+    return [term.text for term in shifted_terms(list(enumerate(images)), source, bits)]
+
+
+def exchanged(tile: Tile, found: Map) -> Map:
+    """The map of the tile, from one of the tile with rows and columns exchanged."""
+    table = found.table.reshape(tile.columns, tile.rows).T.ravel()
+    expression = None if found.expression is None else expressions.exchanged(found.expression)
+    return Map("columns", expression, table, found.instructions)
 
 
 def rotation(tile: Tile, pitch: int, step: int, chunk: int, jump: int = 0, every: int = 1) -> Map:

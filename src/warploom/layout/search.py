@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -28,7 +28,17 @@ from warploom.layout.banks import (
     wavefronts,
 )
 from warploom.layout.linear import Shape, applied, avoids, differences, in_basis, reversals, search, shape, spanned, swizzles
-from warploom.layout.maps import Map, body_and_rest, columns_and_rest, full_linear, reversed_map, rotation, row_major, xor_map
+from warploom.layout.maps import (
+    Map,
+    body_and_rest,
+    columns_and_rest,
+    exchanged,
+    full_linear,
+    reversed_map,
+    rotation,
+    row_major,
+    xor_map,
+)
 from warploom.layout.tables import NoMap, any_map
 from warploom.layout.tiles import Tile
 
@@ -58,7 +68,7 @@ class Answer:
     map: Map
     prices: tuple[Price, ...]
     before: tuple[Price, ...]
-    """The same of row-major order."""
+    """The same of the `plain` order."""
     extra_words: int
     tried: int
     no_linear: NoLinear | None = None
@@ -125,7 +135,7 @@ class _Search:
         if self.best is None:
             raise UserError(
                 Diagnostic(
-                    "LAYOUT_ACCESS", "expected lanes that take aligned neighbours of a row, got one that no map serves",
+                    "LAYOUT_ACCESS", "expected lanes that take aligned neighbours of a row, or all of a column, got others",
                     fix=f"Take fewer bits a lane on the tile {tile}.",
                 )
             )  # fmt: skip
@@ -296,12 +306,39 @@ def is_bijection(table: Ints) -> bool:
     return len(distinct(table)) == len(table) and int(table.min()) >= 0
 
 
+def _down_columns(tile: Tile, accesses: Sequence[Access]) -> tuple[Tile, tuple[Access, ...]] | None:
+    """The tile and its accesses with rows and columns exchanged, if all lanes that take several elements take them down a
+    column."""
+    wide = [a.elements[a.elements[..., 0] >= 0] for a in accesses if a.per_lane > 1]
+    if not wide or tile.columns == 1 or any((np.diff(lanes, axis=1) != tile.columns).any() for lanes in wide):
+        return None
+    turned = tuple(
+        replace(a, elements=np.where(a.elements < 0, -1, a.elements % tile.columns * tile.rows + a.elements // tile.columns))
+        for a in accesses
+    )
+    return replace(tile, rows=tile.columns, columns=tile.rows), turned
+
+
+def plain(tile: Tile, accesses: Sequence[Access]) -> Ints:
+    """Places in row-major order; in column-major order, if all lanes that take several elements take them down a column."""
+    turned = _down_columns(tile, accesses)
+    return row_major(tile, tile.columns).table if turned is None else exchanged(tile, row_major(turned[0], tile.rows)).table
+
+
 def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: bool = False) -> Answer:
     """The cheapest map of the tile for the accesses; `room`: words that may stay unused. `table`: where no class has a map
     without conflict, any map at all is asked of a SAT solver. At the end of the command's budget the best map so far is the
     answer. UserError (LAYOUT_ACCESS, SAT)."""
     if not accesses:
         raise UserError(Diagnostic("ACCESS", "expected at least one access, got none"))
+    turned = _down_columns(tile, accesses)
+    if turned is not None:
+        inner = layout(*turned, room)
+        found = exchanged(tile, inner.map)
+        return Answer(
+            tile, tuple(accesses), found, prices(tile, accesses, found.table), prices(tile, accesses, plain(tile, accesses)),
+            inner.extra_words, inner.tried, stopped=inner.stopped,
+        )  # fmt: skip
     work = _Search(tile, accesses, room)
     stopped, no_map = "", None
     try:
@@ -325,7 +362,7 @@ def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0, *, table: boo
             found = answer if work.is_good(answer) else found
         else:
             no_map = answer
-    before = row_major(tile, tile.columns).table
+    before = plain(tile, accesses)
     return Answer(
         tile, tuple(accesses), found,
         prices(tile, accesses, found.table, work.bounds), prices(tile, accesses, before, work.bounds),

@@ -13,7 +13,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.layout import cute, expressions
 from warploom.layout.accesses import Access, wrong
 from warploom.layout.called import called
-from warploom.layout.maps import Map, from_text
+from warploom.layout.maps import Map, from_text, recognized
 from warploom.layout.search import is_bijection
 from warploom.layout.tiles import Tile
 
@@ -61,7 +61,7 @@ def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
         if not isinstance(number, int) or abs(number) >= expressions.LARGEST:
             raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {_shown(place)}"))
         table[element] = number
-    return Map("given", None, table, 0)
+    return recognized(tile, table)
 
 
 def map_of_array(places: NDArray[np.integer[Any]], tile: Tile) -> Map:
@@ -72,7 +72,7 @@ def map_of_array(places: NDArray[np.integer[Any]], tile: Tile) -> Map:
         )
     if int(places.max()) >= expressions.LARGEST or int(places.min()) <= -expressions.LARGEST:
         raise UserError(Diagnostic("MAP", "expected places below 2^40, got one beyond"))
-    return Map("given", None, places.astype(np.int64).ravel(), 0)
+    return recognized(tile, places.astype(np.int64).ravel())
 
 
 def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> Access:

@@ -20,7 +20,7 @@ from .search.orders import DepthFirst, Order, OrderName, order_named, run_order
 from .search.parts import Part, Split
 from .search.refine import Refine, refine
 from .search.spending import BUDGET_SPENT, UNLIMITED, Budget, Outcome, Statistics, StopSearchError
-from .search.tree_size import Cut, Interval, Probe, TreeSize, chen, interval, knuth, sample, tree_size
+from .search.tree_size import Cut, Estimate, Probe, TreeSize, chen, estimated, knuth, sample, tree_size
 from .smt.asking import Answer, Sat, Unknown, Unsat
 from .smt.builder import BOOL, INT, REAL, Builder, Handle, Sort, SortError, word
 from .smt.clauses import ClauseSession
@@ -64,6 +64,7 @@ __all__ = [
     "Counts",
     "Cut",
     "DepthFirst",
+    "Estimate",
     "Event",
     "EventLog",
     "EventSink",
@@ -75,7 +76,6 @@ __all__ = [
     "Handle",
     "Hints",
     "Incumbent",
-    "Interval",
     "Journal",
     "Json",
     "Leaf",
@@ -127,7 +127,7 @@ __all__ = [
     "drawn",
     "emit",
     "enumerate_levels",
-    "interval",
+    "estimated",
     "knuth",
     "leaves_behind",
     "mcts",

@@ -192,7 +192,7 @@ _COMMANDS = {
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     "verify-certificate": Later(
         "warploom.tools.layout.command:verify_command",
-        "Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search.",
+        "Check a certificate of `layout` or `exchange` by a checker apart from the search, and the report line that has it.",
     ),
     # One part of `doctor`, in a process of its own.
     "doctor-probe": Later("warploom.tools.doctor.command:probe_command"),
@@ -202,6 +202,7 @@ _COMMANDS = {
     "bench-layout": Later("warploom.tools.bench.layout_cases:bench_layout_case"),
     "bench-lint": Later("warploom.tools.bench.lint.cases:bench_lint_case"),
     "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
+    "bench-ptx-registers": Later("warploom.tools.bench.ptx_registers:bench_ptx_registers"),
     "bench-ptx-stalls": Later("warploom.tools.bench.ptx_stalls:bench_ptx_stalls"),
     "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),
     "bench-schedule": Later("warploom.tools.bench.schedule:schedule_case_command"),

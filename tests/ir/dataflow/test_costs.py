@@ -1,4 +1,4 @@
-"""What index arithmetic of a transformation costs: `ir.kernel.cost` by hand."""
+"""Cost of a transformation's index arithmetic: `ir.kernel.cost` by hand."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_texts_that_are_no_programs(text: str, message: str) -> None:
 
 
 def test_reading_goes_on_with_the_next_line_only() -> None:
-    """What is wrong before a colon on one line is told once."""
+    """An error before a colon on one line is told once."""
     with pytest.raises(UserError) as caught:
         parse_program("x: [2] = $ y: [2] = $\nz: [2] = [0, 1]\ngoal: [2] id", "t.swflow")
     places = [(d.span.line, d.span.column) for d in caught.value.diagnostics]

@@ -9,8 +9,10 @@ import pytest
 from warploom.core import UserError
 from warploom.core.limits import LimitReachedError
 from warploom.gpu import compile_to_ptx, toolchain_available
+from warploom.layout import faults
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
-from warploom.layout.exchange import Exchange, Transpose, certificate, choose, emit, exchange, faults, kernel
+from warploom.layout.exchange import Exchange, Transpose, choose, emit, exchange, kernel
+from warploom.layout.exchange import certificate as certificate_or_none
 from warploom.layout.exchange.demand import coloured, least, word_moves
 from warploom.layout.exchange.renaming import Renaming
 from warploom.machines import architecture
@@ -18,6 +20,12 @@ from warploom.ptx import launch
 
 BELOW_TROVE = {17: 16, 25: 24, 29: 28, 31: 30, 32: 31}
 """Registers of 32 lanes for which fewer shuffles do than there are registers."""
+
+
+def certificate(found: Exchange) -> dict[str, Any]:
+    document = certificate_or_none(found)
+    assert document is not None
+    return document
 
 
 def pair(regs: int, bits: int = 32, lanes: int = 32) -> tuple[Distributed, Distributed]:
@@ -196,18 +204,19 @@ def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
     assert faults(certificate(found)) == []
     for name, value, said in (
         ("least_shuffles", 6, "needs 5 shuffles, not 6"),
-        ("reached", False, "take 5 shuffles"),
+        ("reached", False, "as many shuffles"),
         ("moves", certificate(found)["moves"][1:], "never gets"),
         ("moves", [*certificate(found)["moves"], certificate(found)["moves"][0]], "reads twice"),
-        ("held", [[[0.5]]], "not a certificate"),
-        ("v", 2, "of version 1"),
-        ("kind", "layout", "of an exchange"),
-        ("lanes", 32.0, "of an exchange"),
+        ("held", [[[0.5]]], "whole numbers"),
+        ("v", 1, "of version 2"),
+        ("kind", "layout", "cannot be read"),
+        ("kind", "fold", "cannot be read"),
+        ("lanes", 32.0, "whole numbers"),
         ("lanes", -1, "as many lanes"),
-        ("words_hold", True, "of an exchange"),
+        ("words_hold", True, "whole numbers"),
         ("side", "both", "takes or gives"),
-        ("lane", True, "takes or gives"),
-        ("lane", 99, "no lane"),
+        ("lane", True, "whole numbers"),
+        ("lane", 99, "a lane is expected"),
     ):
         forged = certificate(found) | {name: value}
         assert any(said in fault for fault in faults(forged)), name
@@ -219,7 +228,7 @@ def test_certificates_are_confirmed_and_forged_ones_are_not() -> None:
 def test_words_hold_as_many_elements_as_the_certificate_says() -> None:
     """Two lanes change two words of two elements: one shuffle is enough."""
     claim = {
-        "v": 1,
+        "v": 2,
         "kind": "exchange",
         "lanes": 2,
         "held": [[[0, 1]], [[2, 3]]],
@@ -229,8 +238,10 @@ def test_words_hold_as_many_elements_as_the_certificate_says() -> None:
     }
     moves = [[0, 0, 1, 0], [1, 0, 0, 0]]
     assert faults(claim | {"words_hold": 2, "least_shuffles": 1, "reached": True, "moves": moves}) == []
+    alone = claim | {"words_hold": 2, "least_shuffles": 1, "reached": True, "moves": moves}
+    assert any("never gets" in fault for fault in faults(alone | {"wanted": [[[2, 9]], [[0, 1]]]}))  # which nobody holds
     forged = claim | {"words_hold": 1, "least_shuffles": 2, "reached": False, "moves": moves}
-    assert any("hold 1 elements" in fault for fault in faults(forged))
+    assert any("at most 1 elements" in fault for fault in faults(forged))
 
 
 def test_words_that_several_lanes_want_and_places_that_hold_nothing() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.layout import cute
+from warploom.layout import Tile, cute
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text, fragment
 from warploom.layout.exchange import Exchange, Target, emit, exchange
 from warploom.layout.exchange.texts import expression
@@ -68,7 +68,7 @@ def offsets(text: str) -> np.ndarray:
 def test_cute_says_both_tables_and_the_places(found: Exchange) -> None:
     lines = dict(line.split(": ") for line in emit(found, "cute").splitlines())
     for name, table in zip(("from", "to"), tables(found), strict=True):
-        tile = SimpleNamespace(rows=len(table), columns=table.shape[1], bits=32)
+        tile = Tile(len(table), table.shape[1], "b32")
         assert (cute.read(lines[name], tile).table == table.ravel()).all()  # type: ignore[arg-type]
     assert ("shared" in lines) == (found.chosen.via == "shared")
     if "shared" in lines:

@@ -126,7 +126,7 @@ class ScalarComparison:
         return evaluate(term, self.leaf)
 
     def leaf(self, term: Term, args: tuple[int, ...]) -> int:
-        """What cannot matter, because it never ran, is 0."""
+        """A result that cannot matter, because its instruction never ran, is 0."""
         thread, name = self.thread, str(term.data[0]) if term.data else ""
         match term.op:
             case "special":

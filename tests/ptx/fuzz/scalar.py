@@ -96,7 +96,7 @@ class Memory:
 
 @dataclass(slots=True)
 class Step:
-    """What one instruction did."""
+    """Effects of one instruction."""
 
     position: int
     written: dict[str, int]

@@ -361,7 +361,7 @@ def random_launch(seed: int) -> Launch:
 
 @dataclass
 class Tally:
-    """What a run of the fuzzer saw."""
+    """Counts of a run of the fuzzer."""
 
     launches: int = 0
     shuffles: int = 0

@@ -169,6 +169,20 @@ def test_lengths_of_what_is_no_array_are_refused(text: str, said: str, program: 
         bounds(program, "rows", assumptions(text))
 
 
+@pytest.mark.parametrize("kernel", ["two_barriers", "register_of_each_thread"])
+def test_dynamic_shared_memory_that_cuda_declares_outside_of_the_kernel(kernel: str, program: Program) -> None:
+    assert "s" not in program.routines[kernel].variables and "s" in found(program, kernel).unknown
+    more = 0 if kernel == "two_barriers" else 63
+    assert "s" in found(program, kernel, f"len(s) >= blockDim.x + {more}").inside
+    (short,) = (one for one in found(program, kernel, f"len(s) + 1 >= blockDim.x + {more}").outside if one.array == "s")
+    assert dict(short.launches[0].lengths)["s"] < 4 * (short.launches[0].block[0] + more)
+
+
+def test_a_shared_array_of_another_kernel_is_none(program: Program) -> None:
+    with pytest.raises(UserError, match=r"expected an array of reduced \(arg0, arg1, s\) in len\(s4\)"):
+        bounds(program, "reduced", assumptions("len(s4) >= 1"))
+
+
 def test_an_array_that_is_not_accessed_has_no_elements() -> None:
     text = f"{HEAD}.visible .entry k(.param .u64 out) {{ ret; }}"
     with pytest.raises(UserError, match=r"expected bytes\(out\), since the kernel accesses no element of it"):

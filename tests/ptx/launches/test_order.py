@@ -1,4 +1,4 @@
-"""What orders two threads beside barriers of the block: warps in step, copies that are waited for, counters, values in common.
+"""Order of two threads without a barrier of the block: warps in step, copies that are waited for, counters, values in common.
 
 Each proof stands beside kernels that differ from it by little and race, or may.
 """

@@ -1,4 +1,4 @@
-"""What is said of all launches of a kernel; kernels.ptx is what nvcc makes of kernels.cu for sm_90."""
+"""Claims about all launches of a kernel; kernels.ptx is the output of nvcc for kernels.cu and sm_90."""
 
 from __future__ import annotations
 

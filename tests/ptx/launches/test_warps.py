@@ -1,4 +1,4 @@
-"""What whole warps ask for in every launch, beside what the interpreter counts in one."""
+"""Requests of whole warps in every launch, beside the interpreter's counts in one."""
 
 from __future__ import annotations
 

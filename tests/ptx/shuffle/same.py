@@ -42,7 +42,7 @@ def differences(
     limit: int | None = None,
     checks: bool = True,
 ) -> list[str]:
-    """What the two kernels do differently: end, arrays, kinds of findings that the original lacks (only with `checks`).
+    """Differences between the two kernels: end, arrays, kinds of findings that the original lacks (only with `checks`).
 
     [] where they do the same. In incomplete warps the shuffles read lanes that take no part, but nobody uses the result.
     """

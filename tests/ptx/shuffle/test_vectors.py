@@ -149,7 +149,7 @@ def test_offered_with_the_models_gain_and_written_on_request() -> None:
 
 
 def test_a_shuffled_load_is_not_joined() -> None:
-    """What a policy has replaced is no load any more; its source may still be joined."""
+    """A load that a policy has replaced is no load any more; its source may still be joined."""
 
     body = TWO.replace("sub.f32 %f3", "ld.global.f32 %f4, [%rd4+16];\nadd.f32 %f2, %f2, %f4;\nsub.f32 %f3")
     found = shuffle(parse(text(body)), ShuffleOptions(policy=apply_all, vectors=True))

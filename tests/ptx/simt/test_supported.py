@@ -1,4 +1,4 @@
-"""What the interpreter says that it has."""
+"""The list of instructions that the interpreter claims to have."""
 
 import pytest
 

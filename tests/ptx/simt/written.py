@@ -34,7 +34,7 @@ def run(
 
 
 def words(body: str, *, grid: int = 1, block: int = 64, before: str = "") -> list[int]:
-    """What each thread left in its word, when nothing was found."""
+    """The word that each thread left, when nothing was found."""
     ran = run(body, grid=grid, block=block, before=before)
     assert (ran.status, ran.findings) == ("finished", ())
     return ran.arrays[0].tolist()

@@ -263,7 +263,7 @@ class Thread:
         return 32
 
     def register(self, name: str) -> int:
-        """What was never written holds an arbitrary value."""
+        """A cell that was never written holds an arbitrary value."""
         if name not in self.registers:
             self.registers[name] = self.random.getrandbits(TYPE_BITS[self.routine.registers[name]])
         return self.registers[name]

@@ -1,4 +1,4 @@
-"""What the table of modelled instructions says, against what their results are."""
+"""The table of modelled instructions against the results of these instructions."""
 
 import pytest
 from tests.ptx.symbolic.test_emulate import emulated

@@ -113,7 +113,7 @@ def test_places_with_nothing_in_common_are_not_compared_by_their_ranges() -> Non
 
 
 def test_an_indexed_branch_says_nothing_of_where_it_leads() -> None:
-    """What the ways bring together is one of the values, nobody knows which."""
+    """A register that two ways set differently holds one of the two values, and nobody knows which."""
     emulation = emulated(
         "mov.u32 %r1, %tid.x; mov.u32 %r2, 5;\nt: .branchtargets L, M;\nbrx.idx %r1, t;\nL: mov.u32 %r2, 1;\nM: mov.u32 %r3, %r2;"
     )

@@ -67,7 +67,7 @@ ITEMS: dict[str, str] = {
     "pragmas": HEADER + '.pragma "nounroll", "used_bytes_mask 0xff";\n.entry k { .pragma "enable_smem_spilling"; ret; }',
     "lone semicolons": HEADER + ";; .entry k { ; ret; ;}",
 }
-"""What -> a whole file."""
+"""Name of a spelling and a whole file that has it."""
 
 STATEMENTS: tuple[str, ...] = (
     "add.s32 %r1,%r2,-3;",

@@ -1,4 +1,4 @@
-"""What is said of wrong text: where, what was expected, what was found, what to do."""
+"""Messages about wrong text: where it is, what was expected, what was found, what to do."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the parser makes of the spellings of the ISA."""
+"""Each spelling of the ISA is parsed to its instruction."""
 
 import random
 

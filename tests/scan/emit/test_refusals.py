@@ -1,4 +1,4 @@
-"""What no target can hold is refused, at its place, before anything is printed."""
+"""A value that no target can hold is refused, at its place, before anything is printed."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `read_loop` takes a random function to mean, against CPython, on random inputs and on a model per branch.
+"""The meaning that `read_loop` gives a random function, against CPython, on random inputs and on a model per branch.
 
 python -m tests.scan.fuzz.meaning COUNT [FIRST]
 """
@@ -48,7 +48,7 @@ class _Case:
 
 
 def check(case: int, tally: Tally | None = None, models: int = MODELS) -> str:
-    """What is wrong; empty: nothing."""
+    """The error that was found; empty: none."""
     return check_text(random_module(case), case, tally or Tally(), models)
 
 

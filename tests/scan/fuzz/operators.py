@@ -1,4 +1,4 @@
-"""What is proved of a random function, against CPython: its operator on random lists, cut at random, in exact fractions.
+"""The operator that is proved of a random function, against CPython: on random lists, cut at random, in exact fractions.
 
 python -m tests.scan.fuzz.operators COUNT [FIRST]
 """
@@ -20,7 +20,7 @@ from warploom.scan import Lifting, Operator, lift, parse_module, read_loop
 
 
 def check(case: int, tally: Tally | None = None) -> str:
-    """What is wrong; empty: nothing."""
+    """The error that was found; empty: none."""
     return check_text(simple_module(case), case, tally or Tally())
 
 

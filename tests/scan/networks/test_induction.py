@@ -152,7 +152,7 @@ def test_every_fixed_level_keeps_the_state() -> None:
 
 
 def test_an_open_first_level_starts_from_one_state_only() -> None:
-    """What takes another state to this one need not take this one on."""
+    """A step that takes another state to this one need not take this one on."""
     assert not _Prover(KOGGE_STONE, "strict")._keeps(ALL, REACHING, REACHING)
 
 

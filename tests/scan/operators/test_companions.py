@@ -119,7 +119,7 @@ def printed(operator: Operator) -> dict[str, Any]:
 
 
 def result(scope: dict[str, Any], operator: Operator, elements: Sequence[Any], choose: random.Random) -> object:
-    """Of the printed functions, combined in a random grouping."""
+    """The result of the printed functions, combined in a random grouping."""
     values = [scope["lift"](e) for e in elements]
     if not values:
         values = [eval(operator.identity_source(), {"inf": float("inf")})]

@@ -216,7 +216,7 @@ def test_infinities_are_scaled_by_numbers() -> None:
 
 
 def test_values_that_are_few_are_whole_and_all_there() -> None:
-    """What is decided by them is: a half of a digit is not 0 or 1."""
+    """A half of a digit is not 0 or 1, which decides the question."""
     half = ex.multiply(ex.constant(Fraction(1, 2)), DIGIT)
     assert half.sort.values is None and ex.at_least(half, ex.ONE).op != "const"
     assert ex.add(DIGIT, ex.ONE).sort.values == (1, 2, 3) and ex.at_least(ex.add(DIGIT, ex.ONE), ex.ONE) is ex.TRUE

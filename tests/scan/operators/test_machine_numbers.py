@@ -1,4 +1,4 @@
-"""What is claimed of words and floats holds of the whole program: lift, combination, projection, start values, constants."""
+"""Claims about words and floats hold of the whole program: lift, combination, projection, start values, constants."""
 
 from __future__ import annotations
 

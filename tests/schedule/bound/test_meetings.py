@@ -1,4 +1,4 @@
-"""What a compiler may leave out is not in the bound."""
+"""Work that a compiler may leave out is not in the bound."""
 
 from dataclasses import replace
 

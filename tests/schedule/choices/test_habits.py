@@ -1,4 +1,4 @@
-"""What fast kernels mostly have: tiles in shared memory, copied ahead in vectors, from the mathematics of a product alone."""
+"""Habits of fast kernels (tiles in shared memory, copied ahead in vectors) come from the mathematics of a product alone."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def test_partial_results_start_neutral() -> None:
 
 
 def test_edges_of_a_product_of_sums() -> None:
-    """What lies beyond the edge would change the total, so the reduction itself is guarded."""
+    """Elements beyond the edge would change the total, so the reduction itself is guarded."""
     axes = [Axis("n", 10, ((4,),))]
     regions = [Region("x", f32, (10,), (1,), Role.INPUT), Region("y", f32, (1,), (1,), Role.OUTPUT)]
     instructions = [

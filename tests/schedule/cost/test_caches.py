@@ -1,4 +1,4 @@
-"""What decided CPU nests wait for their caches: counted by hand for plain loops, ordered as machines order them."""
+"""Time that decided CPU nests wait for caches: counted by hand for plain loops, ordered as machines order them."""
 
 from __future__ import annotations
 

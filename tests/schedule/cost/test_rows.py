@@ -1,4 +1,4 @@
-"""What the model of decided kernels takes from the row of an architecture."""
+"""The model of decided kernels takes its figures from the row of an architecture."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the printer must get right, each nest against the interpreter: edges, gathers, swizzles, indexed registers."""
+"""Hard parts of the printer, each nest against the interpreter: edges, gathers, swizzles, indexed registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be printed, compiled or run says so."""
+"""Kernels that cannot be printed, compiled or run are refused with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the printed text looks like."""
+"""The form of the printed text."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class TestCompiled:
 
     @pytest.mark.parametrize(("name", "cache"), [("f16", Cache.READ_ONLY), ("bf16", Cache.L2)])
     def test_loads_of_halves_stay_under_their_guards(self, name: str, cache: Cache) -> None:
-        """Those of cuda_fp16.h are `asm` that the compiler takes out of the loop, and so out from under the guard."""
+        """The loads of cuda_fp16.h are `asm` that the compiler takes out of the loop, and so out from under the guard."""
         b = nests.Builder("summed")
         dtype = BY_NAME[name]
         x, y = b.array("x", 20, dtype=dtype), b.array("y", 32, Role.OUTPUT)

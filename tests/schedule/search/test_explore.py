@@ -168,6 +168,20 @@ def test_size_of_the_space() -> None:
     assert size.dead_ends.mean == sum(levels.dead_ends) == 0
 
 
+def test_levels_counted_at_once_are_those_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = model()
+    below = (int(1.5 * kernels.bound(kernels.root())[0]),)
+    counted = enumerate_levels(kernels, 6, below=below).levels
+    asked: list[int] = []
+    widths = type(kernels).widths
+    monkeypatch.setattr(type(kernels), "widths", lambda self, step, levels: asked.append(levels) or widths(self, step, levels))
+    assert enumerate_levels(kernels, 6, below=below).levels == counted
+    assert set(asked) <= {1, 2}
+    assert asked
+    monkeypatch.setattr(type(kernels), "widths", lambda self, step, levels: None)
+    assert enumerate_levels(kernels, 6, below=below).levels == counted
+
+
 def test_records_survive_json() -> None:
     for measurement in (Timed(1.5), Timed(2.0, is_rough=True), Unfit("no")):
         record = Record(measurement, {"size(0)": "2"}, 1.0)

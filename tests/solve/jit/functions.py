@@ -1,4 +1,4 @@
-"""What the subset knows, in small."""
+"""Small functions that show each part of the subset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What C computes is what the functions say as they stand; where there is no compiler that is what runs."""
+"""The C computes what the Python functions do; where there is no compiler the functions themselves run."""
 
 from __future__ import annotations
 

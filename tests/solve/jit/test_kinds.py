@@ -13,7 +13,7 @@ from warploom.solve.jit import kinds
 
 
 class _Alias:
-    """What `NDArray` is from NumPy 2.5 on: a type of its own, with a parameter."""
+    """`NDArray` as it is from NumPy 2.5 on: a type of its own, with a parameter."""
 
     def __getitem__(self, element: Any) -> GenericAlias:
         return GenericAlias(self, (element,))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the subset does not know is refused with its place; an index outside of its array can be told."""
+"""Python outside of the subset is refused with its place; an index outside of its array can be told."""
 
 from __future__ import annotations
 

@@ -349,7 +349,7 @@ def test_a_driver_that_is_ended_is_resumed(tmp_path: Path, interrupt: signal.Sig
     journal = Journal(tmp_path / "journal")
     assert {int(key) for key in journal.keys()} == set(range(count))  # noqa: SIM118
     runs = Counter((tmp_path / "log").read_text().split())
-    # What was running when the driver ended is run again; what had finished never is.
+    # A task that was running when the driver ended is run again; one that had finished never is.
     assert set(runs) == {str(number) for number in range(count)}
     assert all(runs[key] == 1 for key in finished)
     assert sum(runs.values()) <= count + 2 * 2

@@ -1,4 +1,4 @@
-"""What the searches count and give up on, each step asked by itself."""
+"""Counts and limits of the searches, each step asked by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What propagation lists once is what it would enumerate: the same fixed points both ways."""
+"""Propagation by lists reaches the same fixed points as enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What orders threads in a proof: barriers for who takes part, phase by phase; atomics in their scope; nothing by value."""
+"""Order of threads in a proof: barriers for who takes part, phase by phase; atomics in their scope; nothing by value."""
 
 import pytest
 from tests.synth.compiled.programs import body, proved
@@ -96,7 +96,7 @@ def test_an_arrival_orders_what_came_before_it_only() -> None:
 
 
 def test_an_arrival_waits_for_nobody() -> None:
-    """What the waiting warp read is not ordered before what the arriving one does next."""
+    """The reads of the waiting warp are not ordered before the next steps of the arriving one."""
     twice = "\tst.shared.u32 [%r5], %r2;\n"
     assert produced(twice, "\tbar.arrive 1, 64;\n") == ("refuted", "barrier")
 

@@ -1,4 +1,4 @@
-"""What orders threads only in appearance: threads that ended, accesses hidden behind later ones, masks that disagree."""
+"""Order of threads that is only apparent: threads that ended, accesses hidden behind later ones, masks that disagree."""
 
 import pytest
 from tests.synth.compiled.programs import body

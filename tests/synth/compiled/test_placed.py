@@ -1,4 +1,4 @@
-"""What kernels may conclude from addresses: variables are aligned and do not overlap, where they lie is not known."""
+"""Conclusions from addresses: variables are aligned and do not overlap, where they lie is not known."""
 
 import pytest
 from tests.synth.compiled.programs import body, proved

@@ -151,7 +151,7 @@ def test_a_register_that_was_taken_for_dead_refutes_nothing() -> None:
 
 
 class Guessing:
-    """What a guess asks of a launch."""
+    """The part of a launch that a guess asks for."""
 
     def __init__(self) -> None:
         self.data = Data()

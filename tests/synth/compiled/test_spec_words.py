@@ -1,4 +1,4 @@
-"""What plain specs say of data besides arithmetic, against kernels that compute it."""
+"""Plain specs about data besides arithmetic, against kernels that compute it."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""What Triton compiles is proved: reductions across warps, exp, cp.async, shared memory; and planted bugs in it are found."""
+"""Triton's output is proved: reductions across warps, exp, cp.async, shared memory; and planted bugs in it are found."""
 
 import importlib.util
 import math

@@ -74,7 +74,7 @@ def _cost(choices: GatherSet, sources: tuple[int, ...]) -> int:
 
 
 def difference(program: Program) -> str:
-    """What the engine gets wrong about a program; empty if nothing."""
+    """The engine's error about a program; empty if there is none."""
     expected = every_choice(program)
     result = solve_program(program)
     found = [effects_of(program, result, solution) for solution in result.solutions]

@@ -1,4 +1,4 @@
-"""What a gather takes at least, against each solution of small programs, and where nothing may be said."""
+"""Least moves of a gather, against each solution of small programs, and where nothing may be said."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_only_two_readers_are_glanced_at(readers: int, left: int) -> None:
 
 
 def test_places_look_for_their_rows_as_rows_look_for_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What all options of all rows show, a look-up from each place shows, also where values are still open."""
+    """A look-up from each place shows the same as all options of all rows, also where values are still open."""
     seen = {"refuted": 0, "kept": 0, "open": 0}
     by_place = Reader._by_taker  # pyright: ignore[reportPrivateUsage]
 

@@ -1,4 +1,4 @@
-"""What all judges together say: whose fault, at which sizes, of which elements."""
+"""Verdict of all judges together: whose fault, at which sizes, of which elements."""
 
 from __future__ import annotations
 

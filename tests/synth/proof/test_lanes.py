@@ -16,7 +16,7 @@ QUOTIENT = IndexBinary("//", SEVEN, LANE)
 
 
 def evaluated(expr: IndexExpr, *off: int) -> tuple[list[int], list[str]]:
-    """What the active threads get, and what is found; all threads but `off` are active."""
+    """Values of the active threads, and findings; all threads but `off` are active."""
     findings = Findings()
     flags = np.ones(8, np.bool_)
     flags[list(off)] = False

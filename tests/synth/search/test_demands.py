@@ -49,7 +49,7 @@ def sketch_of(goal: Goal):
 
 
 def moves(column: dict[Any, int], row: dict[Any, int], after: dict[Any, int]) -> Goal:
-    """What these functions bring to each element of the output."""
+    """The terms that these functions bring to each element of the output."""
     goal: Goal = []
     for register, lane in product(range(WORDS), range(LANES)):
         middle = after[register, lane]

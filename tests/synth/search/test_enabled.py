@@ -21,7 +21,7 @@ from warploom.synth.search.engine import Engine
 
 
 def arguments(sketch: Sketch, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, Any]:
-    """What the engine asks about a sketch: its network, its folds, its root."""
+    """The parts of a sketch that the engine asks about: its network, its folds, its root."""
     found: list[tuple[Any, Any, Any]] = []
     monkeypatch.setattr(engine_module, "enabled_sets", lambda *asked: found.append(asked))
     sizes = dict(sketch.complete_at)

@@ -108,7 +108,7 @@ def test_blocks_that_take_too_long_to_compare(monkeypatch: pytest.MonkeyPatch) -
 
 
 def _arguments(monkeypatch: pytest.MonkeyPatch) -> tuple[FoldConstraint, BoolArray]:
-    """What a product of two polynomials gives to `product_grids`."""
+    """The arguments of `product_grids` for a product of two polynomials."""
     found: list[tuple[FoldConstraint, BoolArray]] = []
 
     def remembered(folds: FoldConstraint, on: BoolArray) -> ProductGrids | None:

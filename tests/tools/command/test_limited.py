@@ -112,7 +112,7 @@ class Clock:
 def test_a_budget_that_ends_after_the_search_keeps_what_was_found(
     stage: str, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was not done is not claimed: a proof without its check is unchecked, a kernel without its lift is tested."""
+    """Nothing is claimed that was not done: a proof without its check is unchecked, a kernel without its lift is tested."""
     clock = Clock()
 
     def late(*_: object) -> None:

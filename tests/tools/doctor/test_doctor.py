@@ -181,7 +181,7 @@ def test_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> dict[str, Found]:
-    """What the probes find, none of them in a process of its own."""
+    """Findings of the probes, none of them run in a process of its own."""
     found = {name: Found(True, "fine") for name in parts.PARTS}
 
     class Probes:

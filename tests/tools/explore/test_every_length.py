@@ -18,7 +18,7 @@ from warploom.schedule.cuda import CudaKernel, Options
 from warploom.schedule.frontend import TensorFunction, out, tensor
 from warploom.schedule.nest import Buffer, Trips
 from warploom.synth.compiled import Box, CompiledProof, NotAlikeError, Stores
-from warploom.tools.explore import every_length
+from warploom.tools.explore import summed
 from warploom.tools.explore.every_block import Blocks, prove_blocks
 from warploom.tools.explore.every_length import _Lengths, prove_lengths
 from warploom.tools.explore.proof import arguments_of, compiled_for_proof
@@ -274,17 +274,26 @@ def stored(elements: list[int], moves: int = 0, first: int = 0) -> Stores:
 )
 def test_what_is_stored_at_one_length(stores: list[Stores], told: str) -> None:
     if not told:
-        lengths()._check_stores(blocks(*stores), 0, is_of_threads=False)
+        lengths()._check_stores(blocks(*stores), 0)
         return
     with pytest.raises(NotAlikeError, match=told):
-        lengths()._check_stores(blocks(*stores), 0, is_of_threads=False)
+        lengths()._check_stores(blocks(*stores), 0)
+
+
+def test_sizes_that_are_in_no_box() -> None:
+    summed, box = lengths().summed, Box((0, 0, 0, 0), (1, 1, 1, 10), length=(1, 1))
+    behind = replace(box, first=(0, 0, 0, 10))
+    assert summed.cuts([box], (1, 1, 9)) == [0] and summed.cuts([behind, box], (1, 1, 19)) == [0, 10]
+    for boxes in ([], [box], [behind]):
+        with pytest.raises(NotAlikeError, match="each n in a box"):
+            summed.cuts(boxes, (1, 1, 19))
 
 
 @needs_compiler
 def test_work_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(every_length, "_MOST_RUNS", 0)
+    monkeypatch.setattr(summed, "_MOST_RUNS", 0)
     assert "ways in which the last round may end" in proof("tiled").reason
-    monkeypatch.setattr(every_length, "_MOST_TIMES", 0)
+    monkeypatch.setattr(summed, "_MOST_TIMES", 0)
     assert "rounds that repeat after 0" in proof("plain").reason
 
 

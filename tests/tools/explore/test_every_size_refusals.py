@@ -1,4 +1,4 @@
-"""What is counted for every value of a size: each reason refuses alone."""
+"""Counting for every value of a size: each reason refuses alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `explore` found is timed beside the plain loop; where that is faster, it is what the search ends with."""
+"""The kernel that `explore` found is timed beside the plain loop; where the loop is faster, the search ends with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `explore --replay` makes of kernels that fail."""
+"""`explore --replay` of kernels that fail."""
 
 from __future__ import annotations
 

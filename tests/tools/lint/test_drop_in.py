@@ -150,7 +150,7 @@ def test_tensors_are_read_where_they_lie() -> None:
 
 
 class RawKernel:
-    """What `cupy.RawKernel` keeps of its arguments."""
+    """The fields that `cupy.RawKernel` keeps of its arguments."""
 
     def __init__(self, code: str | None, name: str, options: tuple[str, ...] = ()) -> None:
         self.code, self.name, self.options = code, name, options

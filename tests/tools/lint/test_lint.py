@@ -125,6 +125,7 @@ def test_annotations(tmp_path: Path) -> None:
         ("WL006", "st.global.u32 [%rd1], %r5;", ""),
         ("WL008", "st.global.u32 [%rd1], 1;\ndiscard.global.L2 [%rd1], 128;\nld.global.u32 %r1, [%rd1];", ""),
         ("WL014", "mov.u32 %r1, 7;\nt: .branchtargets L, M;\nbrx.idx %r1, t;\nL:\nM:", ""),
+        ("WL015", "{ .local .align 4 .b8 x[8];\nld.local.u32 %r1, [x];\nst.global.u32 [%rd1], %r1; }", ""),
         ("WL013", "call f, ();", ".func f();\n.func f()\n{\n.local .b8 x[4096];\ncall f, ();\nret;\n}\n"),
     ],
 )

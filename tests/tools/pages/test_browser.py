@@ -78,7 +78,7 @@ def test_a_page_of_a_sketch(tab: Tab, tmp_path: Path) -> None:
 
 def test_a_shuffle_from_a_row_into_itself_shows_the_row_as_it_was(tab: Tab, tmp_path: Path) -> None:
     from warploom.ir import HoleArg, IndexBinary, IndexConst, parse_kernel
-    from warploom.tools.html import Page, render
+    from warploom.tools.html.page import Page, render
     from warploom.tools.pages.trace import trace
 
     kernel = parse_kernel("""

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
 from warploom.core import UserError
+from warploom.synth.transposes import table_cost
 from warploom.tools.bench import run as bench_run
 from warploom.tools.bench.case import ALL_SPENT, Case
 from warploom.tools.cli import cli
@@ -23,7 +24,9 @@ from warploom.tools.papers.document import document, recorded
 from warploom.tools.papers.judge import case_of, judged
 from warploom.tools.papers.page import page
 from warploom.tools.papers.rows import PAPERS, Row, Run, items
+from warploom.tools.papers.rows import lines_of as lines_of_data
 from warploom.tools.papers.sources import rows_of
+from warploom.tools.papers.summaries import paths_of, summarised
 
 RECORDS = Path("benchmarks/results")
 FIELDS = {"paper", "item", "row", "theirs", "authors_tool", "ours", "ratio", "unit", "counted", "compared"}
@@ -113,6 +116,69 @@ def test_a_row_that_ended_otherwise_or_not_at_all_has_no_number() -> None:
     assert judged(row(better=""), raw("c", "unsat"))["ours"] == 2.0
 
 
+def of_all(summary: Any, values: list[float], **changes: Any) -> dict[str, Any]:
+    """The line of a row about these numbers of other rows."""
+    rows = [row(name=f"r{n}, TTS") for n in range(len(values))]
+    lines = [judged(r, raw("c")) | {"ours": value} for r, value in zip(rows, values, strict=True)]
+    about = row(name="all", run=None, reason="needs all rows", summary=summary, of="TTS", **changes)
+    found = summarised(about, [row(name="other"), *rows, about], lines)
+    check(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("summary", "values", "ours", "compared"),
+    [
+        ("median", [1.0, 9.0, 2.0], 2.0, "better"),
+        ("greatest", [1.0, 9.0, 2.0], 9.0, "worse"),
+        ("like an oracle", [1.0, 1.04, 1.06, 27.6], 50.0, "worse"),
+    ],
+)
+def test_a_row_about_others(summary: Any, values: list[float], ours: float, compared: str) -> None:
+    line = of_all(summary, values)
+    assert (line["ours"], line["compared"], line["as_expected"]) == (ours, compared, compared != "worse")
+
+
+def test_a_row_about_others_needs_them_all() -> None:
+    line = of_all("median", [1.0, None, 2.0])  # pyright: ignore[reportArgumentType]
+    assert (line["status"], line["ours"]) == ("unknown", None)
+    assert "2 of 3" in line["reason"]
+
+
+def test_paths_are_the_ways_to_fill_the_holes() -> None:
+    assert paths_of("sf/l1/trove-cr_sum-1") == 32
+    assert paths_of("sf/l1/trove-rcr-1") == 32 * 32
+    asked = [r for r in rows_of("swizzleflow") if r.item == "figure-11"]
+    ran = [r for r in asked if r.run is not None]
+    lines = [judged(r, raw("c", visited=1, ineffectiveness=1.0)) | {"ran": "sf/l1/trove-cr_sum-1", "visited": 8} for r in ran]
+    line = summarised(next(r for r in asked if r.summary == "avoided"), asked, lines)
+    assert (line["ours"], line["compared"]) == (75.0, "worse")
+
+
+def test_rows_about_others_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = invoke(monkeypatch, "swizzle-inventor", "table-1", "--json")
+    lines = lines_of(result.stdout)
+    assert [line["row"] for line in lines[-2:]] == ["median TTS of all kernels", "greatest TTS of all kernels"]
+    assert [line["ours"] for line in lines[-2:]] == [2.0, 2.0]
+    result, _ = invoke(monkeypatch, "swizzle-inventor", "table-1", "--quick", "--json")
+    assert not any("all kernels" in line["row"] for line in lines_of(result.stdout))
+
+
+def table_3(sizes: range) -> None:
+    prices = {line["m"]: line["theirs"] for line in lines_of_data("swizzle-inventor") if line["item"] == "table-3"}
+    assert prices.keys() > {5, 12, 32}
+    assert {m: price for m, price in prices.items() if m in sizes} == {m: table_cost(m, 32) for m in sizes if m in prices}
+
+
+def test_prices_of_table_3_are_computed() -> None:
+    table_3(range(3, 8))
+
+
+@pytest.mark.slow
+def test_all_prices_of_table_3_are_computed() -> None:
+    table_3(range(1, 65))
+
+
 def test_a_gpu_is_told() -> None:
     asked = row(better="", run=replace(RUN, on_gpu="speedup"))
     assert "on_gpu" not in judged(asked, raw("c"))
@@ -144,7 +210,7 @@ def test_rows_of_one_case_run_it_once_and_a_journal_goes_on(monkeypatch: pytest.
     assert " of 4: " not in result.stderr
     again = lines_of(result.stdout)
     assert [line["ours"] for line in again] == [48, 67, 2.0, 0.1]
-    # What the journal says to be proved was not proved again.
+    # Nothing is proved again that the journal has as proved.
     assert {line["verdict"] for line in again} == {"unchecked"}
 
 
@@ -234,7 +300,7 @@ def test_an_interruption_leaves_a_line_for_every_row(monkeypatch: pytest.MonkeyP
     result = CliRunner().invoke(cli, ["paper", "swizzle-inventor", "figure-10", "--json"])
     lines = lines_of(result.stdout)
     assert result.exit_code == 130
-    assert [line["reason"].partition(" ")[0] for line in lines] == ["interrupted"] * 3 + ["needs"] * 3
+    assert [line["reason"].partition(" ")[0] for line in lines] == ["interrupted"] * 3 + ["needs"] * 4
 
 
 def test_listings_are_files_of_the_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

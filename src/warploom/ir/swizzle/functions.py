@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from random import Random  # NumPy's takes longer to load than many a search
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -240,7 +241,7 @@ def row_hashes(tables: Tables) -> NDArray[np.uint64]:
     """[rows]: a 64-bit random projection of each row."""
     rows, columns = tables.shape
     words = -(-columns // 4)
-    weights = np.random.default_rng(HASH_SEED).integers(0, 1 << 64, words, np.uint64) | np.uint64(1)
+    weights = np.frombuffer(Random(HASH_SEED).randbytes(8 * words), np.uint64) | np.uint64(1)
     hashes = np.zeros(rows, np.uint64)
     for block in row_blocks(rows, columns):
         padded: Tables = np.zeros((len(hashes[block]), words * 4), np.int16)

@@ -5,7 +5,7 @@ Takes names (`striped`, `mma:m16n8k16:A:f16`), CuTe's texts and functions. Gives
 """
 
 from warploom.layout.distributed.fragments import FORMS, fragment
-from warploom.layout.distributed.held import WORD_BITS, Distributed, differing, distributed, from_items
+from warploom.layout.distributed.held import BITS, WORD_BITS, Distributed, differing, distributed, from_items
 from warploom.layout.distributed.reading import (
     distributed_of_array,
     distributed_of_function,
@@ -15,6 +15,6 @@ from warploom.layout.distributed.reading import (
 )
 
 __all__ = [
-    "FORMS", "WORD_BITS", "Distributed", "differing", "distributed", "distributed_of_array", "distributed_of_function",
+    "BITS", "FORMS", "WORD_BITS", "Distributed", "differing", "distributed", "distributed_of_array", "distributed_of_function",
     "distributed_of_text", "fragment", "from_items", "needs_no_sizes", "sizes_of_text",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,6 +72,8 @@ class Replay:
     load_wavefronts: int = 0
     sectors: int = 0
     """Sectors of 32 bytes that loads from `memory` touch, each load for itself."""
+    statements: Counter[str] = field(default_factory=Counter[str])
+    """By kind (`shuffle`, `select`, `permute`, ...) how many the text has."""
     _names: dict[str, _Words] = field(default_factory=dict[str, _Words])
     _words: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
     _wide: dict[str, list[Bytes]] = field(default_factory=dict[str, list[Bytes]])
@@ -92,10 +95,18 @@ class Replay:
             for kind, pattern in _STATEMENTS:
                 match = pattern.fullmatch(statement.removesuffix(";"))
                 if match is not None and statement.endswith(";"):
+                    self.statements[kind] += 1
                     getattr(self, f"_{kind}")(*match.groups())
                     break
             else:
                 raise FaultError(f"a statement that no exchange has: {statement}")
+
+    def brings(self, wanted: Bytes) -> None:
+        """Raises a fault where the outputs are not these [threads, words, bytes], -1 for whatever may be there."""
+        for word in range(wanted.shape[1]):
+            goal = wanted[:, word]
+            if (goal >= 0).any() and (word not in self.outputs or ((self.outputs[word] != goal) & (goal >= 0)).any()):
+                raise FaultError(f"out[{word}] holds other bytes")
 
     @property
     def memory(self) -> Bytes:

@@ -10,16 +10,19 @@ name       := blockDim.x, gridDim.y, ... | arg0, arg1, ... (parameters by positi
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.launches.integers import Number, Pair, constant, times
-from warploom.ptx.routine import Routine, Variable
+from warploom.ptx.routine import Program, Routine, Variable
 from warploom.ptx.symbolic import TermTable
+from warploom.ptx.syntax import operand_text
 from warploom.solve import Handle
 
 _EXTENTS = {"blockDim": "ntid", "gridDim": "nctaid"}
+_WORD = re.compile(r"[\w$.%]+")
 _FIX = 'Write comparisons of whole numbers, such as: --assume "blockDim.x == 256 && arg3 % 4 == 0".'
 
 
@@ -43,9 +46,9 @@ class Assumed:
     def _calls(self) -> list[ast.Call]:
         return [n for n in ast.walk(self.comparison) if isinstance(n, ast.Call)]
 
-    def sized(self, routine: Routine) -> tuple[str, ...]:
+    def sized(self, program: Program, routine: Routine) -> tuple[str, ...]:
         """Arrays of which it says a length."""
-        return tuple(_array(call, routine) for call in self._calls())
+        return tuple(_array(call, program, routine) for call in self._calls())
 
     def exact(self, register: str) -> int | None:
         """The number that the comparison sets a register to, if it does just that."""
@@ -55,10 +58,12 @@ class Assumed:
             case _:
                 return None
 
-    def condition(self, pair: Pair, routine: Routine, table: TermTable, widths: Mapping[str, int]) -> Handle:
+    def condition(
+        self, pair: Pair, program: Program, routine: Routine, table: TermTable, widths: Mapping[str, int]
+    ) -> Handle:  # fmt: skip
         """`widths`: bytes of an element of each array, 0 where accesses differ. UserError (ASSUMPTION) for a name that the
         kernel does not have."""
-        reading = _Reading(pair, routine, table, widths)
+        reading = _Reading(pair, program, routine, table, widths)
         sides = [reading.number(n) for n in (self.comparison.left, *self.comparison.comparators)]
         parts: list[Handle] = []
         for x, operator, y in zip(sides, self.comparison.ops, sides[1:], strict=False):
@@ -81,17 +86,26 @@ def length_of(pair: Pair, array: str) -> Number:
     return pair.atom(f"bytes of {array}", 0, 0)
 
 
-def _array(call: ast.Call, routine: Routine) -> str:
+def _unsized(program: Program, routine: Routine) -> list[str]:
+    """Shared arrays without a size that the routine names; CUDA declares them outside of it."""
+    found = [
+        v.name for v in (*routine.variables.values(), *program.variables.values()) if v.space == "shared" and not v.size_bytes
+    ]
+    named = {word for i in routine.instructions for o in i.operands for word in _WORD.findall(operand_text(o))} if found else ()
+    return [name for name in found if name in named]
+
+
+def _array(call: ast.Call, program: Program, routine: Routine) -> str:
     """UserError (ASSUMPTION) for what is no length of an array."""
     match call:
         case ast.Call(func=ast.Name(id="len" | "bytes"), args=[ast.Name(id=name)], keywords=[]):
             for n, variable in enumerate(routine.parameters):
                 if name in (variable.name, f"arg{n}") and variable.size_bytes == 8 and not variable.dimensions:
                     return variable.name
-            if name in routine.variables and not routine.variables[name].size_bytes:
+            unsized = _unsized(program, routine)
+            if name in unsized:
                 return name
-            listed = [f"arg{n}" for n, v in enumerate(routine.parameters) if v.size_bytes == 8 and not v.dimensions]
-            listed += [v.name for v in routine.variables.values() if v.space == "shared" and not v.size_bytes]
+            listed = [f"arg{n}" for n, v in enumerate(routine.parameters) if v.size_bytes == 8 and not v.dimensions] + unsized
             among = ", ".join(listed) or "it has none"
             raise _wrong(f"expected an array of {routine.name} ({among}) in {ast.unparse(call)}, got {name!r}")
         case _:
@@ -127,6 +141,7 @@ def _register(node: ast.expr) -> str | None:
 @dataclass(frozen=True, slots=True)
 class _Reading:
     pair: Pair
+    program: Program
     routine: Routine
     table: TermTable
     widths: Mapping[str, int]
@@ -140,7 +155,7 @@ class _Reading:
             case ast.Name(id=name):
                 return self._parameter(name)
             case ast.Call(func=ast.Name(id=measure)):
-                name = _array(node, self.routine)
+                name = _array(node, self.program, self.routine)
                 found = length_of(self.pair, name)
                 if measure == "bytes":
                     return found

@@ -89,7 +89,7 @@ class _Bounds(Questions):
         super().__init__(program, routine, assumed, rlimit)
         variables = [*program.variables.values(), *routine.variables.values()]
         self._sizes = {_name(v.name, is_parameter=v.space == "param"): v.size_bytes for v in variables if v.size_bytes}
-        self._said = {name for one in assumed for name in one.sized(routine)}
+        self._said = {name for one in assumed for name in one.sized(program, routine)}
 
     def run(self) -> Bounds:
         self._check_assumptions()
@@ -138,7 +138,7 @@ class _Bounds(Questions):
         tick()
         pair = Pair(self._limits, is_lasting, ((), ()), self._turning, self._spreads)
         for one in (*self._assumed, *more):
-            pair.require(one.condition(pair, self._routine, self._emulation.table, self._widths))
+            pair.require(one.condition(pair, self._program, self._routine, self._emulation.table, self._widths))
         for header in self._emulation.graph.loop_nest(place.access.block):
             pair.define(self._emulation.table.counter(header), 1, pair.atom(f"round{header}", 1, 0, _MOST_ROUNDS))
             for register in self._emulation.steps.get(header, ()):

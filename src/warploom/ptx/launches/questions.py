@@ -310,7 +310,7 @@ class Questions:
             is_one = pair.is_zero(pair.warp(1).plus(pair.warp(2), -1))
             pair.require(is_one if threads == "warp" else b.negation(is_one))
         for one in (*self._assumed, *more):
-            pair.require(one.condition(pair, self._routine, self._emulation.table, self._widths))
+            pair.require(one.condition(pair, self._program, self._routine, self._emulation.table, self._widths))
         return pair
 
     def _shared(self, threads: Threads, rounds: tuple[Rounds, Rounds]) -> Callable[[Term], bool]:
@@ -339,7 +339,7 @@ class Questions:
         parameters = {term: pair.value(term, 0) for term in self._numbers()}
         for number in parameters.values():
             more += [pair.at_least(constant(_SMALL[1]), number), pair.at_least(number, constant(0))]
-        lengths = {name: length_of(pair, name) for one in self._assumed for name in one.sized(self._routine)}
+        lengths = {name: length_of(pair, name) for one in self._assumed for name in one.sized(self._program, self._routine)}
         more += [pair.at_least(constant(_MOST_BYTES), number) for number in lengths.values()]
         answer = self._ask(pair, more)
         if not isinstance(answer, Sat):

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.simt.analysis import reads_own_memory
 from warploom.ptx.simt.arithmetic import widened
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.own_memory import marks_of_load, note_written
 from warploom.ptx.simt.races import enlist, note_discard, note_read, note_write
 from warploom.ptx.simt.spaces import check_writable, resolve
 from warploom.ptx.simt.threads import Value
@@ -95,6 +97,8 @@ def _load(site: Site) -> Step:
         raise site.wrong(f"{elements} destinations", str(len(parts)))
     slots = [(site.register(part), site.dtype(site.register(part))) for part in parts]
     is_signed = type_name.startswith("s")
+    owned = reads_own_memory(site.code.routine, site.instruction)
+    marks = [(n, site.code.undefined[slot]) for n, (slot, _) in enumerate(slots) if owned and slot in site.code.undefined]
     for part, (_, dtype) in zip(parts, slots, strict=True):
         if dtype.itemsize < width and part != Name("_"):
             raise site.wrong(f"a destination of at least {8 * width} bits", f"one of {8 * dtype.itemsize}")
@@ -113,6 +117,8 @@ def _load(site: Site) -> Step:
                 group.registers[slot] = region.views.by_width[width][index]
             else:
                 group.registers[slot] = _gathered(pieces, width, 0, group.size)
+            if marks and running.launch.checks:
+                group.registers[marks[0][1]] = marks_of_load(access, pieces, 0, group, running)
 
         return load
 
@@ -126,6 +132,8 @@ def _load(site: Site) -> Step:
         for position, (slot, dtype) in enumerate(slots):
             value = _gathered(pieces, width, position, group.size)
             group.registers[slot] = value if dtype == value.dtype else widened(value, dtype, is_signed)
+        for position, shadow in marks if running.launch.checks else ():
+            group.registers[shadow] = marks_of_load(access, pieces, position, group, running)
 
     return load_all
 
@@ -159,6 +167,9 @@ def _store(site: Site) -> Step:
         if site.dtype(slot).itemsize < width:
             raise site.wrong(f"a source of at least {8 * width} bits", f"one of {8 * site.dtype(slot).itemsize}")
 
+    is_own = space in ("", "local") and any(v.space == "local" for v in site.code.routine.variables.values())
+    is_own = is_own or not site.code.routine.is_entry
+    marks = [site.code.undefined.get(slot, -1) for slot in slots]
     is_wide = not access.is_narrow
     is_fence = "release" in site.instruction.modifiers
 
@@ -180,6 +191,9 @@ def _store(site: Site) -> Step:
                 if index.ndim == 0 and part.ndim:
                     part = part[-1]
                 words[index + position if position else index] = part if part.dtype == words.dtype else part.astype(words.dtype)
+            if is_own and running.launch.checks:
+                shadow = marks[position]
+                note_written(access, pieces, position, registers[shadow] if shadow >= 0 else None, running)
 
     return store
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from warploom.ptx.routine import Routine
 from warploom.ptx.simt.code import Code
 from warploom.ptx.syntax import Address, Group, Instruction, Name, Negation, Operand, Pair, Subscript, Sum, Vector
 
@@ -161,12 +162,22 @@ def assigned_in(successors: Sequence[Sequence[int]], blocks: Sequence[Sequence[E
     return assigned
 
 
-def undefinable(instructions: Sequence[Instruction], rows: Iterable[Effects]) -> int:
-    """Destinations of shuffles and of copies of them, as a bit set."""
+def reads_own_memory(routine: Routine, instruction: Instruction) -> bool:
+    """Whether a load of a kernel may read memory of the thread that nothing has written."""
+    if not routine.is_entry or instruction.opcode != "ld":
+        return False
+    if "local" in instruction.modifiers:
+        return True
+    is_generic = not any(m.partition("::")[0] in ("const", "global", "param", "shared") for m in instruction.modifiers)
+    return is_generic and any(v.space == "local" for v in routine.variables.values())
+
+
+def undefinable(routine: Routine, rows: Iterable[Effects]) -> int:
+    """Destinations of shuffles, of loads of a thread's own memory, and of copies of them, as a bit set."""
     found = 0
     copies: list[Effects] = []
-    for instruction, effect in zip(instructions, rows, strict=True):
-        if instruction.opcode == "shfl":
+    for instruction, effect in zip(routine.instructions, rows, strict=True):
+        if instruction.opcode == "shfl" or reads_own_memory(routine, instruction):
             found |= effect.writes
         elif instruction.opcode in COPIES:
             copies.append(effect)

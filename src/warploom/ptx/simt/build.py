@@ -110,7 +110,7 @@ def _analyse(code: Code) -> None:
             if slot not in code.written:
                 code.written[slot] = len(code.template)
                 _add_slot(code, f"?{slot}", np.dtype(np.bool_))
-    for slot in slots_of(undefinable(code.routine.instructions, chain.from_iterable(rows))):
+    for slot in slots_of(undefinable(code.routine, chain.from_iterable(rows))):
         if code.dtypes[slot] != np.bool_:
             code.undefined[slot] = len(code.template)
             _add_slot(code, f"~{slot}", np.dtype(np.uint32))

@@ -26,7 +26,7 @@ from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Findings, Kind
 from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.order_of_threads import Arrival, Clock
-from warploom.ptx.simt.regions import Region, Regions
+from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.threads import Registers, Threads, Value, WarpLayout
 
 Step: TypeAlias = "Callable[[Group, RunningBlocks], None]"
@@ -370,6 +370,7 @@ class RunningBlocks(Protocol):
     def local(self) -> Region: ...
     @property
     def local_stride(self) -> int: ...
+    def written_local(self) -> Views: ...
     @property
     def is_watching(self) -> bool: ...
     @property

@@ -22,7 +22,7 @@ from warploom.ptx.simt import (
     textures,
     wmma,
 )
-from warploom.ptx.simt.analysis import effects, slots_of
+from warploom.ptx.simt.analysis import effects, reads_own_memory, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
@@ -176,7 +176,7 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
     negated = guard.negated
     effect = effects(site.code, site.instruction, site.code.slots[CARRY])
     written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes)]
-    if site.instruction.opcode == "shfl":
+    if site.instruction.opcode == "shfl" or reads_own_memory(site.code.routine, site.instruction):
         marks = site.code.undefined
         written += [(marks[slot], site.dtype(marks[slot])) for slot in slots_of(effect.writes) if slot in marks]
     taken = None

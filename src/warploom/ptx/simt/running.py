@@ -61,6 +61,7 @@ class Execution:
         self.shared_base: Threads = self.block_of * launch.shared_stride
         self.local_stride = 0
         self.local = Region("local memory", 0, 0, Views(16), is_watched=False)
+        self._written_local: Views | None = None
         self._specials: dict[str, Value] = {}
         self._pending: dict[Key, list[Group]] = {}
         self._since: dict[Key, int] = {}
@@ -260,12 +261,24 @@ class Execution:
         if size <= self.local_stride:
             return
         stride = max(64, 1 << (size - 1).bit_length())
-        grown = Views(stride * self.total)
-        if self.local_stride:
-            old = self.local.views.bytes[: self.local_stride * self.total].reshape(self.total, self.local_stride)
-            grown.bytes[: stride * self.total].reshape(self.total, stride)[:, : self.local_stride] = old
-        self.local.views = grown
+
+        def grown(views: Views) -> Views:
+            found = Views(stride * self.total)
+            if self.local_stride:
+                old = views.bytes[: self.local_stride * self.total].reshape(self.total, self.local_stride)
+                found.bytes[: stride * self.total].reshape(self.total, stride)[:, : self.local_stride] = old
+            return found
+
+        self.local.views = grown(self.local.views)
+        if self._written_local is not None:
+            self._written_local = grown(self._written_local)
         self.local_stride = stride
+
+    def written_local(self) -> Views:
+        """For each byte of local memory whether the thread has written it: 0, or all ones."""
+        if self._written_local is None:
+            self._written_local = Views(self.local.views.size)
+        return self._written_local
 
     def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]:
         """Block and thread in the block, from an index in the batch."""

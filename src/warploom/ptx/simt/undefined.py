@@ -1,11 +1,12 @@
-"""Registers that a shuffle left undefined, in lanes whose source lane takes no part (PTX ISA 9.7.9.6).
+"""Registers that a shuffle left undefined, in lanes whose source lane takes no part (PTX ISA 9.7.9.6), or a load of local memory
+that the thread has not written (`own_memory`).
 
 A mistake only where an executing lane uses the value, so it is found there: `mov` and `selp` carry it on, any other read is a
 use, and whatever writes the register in such a lane ends it. Code that shuffles first and then loads what no lane could give
 is right. The predicate of `d|p` tells where the source lane lies, not what it does: it is always defined.
 
-Marks: a u32 per thread, 0 where the register is defined, else the shuffle's index + 1 and, in the low five bits, the lane that it
-reads. A register without any has no mark, or one without dimensions.
+Marks: a u32 per thread, 0 where the register is defined, else the index + 1 of the shuffle or load and, in the low five bits, the
+lane that a shuffle reads. A register without any has no mark, or one without dimensions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from warploom.ptx.simt.analysis import COPIES, effects, slots_of
 from warploom.ptx.simt.code import Code, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import CARRY, Site, value_of
 from warploom.ptx.simt.threads import Registers, Value
-from warploom.ptx.syntax import Name, Operand
+from warploom.ptx.syntax import Address, Name, Operand
 
 DEFINED = np.zeros((), np.uint32)
 _LANE_BITS = 5
@@ -38,7 +39,8 @@ def undefined_steps(site: Site) -> list[Step]:
         return []
     instruction = site.instruction
     effect = effects(site.code, instruction, site.code.slots[CARRY])
-    reads = [slot for slot in slots_of(effect.reads) if slot in marks]
+    read = effect.reads & ~_copied(site) if instruction.opcode == "st" else effect.reads
+    reads = [slot for slot in slots_of(read) if slot in marks]
     writes = [marks[slot] for slot in slots_of(effect.writes) if slot in marks]
     guard = _Guard(site)
     if reads and writes and instruction.opcode in COPIES:
@@ -51,6 +53,18 @@ def undefined_steps(site: Site) -> list[Step]:
     if writes and instruction.opcode != "shfl":
         steps.append(_end(guard, writes))
     return steps
+
+
+def _copied(site: Site) -> int:
+    """The registers that a store copies into local memory, as a bit set: they stay undefined there, which is no use."""
+    address, source = site.instruction.operands[:2]
+    if "local" not in site.instruction.modifiers or not site.code.routine.is_entry:
+        return 0
+    base = address.base if isinstance(address, Address) else None
+    names = {part.text for part in site.elements(source) if isinstance(part, Name)} - {
+        base.text if isinstance(base, Name) else ""
+    }
+    return sum(1 << site.code.slots[name] for name in names if name in site.code.slots)
 
 
 class _Guard:
@@ -121,6 +135,13 @@ def _report(code: Code, index: int, name: str, mark: int, thread: int, count: in
     instructions = code.routine.instructions
     source, lane = (mark >> _LANE_BITS) - 1, mark & ((1 << _LANE_BITS) - 1)
     span = code.routine.span(source)
+    if instructions[source].opcode != "shfl":
+        message = (
+            f"{instructions[index].name} uses {name}, which {instructions[source].name} in line {span.line} "
+            "reads from local memory that the thread has not written"
+        )
+        running.report("uninitialised_local", message, code, index, thread, count=count, others=(("the load", span),))
+        return
     message = (
         f"{instructions[index].name} uses {name}, which is undefined: {instructions[source].name} in line {span.line} "
         f"reads lane {lane}, which does not take part"

@@ -11,11 +11,9 @@ from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.family import Family, observations
 from warploom.scan.operators.laws import Order, kept, kept_orders, met_by_elements
 from warploom.scan.operators.printing import compiled
-from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Open
+from warploom.scan.operators.prover import Fails, Holds, Open
 
 MAX_ROUNDS = 40
-PRODUCTS = 300_000
-"""z3's resource units for one question where slots are multiplied: it answers soon, or as good as never."""
 
 
 def invariants(family: Family) -> list[Expr]:
@@ -75,20 +73,19 @@ def _kept_by_elements(family: Family, candidates: list[Expr]) -> list[Expr]:
 
 
 def _inductive(family: Family, candidates: list[Expr]) -> list[Expr]:
-    rlimit = PRODUCTS if multiplies(family) else RLIMIT
     operator = compiled(
         [*family.slots, *(right(s) for s in family.slots), *family.loop.constants], [family.operator[s] for s in family.slots]
     )
     for _ in range(MAX_ROUNDS):
         if not candidates:
             return []
-        verdict = kept(family, candidates, candidates, rlimit)
+        verdict = kept(family, candidates, candidates)
         match verdict:
             case Holds():
                 return candidates
             case Open():
                 # One by one under all of them; those that fail go, and the rest is tried again.
-                held = [c for c in candidates if isinstance(kept(family, candidates, [c], rlimit), Holds)]
+                held = [c for c in candidates if isinstance(kept(family, candidates, [c]), Holds)]
                 if len(held) == len(candidates):
                     return candidates
                 candidates = held

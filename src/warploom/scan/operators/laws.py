@@ -139,7 +139,7 @@ def widths(family: Family) -> Verdict:
     return Open(f"the bits of {failed[0].value}") if failed else Holds()
 
 
-def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr], rlimit: int = RLIMIT) -> Verdict:
+def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr]) -> Verdict:
     """Whether what is known of two lists gives what is claimed of their concatenation."""
     t = Translator()
     others = {s: right(s) for s in family.slots}
@@ -148,7 +148,7 @@ def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr], rlimit:
         given = [t.condition(k) for k in (*known, *(ex.substituted(k, others) for k in known))]
         memory: dict[Expr, Number] = {}
         claims = [t.condition(c, joined, memory) for c in claimed]
-        return decide(t, given, claims, [*family.slots, *others.values(), *family.loop.constants], rlimit)
+        return decide(t, given, claims, [*family.slots, *others.values(), *family.loop.constants])
     except UntranslatableError as error:
         return Open(str(error))
 

@@ -202,6 +202,8 @@ def _judged(
     family = family.restricted(family.needed([*projection, *family.finals(loop.kept)]))
     known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]
     associative = associativity(family.slots, family.operator, [], rlimit=rlimit)
+    if not isinstance(associative, Holds) and not known and multiplies(family):
+        known = invariants(family)
     if not isinstance(associative, Holds) and known:
         associative = associativity(family.slots, family.operator, known, rlimit=rlimit)
     sorted_slots = [o for o in sorted_slots if {*o} <= {*family.slots}]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Operator
@@ -28,6 +31,9 @@ DEFAULT_ORDER = (
 """Choices from the most to the least important (paper, section 5.5)."""
 CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
 """Kinds of loops come first, since vectors, unrolled loops and threads limit the sizes: registers, lanes, caches."""
+
+
+_Listed: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,7 @@ class KernelSpace:
             if p.temporary is not None and not p.is_reserved
         )
         self._habits = habits(self.objects) if target.has_threads and not self.features.exact else ()
+        self._in_order: dict[tuple[str, ...], _Listed] = {}
         self._turns = _turns(self.objects) if target.has_threads and not self.features.exact else {}
 
     @property
@@ -108,6 +115,30 @@ class KernelSpace:
             if len(alternatives) > 1:
                 return Decision(choice, arguments, alternatives)
         return None
+
+    def widths(self, candidate: Candidate, order: Sequence[str], levels: int) -> tuple[int, ...] | None:
+        """How many candidates each of the next levels has, in this order of decisions, counted without making them; None where
+        the order depends on more than the choices."""
+        if self._turns:
+            return None
+        choices = self.choices(order)
+        known = self._in_order.get(choices)
+        if known is None:
+            known = self._in_order[choices] = self._listed(choices)
+        return self.instance.widths(candidate, *known, levels)
+
+    def _listed(self, choices: Sequence[str]) -> _Listed:
+        """Positions of the variables that `_in_turn` can give, and of each the values that are one alternative."""
+        turns: list[int] = []
+        groups: list[int] = []
+        for choice in choices:
+            for variable in self.instance.one_way(choice).tolist():
+                is_order = choice == "order"
+                if is_order and self._is_instruction.issuperset(self.instance.things_of(variable)):
+                    continue
+                turns.append(variable)
+                groups.append(SEQUENTIAL if is_order and not self.features.orders_siblings else 0)
+        return np.array(turns, dtype=np.int64), np.array(groups, dtype=np.uint64)
 
     def _in_turn(self, candidate: Candidate, choices: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Open variables in the order in which they are decided. Whether loops of a load are those of its user comes before

@@ -244,6 +244,13 @@ class KernelModel(Generic[C]):
         domain = step.candidate.domain(name, *arguments)
         return isinstance(mask, int) and domain & mask != 0 and domain & ~mask != 0
 
+    def widths(self, candidate: Step[C], levels: int) -> Sequence[int] | None:
+        """How many candidates each of the next levels has; None: the space cannot tell without making them."""
+        space = self.space
+        if not isinstance(space, KernelSpace) or not isinstance(candidate.candidate, Candidate):
+            return None
+        return space.widths(candidate.candidate, self._order, levels)
+
     def remaining(self, candidate: Step[C]) -> int:
         """Number of open choices: Chen's strata."""
         return sum(len(candidate.candidate.open(choice)) for choice in self.space.choices(self._order))

@@ -106,8 +106,9 @@ class _Narrow:
     def __init__(self, array: Any) -> None:
         self.array, self.shape = array, array.shape
 
-    def __getitem__(self, index: Any) -> np.int64:
-        return np.int64(self.array[index])
+    def __getitem__(self, index: Any) -> Any:
+        found = self.array[index]
+        return _Narrow(found) if isinstance(found, np.ndarray) else np.int64(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.array[index] = value

@@ -7,20 +7,32 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from warploom.core.limits import why
 from warploom.solve.model import Alternative, Cost, Model, Strategy, declared_order
 from warploom.solve.search.spending import UNLIMITED, Budget, Meter, StopSearchError
-from warploom.solve.search.tree_size import Interval, interval, walks
+from warploom.solve.search.tree_size import Estimate, estimated, walks
 
 S = TypeVar("S")
 A = TypeVar("A")
+S_contra = TypeVar("S_contra", contravariant=True)
 
 _TELL = 256
-"""Candidates from one report of progress to the next."""
+"""Candidates from one report of progress to the next, at least."""
+_AT_ONCE = 2
+"""Levels that a model counts in one step, between two looks at the budget."""
+
+
+@runtime_checkable
+class Counting(Protocol[S_contra]):
+    """A model that can count the candidates of the next levels without making them, as its only open choices are decided."""
+
+    def widths(self, candidate: S_contra, levels: int, /) -> Sequence[int] | None:
+        """By level, those that propagation does not refute; None where it cannot."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +80,19 @@ def enumerate_levels(
 
 def leaves_behind(
     model: Model[S, A], frontier: Frontier[S], *, probes: int, seed: int = 0, strategy: Strategy = declared_order
-) -> Interval:
+) -> Estimate:
     """Leaves of the tree that is cut down to the frontier's level and whole below: those above the frontier are counted, those
     behind it estimated by `probes` walks from each candidate of its sample."""
     above = sum(frontier.levels.leaves[:-1])
     width = frontier.levels.kept[-1]
     means = [
-        interval([p.leaves for p in walks(model, candidate, probes, seed=seed + n, strategy=strategy)]).mean
+        estimated([p.leaves for p in walks(model, candidate, probes, seed=seed + n, strategy=strategy)]).mean
         for n, candidate in enumerate(frontier.sample)
     ]
     if not means:
-        return Interval(float(above), 0.0)
-    estimate = interval(means)
-    return Interval(above + width * estimate.mean, width * estimate.half_width)
+        return Estimate(float(above), 0.0)
+    estimate = estimated(means)
+    return Estimate(above + width * estimate.mean, width * estimate.half_width)
 
 
 class _Walk(Generic[S, A]):
@@ -107,6 +119,7 @@ class _Walk(Generic[S, A]):
         self._progress = progress
         self._nodes, self._kept, self._leaves, self._dead = ([0] * (depth + 1) for _ in range(4))
         self._sample: list[S] = []
+        self._told = 0
 
     def run(self) -> Frontier[S]:
         reason = ""
@@ -128,6 +141,8 @@ class _Walk(Generic[S, A]):
             if is_kept:
                 self._draw(candidate)
             return
+        if not is_kept and self._is_counted(candidate, level):
+            return
         alternatives = self._alternatives(candidate)
         if alternatives is None:
             self._leaves[level] += is_kept
@@ -142,6 +157,19 @@ class _Walk(Generic[S, A]):
             if child_kept or self._all:
                 self._visit(child, level + 1, child_kept)
         self._dead[level] += is_dead and is_kept
+
+    def _is_counted(self, candidate: S, level: int) -> bool:
+        """Whether the model has counted what is below a candidate that is cut, since nothing else is asked of it."""
+        levels = self._depth - level
+        if levels > _AT_ONCE or not isinstance(self._model, Counting):
+            return False
+        widths = cast("Counting[S]", self._model).widths(candidate, levels)
+        if widths is None:
+            return False
+        for n, width in enumerate(widths, level + 1):
+            self._nodes[n] += width
+        self._spend()
+        return True
 
     def _alternatives(self, candidate: S) -> Iterator[Alternative[S]] | None:
         choices = self._model.open_choices(candidate)
@@ -165,5 +193,6 @@ class _Walk(Generic[S, A]):
     def _spend(self) -> None:
         count = sum(self._nodes)
         self._meter.spend(count)
-        if self._progress is not None and count % _TELL == 0:
+        if self._progress is not None and count >= self._told + _TELL:
+            self._told = count
             self._progress(self._levels())

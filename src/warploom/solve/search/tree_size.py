@@ -28,7 +28,7 @@ _Z = 1.96
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Estimate:
     """A mean with the half width of its 95% confidence interval (normal approximation; infinite below two samples)."""
 
     mean: float
@@ -56,9 +56,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class TreeSize:
-    leaves: Interval
-    dead_ends: Interval
-    dead_end_probability: Interval
+    leaves: Estimate
+    dead_ends: Estimate
+    dead_end_probability: Estimate
     """Probability that a walk from the root ends in a dead end, each valid child being equally likely."""
     probes: int
     nodes: int
@@ -96,23 +96,23 @@ def tree_size(probes: Iterable[Probe]) -> TreeSize:
     """Size of a tree, estimated from all its probes wherever they were made; exact in their order (sums are rounded once)."""
     kept = list(probes)
     return TreeSize(
-        interval([p.leaves for p in kept]),
-        interval([p.dead_ends for p in kept]),
-        interval([p.share for p in kept]),
+        estimated([p.leaves for p in kept]),
+        estimated([p.dead_ends for p in kept]),
+        estimated([p.share for p in kept]),
         len(kept),
         sum(p.nodes for p in kept),
     )
 
 
-def interval(samples: list[float]) -> Interval:
+def estimated(samples: list[float]) -> Estimate:
     count = len(samples)
     if count == 0:
-        return Interval(math.nan, math.inf)
+        return Estimate(math.nan, math.inf)
     mean = math.fsum(samples) / count
     if count == 1:
-        return Interval(mean, math.inf)
+        return Estimate(mean, math.inf)
     variance = math.fsum((x - mean) ** 2 for x in samples) / (count - 1)
-    return Interval(mean, _Z * math.sqrt(variance / count))
+    return Estimate(mean, _Z * math.sqrt(variance / count))
 
 
 @dataclass(frozen=True, slots=True)

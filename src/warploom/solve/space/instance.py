@@ -17,6 +17,7 @@ from warploom.solve.space.engine import (
     Ints,
     Masks,
     Records,
+    count_levels,
     narrow_and_propagate,
     propagate_all,
     work_lists,
@@ -68,6 +69,17 @@ class Instance:
             if propagate_all(self.packed, candidate.domains, candidate.members, candidate.bounds, self.work, self.records)
             else None
         )
+
+    def widths(self, candidate: Candidate, turns: Ints, groups: Masks, levels: int) -> tuple[int, ...]:
+        """How many candidates each of the next levels has. `turns`: positions in `domains` in the order in which variables are
+        decided; `groups`: for each the values that are one alternative while all of them are possible, 0 for none."""
+        rows = levels + 1
+        domains = np.repeat(candidate.domains[np.newaxis], rows, axis=0)
+        members = np.repeat(candidate.members[np.newaxis], rows, axis=0)
+        bounds = np.repeat(candidate.bounds[np.newaxis], rows, axis=0)
+        left, places, found = np.zeros(rows, dtype=np.uint64), np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
+        count_levels(self.packed, domains, members, bounds, self.work, self.records, turns, groups, left, places, found)
+        return tuple(found[1:].tolist())
 
     def variables(self, choice: str) -> NDArray[np.int32]:
         """Positions in `Candidate.domains` by objects ([objects] or [objects, objects], numbered as in `number`), -1: none."""

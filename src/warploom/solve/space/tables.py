@@ -183,7 +183,6 @@ class TableBuilder:
             wake_is_triangle=ints([w[4] for w in flat_wakes]),
             wake_class=ints([c for c, row in enumerate(wakes) for _ in row]),
             wake_positions=ints([positions[c] for c, row in enumerate(wakes) for _ in row]),
-            wake_row=np.full(len(flat_wakes), -1, dtype=np.int64),
             wake_signature=ints([w[5] for w in flat_wakes]),
             signatures=ints([n for signature in signatures for n in signature]),
             listed=np.zeros(len(forms), dtype=np.int64),

@@ -137,10 +137,21 @@ class Comparison:
         self._wanted_kinds: Mapping[Term, DType] | None = None
         self._own_choices: dict[Term, bool] = {}
         self.operators: set[str] = set()
+        self._own_operators: set[str] = set()
+        """Without those of floats that an array of integers is computed from."""
+        self._inside: dict[Term, DType | None] = {}
+        self._laws_inside: set[str] = set()
+        """The domain of what may be done to these floats."""
         self.notes: set[str] = set()
         """Notes on the spec that the domain must state."""
         self._seen: set[Term] = set()
         self._partial: list[Term] = []
+
+    def domain(self, outcome: Outcome) -> list[str]:
+        """The parts of the domain of what `compare` found."""
+        own = self.algebra.domain_of(outcome.operators)
+        is_said = bool(self._laws_inside) and own in (self.algebra.domain_of(()), self.algebra.domain_of(("",)))
+        return [*([] if is_said else [own]), *sorted(self._laws_inside | self.notes)]
 
     def without_value(self, partial: Iterable[Term]) -> str:
         """The reason why one of these operations has a value for no data; empty: none is seen to be so. Notes what they ask of
@@ -175,17 +186,17 @@ class Comparison:
                 return Outcome("open", None, frozenset(), unclear)
             want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
-            for term in (element.got, want):
-                self._collect(term)
+            self._collect(element.got, kinds)
+            self._collect(want, wanted_kinds or {})
             if element.got is not want or self._compares_elsewhere(element.got, kinds):
                 pairs.append(_Pair(element, element.got, want, element.got, want))
         if self._partial and (undefined := self.without_value(self._partial)):
-            return Outcome("open", None, frozenset(self.operators), undefined)
+            return Outcome("open", None, frozenset(self._own_operators), undefined)
         pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             other = wanted_kinds or {}
             pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
-        operators = frozenset(self.operators)
+        operators = frozenset(self._own_operators)
         try:
             for pair in self._unsettled(pairs):
                 settled, numbers = self._same(pair, kinds)
@@ -230,7 +241,7 @@ class Comparison:
             found = f"the undefined value of {got.reason}{f' (line {got.line})' if got.line else ''}"
         return Difference(element.array, element.index, self._text(element.want), found, element.line)
 
-    def _collect(self, root: Term) -> None:
+    def _collect(self, root: Term, kinds: Mapping[Term, DType]) -> None:
         stack = [root]
         seen = self._seen
         while stack:
@@ -239,9 +250,30 @@ class Comparison:
                 seen.add(term)
                 if term.op not in _LEAVES:
                     self.operators.add(term.op)
-                    if is_partial(term) and self.algebra.dtype.is_float:
+                    inside = None if self.algebra.dtype.is_float else self._float_inside(term, kinds)
+                    if inside is None:
+                        self._own_operators.add(term.op)
+                    elif term.op in _ARITHMETIC:
+                        self._laws_inside.add(algebra_for(inside).domain_of((term.op,)))
+                    if is_partial(term) and (inside is not None or self.algebra.dtype.is_float):
                         self._partial.append(term)
                     stack.extend(term.args)
+
+    def _float_inside(self, root: Term, kinds: Mapping[Term, DType]) -> DType | None:
+        """The type of floats in which a term of an array of integers is computed; None: it is an integer."""
+        if (own := kinds.get(root)) is not None:
+            return own if own.is_float else None
+        known = self._inside
+        for t in iterate_post(root, known):
+            words = t.op.split(".")
+            if words[0] in ("cast", "bits") and len(words) == 3:
+                kind = BY_NAME[words[2]]
+            elif t.op == "atom":
+                kind = self.types.get(t.data[0])
+            else:
+                kind = next((k for a in (t.args[2:] if t.op.startswith("select ") else t.args) if (k := known[a])), None)
+            known[t] = kind if kind is not None and kind.is_float else None
+        return known[root]
 
     def _unsettled(self, pairs: list[_Pair]) -> list[_Pair]:
         """Without those that are equal sums modulo 2 of equal summands."""

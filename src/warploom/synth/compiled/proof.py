@@ -205,7 +205,7 @@ def judged(
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds | want.ordered_kinds, want.gathers)
         outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
-        domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes | want.notes)]
+        domains += [*comparison.domain(outcome), *sorted(want.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)
             return _sure(replace(worst, verdict="refuted", reason=told, difference=outcome.difference), run.notes)

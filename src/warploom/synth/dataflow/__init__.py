@@ -9,7 +9,7 @@ from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.options import CONFIGURATIONS, EngineOptions
 from warploom.synth.dataflow.parallel import PARTS, PartsResult, solve_in_parts
 from warploom.synth.dataflow.prices import OF_MACHINES, ONLY_COST, Objective, machine_counts, objective_of, read_objective
-from warploom.synth.dataflow.solve import ProgramResult, Solution, Solutions, solve_program
+from warploom.synth.dataflow.solve import ProgramResult, Solution, Solutions, size_of, solve_program
 
 __all__ = [
     "CONFIGURATIONS",
@@ -27,6 +27,7 @@ __all__ = [
     "objective_of",
     "program_movement",
     "read_objective",
+    "size_of",
     "solve_in_parts",
     "solve_program",
 ]

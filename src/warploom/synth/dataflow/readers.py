@@ -187,14 +187,23 @@ class Reader:
         option_of[row, place - low] = option
         if (option_of >= 0).sum() != len(row):
             return None
-        may_read = (option_of >= 0).astype(np.float32)
-        wants = self.wanted.astype(np.float32)
-        wants[:, self.universe] = 0
-        wanting = may_read.T @ wants
-        if (wanting > 1).any():
+        wants = self.wanted.copy()
+        wants[:, self.universe] = False
+        of_row: IntArray = wants.sum(axis=1)
+        wanted_value = np.nonzero(wants)[1]
+        entries = of_row[row]
+        if int(entries.sum()) > CHUNK:
             return None
-        which: IntArray = ((may_read * np.arange(rows, dtype=np.float32)[:, None]).T @ wants).astype(np.int64)
-        return np.where(wanting == 1, which, -1), option_of, low
+        # Each place that a row reads, with each value that the row wants.
+        pair = np.repeat(np.arange(len(row)), entries)
+        nth = np.arange(len(pair)) - np.repeat(np.cumsum(entries) - entries, entries)
+        value = wanted_value[(np.cumsum(of_row) - of_row)[row[pair]] + nth]
+        at = (place[pair] - low) * wants.shape[1] + value
+        taker = np.full(places * wants.shape[1], -1)
+        if np.bincount(at, minlength=len(taker)).max(initial=0) > 1:
+            return None
+        taker[at] = row[pair]
+        return taker.reshape(places, wants.shape[1]), option_of, low
 
     def _single(self, count: int) -> tuple[IntArray, IntArray] | None:
         """([rows] the only value each row wants, [rows, places] the option that reads a place, -1 for none), or None.

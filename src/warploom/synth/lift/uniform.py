@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from warploom.core.linear import Linear, variable
+from warploom.core.linear import Linear, collected
 from warploom.ir import IndexExpr, IndexVar, SizeVar, linear
 
 Uniform: TypeAlias = Linear[IndexExpr]
@@ -20,11 +20,16 @@ def uniform_form(expr: IndexExpr) -> Uniform | None:
 
 def value_of(form: Uniform, values: Mapping[str, Linear[str]]) -> Linear[str] | None:
     """The sum for values of its index variables; None if one of them has none."""
-    total: Linear[str] = Linear((), form.constant)
+    terms: list[tuple[str, int]] = []
+    constant = form.constant
     for atom, coefficient in form.terms:
         assert isinstance(atom, IndexVar | SizeVar)
-        value = variable(atom.name) if isinstance(atom, SizeVar) else values.get(atom.name)
+        if isinstance(atom, SizeVar):
+            terms.append((atom.name, coefficient))
+            continue
+        value = values.get(atom.name)
         if value is None:
             return None
-        total = total.plus(value, coefficient)
-    return total
+        constant += coefficient * value.constant
+        terms += [(name, coefficient * c) for name, c in value.terms]
+    return collected(terms, constant)

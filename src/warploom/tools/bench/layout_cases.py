@@ -15,7 +15,6 @@ from warploom.gpu import compile_cuda, machine_counts
 from warploom.layout import Access, certificate, faults, layout, tile
 from warploom.layout.distributed import Distributed, distributed_of_array, distributed_of_text
 from warploom.layout.exchange import certificate_of_bound, exchange, kernel
-from warploom.layout.exchange import faults as faults_of_exchange
 from warploom.tools.command.guard import report
 from warploom.tools.command.lines import GAVE_UP, SOLVED, Line, plain_line
 from warploom.tools.command.options import DEBUG_OPTION
@@ -75,7 +74,7 @@ def _least(name: str, pairs: Pairs, stopwatch: Stopwatch, progress: Progress) ->
         before = cpu_seconds()
         document = certificate_of_bound(src, dst)
         longest = max(longest, cpu_seconds() - before)
-        wrong = faults_of_exchange(document)
+        wrong = faults(document)
         assert not wrong and document["reached"], f"{src.name} to {dst.name} on {src.lanes} lanes: {wrong or 'not reached'}"
         count += 1
         below += document["least_shuffles"] < src.words

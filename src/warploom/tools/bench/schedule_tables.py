@@ -47,6 +47,10 @@ DESCENT_MS, COPY_US = 50.0, 20.0
 ROOT_AXPY_MS = 5.97
 """Three streams of 2^26 floats at the K4000's bandwidth."""
 
+_COUNTED_S = 240.0
+"""CPU seconds from which on the levels of both orders are counted; with less, counting would end in the middle, so that walks
+estimate them from the beginning."""
+_NONE = Levels((), (), (), (), complete=False)
 _CHUNK = 25
 _LEAST = 400
 """Walks of an estimate that stands in for a count."""
@@ -188,7 +192,7 @@ def _levels(row: Published, budget_s: float, seed: int, progress: Progress) -> t
     if frontier.levels.complete:
         fields["cases"] = sum(frontier.levels.nodes)
     if behind.levels.complete:
-        after = leaves_behind(model, behind, probes=_walks_each(model, behind, 0.1 * budget_s, seed), seed=seed)
+        after = leaves_behind(model, behind, probes=_walks_each(model, behind, 0.05 * budget_s, seed), seed=seed)
         fields |= {"space_size_cut": after.mean, "space_size_cut_95": _finite(after.half_width)}
     paper_share = row.kept / row.nodes
     fields |= {
@@ -242,7 +246,9 @@ def _counted(
         "nodes": round(size.mean),
         "nodes_95": round(size.half_width),
         "is_counted": False,
-        "note": f"the budget ended the enumeration of depth {depth} after {sum(whole.nodes)} candidates; walks estimate the rest",
+        "note": f"the budget ended the enumeration of depth {depth} after {sum(whole.nodes)} candidates; walks estimate the rest"
+        if whole.nodes
+        else f"walks estimate depth {depth}",
     }
     if cut.complete:
         kept, kept_95 = float(cut.kept[depth]), 0.0
@@ -286,7 +292,7 @@ def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
     for name, (order, published) in ORDERS.items():
         model = model_of(row.space, order)
         depth = _wide_depth(model, seed)
-        levels = _enumerated(model, depth, below, 0.7 * budget_s, seed, progress).levels
+        levels = _NONE if budget_s < _COUNTED_S else _enumerated(model, depth, below, 0.7 * budget_s, seed, progress).levels
         if levels.complete:
             depth = next((d for d, nodes in enumerate(levels.nodes) if nodes > WIDE), depth)
         found, share = _counted(model, levels, levels, depth, below, 0.075 * budget_s, seed, progress)
@@ -296,6 +302,7 @@ def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
     both = len(factors) == len(ORDERS)
     better = both and factors["direct"] >= ORDERS["direct"][1] and factors["direct"] > factors["reverse"]
     return fields | {
+        "direct_over_reverse": _rounded(factors["direct"] / factors["reverse"] if both else None),
         "threshold_ms": row.time_ms,
         "bar": {"direct_factor": ORDERS["direct"][1], "above_reverse": True},
         "as_expected": better,

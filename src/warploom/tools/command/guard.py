@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -85,10 +86,12 @@ def report(
     as_json: bool,
     debug: bool,
 ) -> NoReturn:
-    """Runs a command of one case and exits; `details` of its line are told to people, below it."""
+    """Runs a command of one case and exits; `details` of its line are told to people, below it. What files of the user print
+    goes to stderr with `--json`."""
     output, stopwatch = Output(as_json), Stopwatch()
     with Interrupts() as stopped:
-        outcome = guarded(case, lambda progress: work(stopwatch, progress), stopwatch, output, debug)
+        with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+            outcome = guarded(case, lambda progress: work(stopwatch, progress), stopwatch, output, debug)
         code = output.outcome(outcome)
         if not as_json:
             for text in details(outcome.line):

@@ -13,12 +13,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import UserError
 from warploom.ptx import Program as PtxProgram
 from warploom.schedule.backbone import (
     Access,
     Backbone,
-    NoWindowError,
     Repetition,
     Role,
     Use,
@@ -39,10 +37,8 @@ from warploom.synth.compiled import (
     Axes,
     Box,
     CompiledProof,
-    FaultError,
     Implied,
     NotAlikeError,
-    NotLinearError,
     Repeat,
     Stores,
     SymbolicRun,
@@ -55,7 +51,7 @@ from warploom.synth.compiled import (
     run_boxes,
 )
 from warploom.terms import algebra_for, iterate_post
-from warploom.tools.command.messages import one_line
+from warploom.tools.explore.representatives import by_threads_or_blocks
 
 _MOST_STEPS = 800_000
 """Instructions times threads, summed over all blocks that are run."""
@@ -75,30 +71,11 @@ def prove_blocks(
     alike: axes of the block along which threads may compute alike; None: no block is run.
     `unchecked` where one does not tell what others do, or they execute more than `most_steps` instructions, counted by threads.
     """
-    found = _proof(stage, kernel, ptx, arguments, most_steps, None, is_of_threads=True)
-    if found.verdict == "unchecked" and alike is not None:
-        found = _proof(stage, kernel, ptx, arguments, most_steps, alike, is_of_threads=False)
-    return found
 
-
-def _proof(
-    stage: Backbone,
-    kernel: CudaKernel,
-    ptx: PtxProgram,
-    arguments: Arguments,
-    most_steps: int,
-    alike: Axes | None,
-    *,
-    is_of_threads: bool,
-) -> CompiledProof:
-    try:
+    def prove(alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
         return Blocks(stage, kernel, arguments).prove(ptx, most_steps, alike, is_of_threads=is_of_threads)
-    except FaultError as error:
-        return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
-    except (NotAlikeError, NotLinearError, NoWindowError) as error:
-        return CompiledProof("unchecked", "", str(error))
-    except UserError as error:
-        return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))
+
+    return by_threads_or_blocks(prove, alike, lambda fault: CompiledProof("refuted", "", fault.message, fault=fault))
 
 
 class Blocks:

@@ -1,43 +1,40 @@
-"""Proof of a printed kernel for every value of one size that is known at run time.
+"""Proof of a printed kernel for every value of the size that its blocks share out, and of one that a loop sums over.
 
-The size is a number that moves, as the position of the block is. In block b of tiles of T it is written as T * b + what is
-left, so that two blocks with as much left run alike, whatever b is. Where a guard decides, the boxes of blocks (or threads) and
-sizes are cut along it: sizes from the guarded index on, and those below it.
+The size of the blocks is a number that moves, as the position of the block is. In block b of tiles of T it is written as
+T * b + what is left, so that two blocks with as much left run alike, whatever b is. Where a guard decides, the boxes of blocks
+(or threads) and sizes are cut along it: sizes from the guarded index on, and those below it.
 
 It is left to show that a block with s left stores min(s, T) rows, each element once. Then the blocks of a launch, whose rows
 follow one another, store all rows once. Beyond the last cut every s leaves the same stores, so finitely many s are looked at.
+The families of a size that a loop sums over (`summed.py`) are proved one by one, in boxes of blocks and both sizes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import UserError, i32
 from warploom.ptx import Program as PtxProgram
-from warploom.schedule.backbone import MOST_AT_RUN_TIME, Backbone, NoWindowError, Region, Role, RunTimeSize, reduced, stage_at
+from warploom.schedule.backbone import MOST_AT_RUN_TIME, Backbone, Region, Role, RunTimeSize, reduced, stage_at
 from warploom.schedule.cuda import CudaKernel
 from warploom.schedule.nest import Trips
 from warploom.synth.compiled import (
-    ArrayArgument,
     Axes,
     Box,
     CompiledProof,
-    FaultError,
     NotAlikeError,
-    NotLinearError,
-    ScalarArgument,
     Stores,
     in_first_block,
     joined_domain,
     run_boxes,
 )
-from warploom.tools.command.messages import one_line
 from warploom.tools.explore.every_block import Arguments, Blocks
+from warploom.tools.explore.representatives import at_some_size, by_threads_or_blocks
+from warploom.tools.explore.summed import MARGIN, Length, Summed, is_at, opened, without_length
 
 _MOST_BOXES = 300
 _MOST_COUNTED = 1 << 26
@@ -45,39 +42,21 @@ _MOST_COUNTED = 1 << 26
 _MOST_RUNS = 4
 """Times the instructions of one run that are executed in all."""
 _MOST_OUTER_BLOCKS = 65535
-_MARGIN = 1 << 13
-"""By how much sizes stay below the greatest, so that no sum of a size and a tile leaves its word."""
 
 
 def prove_sizes(
     stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int, alike: Axes | None
 ) -> CompiledProof:
-    """Every launch of the kernel, for each value of its size from the least up to the one that the domain names: by one thread
-    for those that run alike where threads share nothing, else by one block. `unchecked` where that is not seen."""
-    found = _proved(stage, kernel, ptx, arguments, most_steps, None, is_of_threads=True)
-    if found.verdict == "unchecked" and alike is not None:
-        return _proved(stage, kernel, ptx, arguments, most_steps, alike, is_of_threads=False)
-    return found
+    """Every launch of the kernel, for each value of its sizes from the least up to those that the domain names: by one thread
+    for those that run alike where threads share nothing, else by one block. `unchecked` where that is not seen.
 
+    most_steps: instructions times threads that are executed for each box of blocks.
+    """
 
-def _proved(
-    stage: Backbone,
-    kernel: CudaKernel,
-    ptx: PtxProgram,
-    arguments: Arguments,
-    most_steps: int,
-    alike: Axes | None,
-    *,
-    is_of_threads: bool,
-) -> CompiledProof:
-    try:
+    def prove(alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
         return _Sizes(stage, kernel, arguments).prove(ptx, most_steps, alike, is_of_threads=is_of_threads)
-    except FaultError as error:  # perhaps at a size that no launch has: the boxes hold more
-        return CompiledProof("unchecked", "", f"at some size: {error.fault.message}")
-    except (NotAlikeError, NotLinearError, NoWindowError) as error:
-        return CompiledProof("unchecked", "", str(error))
-    except UserError as error:
-        return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))
+
+    return by_threads_or_blocks(prove, alike, at_some_size)
 
 
 @dataclass(slots=True)
@@ -94,20 +73,24 @@ class _Part:
 
 class _Sizes:
     def __init__(self, stage: Backbone, kernel: CudaKernel, arguments: Arguments) -> None:
-        if len(kernel.run_time) != 1:
-            raise NotAlikeError(f"expected one size known at run time, got {len(kernel.run_time)}")
-        ((self.size, _),) = kernel.run_time
-        axis = next((n for n, trips in enumerate(kernel.open_grid) if trips is not None), None)
-        if axis is None:
-            raise NotAlikeError(f"expected the blocks of a launch to share out {self.size.name}, got a loop over it")
-        trips = kernel.open_grid[axis]
-        assert trips is not None
-        own = [n for n, a in enumerate(stage.axes) if a.run_time is not None]
+        names = ", ".join(size.name for size, _ in kernel.run_time)
+        shared = [(n, trips) for n, trips in enumerate(kernel.open_grid) if trips is not None]
+        if not shared:
+            raise NotAlikeError(f"expected the blocks of a launch to share out one of {names}, got a loop over it")
+        if len(shared) > 1:
+            raise NotAlikeError(f"expected a grid that depends on one size, got one that depends on {names}")
+        ((axis, trips),) = shared
+        self.size = trips.size
+        others = [size for size, _ in kernel.run_time if size != self.size]
+        if len(others) > 1:
+            raise NotAlikeError(f"expected one size known at run time beside {self.size.name}, got {len(others)}")
+        own = [n for n, a in enumerate(stage.axes) if a.run_time == self.size]
         if len(own) != 1 or own[0] in reduced(stage):
             raise NotAlikeError(f"expected one axis of length {self.size.name}, of which each point is computed by itself")
+        self.summed = Summed.of(stage, kernel, others[0]) if others else None
         self.axis, self.trips = axis, trips
         self.stage, self.kernel = stage, kernel
-        self.arguments = _open(arguments, stage, self.size)
+        self.arguments = opened(arguments, stage, self.size, others[0] if others else None)
         self.step = gcd(self.size.multiple, self.trips.per)
         """Divisor of the number of indices that are left for a block."""
         self.greatest = greatest_proved(self.size, self.trips, axis)
@@ -115,9 +98,17 @@ class _Sizes:
         self.stored: set[str] = set()
 
     def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
-        """Blocks with a tile left, or more; then those with less."""
+        def prove_family(length: tuple[()] | Length) -> CompiledProof:
+            return self._family(ptx, length, most_steps, alike, is_of_threads=is_of_threads)
+
+        return prove_family(()) if self.summed is None else self.summed.prove(prove_family, most_steps)
+
+    def _family(
+        self, ptx: PtxProgram, length: tuple[()] | Length, most_steps: int, alike: Axes | None, *, is_of_threads: bool
+    ) -> CompiledProof:
+        """Blocks with a tile left, or more; then those with less. length: sizes over which a loop sums, if there are any."""
         step, per = self.step, self.trips.per
-        whole = self._part(ptx, per, -(-self.greatest // step), most_steps, alike, is_of_threads=is_of_threads)
+        whole = self._part(ptx, per, -(-self.greatest // step), length, most_steps, alike, is_of_threads=is_of_threads)
         if per == step:
             parts = [whole]
         else:
@@ -125,26 +116,39 @@ class _Sizes:
             if ways * whole.steps > _MOST_RUNS * most_steps and not is_of_threads:
                 told = f"{ways} ways in which a block ends, of about {whole.steps} instructions"
                 raise NotAlikeError(f"expected less work in a proof for every {self.size.name}, got {told}")
-            parts = [whole, self._part(ptx, step, ways - 1, most_steps, alike, is_of_threads=is_of_threads)]
+            parts = [whole, self._part(ptx, step, ways - 1, length, most_steps, alike, is_of_threads=is_of_threads)]
         domains: list[str] = []
         for part in parts:
             if part.unproved is not None:
                 return part.unproved
             domains += part.domains
-        lefts = range(per, self._last_cut(whole.boxes) + 2 * step, step)
-        self._check_stores(whole, lefts, is_of_threads=is_of_threads)
+        for found in self._at_each_length(whole, length):
+            lefts = range(per, self._last_cut(found.boxes) + 2 * step, step)
+            self._check_stores(found, lefts, is_of_threads=is_of_threads)
         for part in parts[1:]:
-            self._check_stores(part, range(step, per, step), is_of_threads=is_of_threads)
+            for found in self._at_each_length(part, length):
+                self._check_stores(found, range(step, per, step), is_of_threads=is_of_threads)
         told = f"every {self._named()} up to {self.greatest}"
         return CompiledProof("proved", joined_domain([*domains, told]), thread_steps=sum(part.steps for part in parts))
 
-    def _part(self, ptx: PtxProgram, least: int, last: int, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> _Part:
+    def _part(
+        self,
+        ptx: PtxProgram,
+        least: int,
+        last: int,
+        length: tuple[()] | Length,
+        most_steps: int,
+        alike: Axes | None,
+        *,
+        is_of_threads: bool,
+    ) -> _Part:
         """The blocks with `least` left, or up to `last` steps more."""
         kernel, per = self.kernel, self.trips.per
         blocks = -(-self.greatest // per)
         x, y, z = (blocks if n == self.axis else count for n, count in enumerate(kernel.grid))
         made = Blocks(self.stage, kernel, self.arguments)
         made.loaded, made.stored, made.size = self.loaded, self.stored, self.size.name
+        made.length = self.summed.size.name if self.summed is not None else ""
         part = _Part(made.stores)
         for box, run in run_boxes(
             ptx,
@@ -158,19 +162,31 @@ class _Sizes:
             is_of_threads=is_of_threads,
             alike=alike,
             size=(least, *(per if n == self.axis else 0 for n in range(3)), self.step, last),
+            length=length,
             most_boxes=_MOST_BOXES,
         ):
             self._check_blocks(box, blocks)
-            made.stage = stage_at(self.stage, {self.size.name: max(0, box.size[0])})
+            sizes = {self.size.name: max(0, box.size[0]), **({made.length: box.length[0]} if box.length else {})}
+            made.stage = stage_at(self.stage, sizes)
             made.arguments = tuple(in_first_block(a, box) for a in self.arguments)
             proof = made.prove_box(box, run)
             part.steps += run.thread_steps
             part.boxes.append(box)
             part.domains.append(proof.domain)
             if proof.verdict != "proved":
-                part.unproved = CompiledProof("unchecked", "", f"at {self.size.name} = {box.size[0]}: {proof.reason}")
+                at = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+                part.unproved = CompiledProof("unchecked", "", f"at {at}: {proof.reason}")
                 break
         return part
+
+    def _at_each_length(self, part: _Part, length: tuple[()] | Length) -> Iterator[_Part]:
+        """The blocks at each value of the size over which a loop sums from which on other boxes hold it."""
+        if self.summed is None or not length:
+            yield part
+            return
+        for at in self.summed.cuts(part.boxes, length):
+            stores = {name: self.summed.stores_at(found, at, name) for name, found in part.stores.items()}
+            yield _Part(stores, [without_length(box) for box in part.boxes if is_at(box, at)])
 
     def _named(self) -> str:
         name, multiple = self.size.name, self.size.multiple
@@ -232,7 +248,7 @@ class _Sizes:
 
 def greatest_proved(size: RunTimeSize, trips: Trips, axis: int) -> int:
     """The greatest size at which the kernel can be launched and no sum of a size and a tile leaves its word."""
-    most = min(MOST_AT_RUN_TIME - _MARGIN, _MOST_OUTER_BLOCKS * trips.per if axis else MOST_AT_RUN_TIME)
+    most = min(MOST_AT_RUN_TIME - MARGIN, _MOST_OUTER_BLOCKS * trips.per if axis else MOST_AT_RUN_TIME)
     return max(size.multiple, most // size.multiple * size.multiple)
 
 
@@ -251,10 +267,3 @@ def _row(region: Region, size: RunTimeSize) -> int:
     if region.run_time != size:
         raise NotAlikeError(f"expected {region.name} to have as many rows as {size.name}")
     return region.strides[0]
-
-
-def _open(arguments: Arguments, stage: Backbone, size: RunTimeSize) -> Arguments:
-    """The arguments of a launch of some size, made into those of all launches; the last one is the size."""
-    rows = {r.name: r.strides[0] for r in stage.regions if r.run_time == size}
-    found = [replace(a, per_size=rows.get(a.name, 0)) if isinstance(a, ArrayArgument) else a for a in arguments[:-1]]
-    return (*found, ScalarArgument(size.name, i32, None, is_size=True))

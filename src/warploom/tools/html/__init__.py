@@ -1,8 +1,5 @@
 """Self-contained HTML pages: no network, no library, opened from a file.
 
-Takes a `Page`. Gives its HTML (`render`). Open `page.py` first.
+`page.py`: Takes a sketch as a `Page`. Gives its HTML (`render`). `shell.py` is the frame of all pages, and loads nothing else.
+Open `page.py` first.
 """
-
-from warploom.tools.html.page import Page, render
-
-__all__ = ["Page", "render"]

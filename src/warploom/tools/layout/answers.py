@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +10,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, read_text, require_file
 from warploom.layout import (
-    NAMES,
     Access,
     Answer,
-    Certificate,
     Map,
     Price,
     Room,
@@ -30,14 +25,14 @@ from warploom.layout import (
     emit,
     equal,
     faults,
+    has_name,
     layout,
     map_of_array,
     map_of_function,
     map_of_text,
     tile,
 )
-from warploom.layout.exchange import faults as faults_of_exchange
-from warploom.machines import NVIDIA, OTHERS, SharedMemory, architecture, shared_memory
+from warploom.machines import NVIDIA, architecture, shared_memory
 from warploom.tools.command.files import write_text
 from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
@@ -76,7 +71,7 @@ def answered(
     fields |= {"emit": target, "code": code} if code is not None else {}
     fields |= {"least_room": True} if is_least_room else {}
     fields |= {"stopped": found.stopped} if found.stopped else {}
-    line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
+    line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=domain_of(given), **fields)
     details = tuple(_told(found.map, found.prices, found.before, found.extra_words, is_optimal=found.optimal))
     if is_least_room:
         details += ("least room of padding: with rows closer together there are more wavefronts, all distances were tried",)
@@ -130,7 +125,7 @@ def checked(
     fields: dict[str, Any] = {
         "arch": _plain(given, arch),
         "map": _said(found),
-        **_counts(result.prices),
+        **counts(result.prices),
         "extra_words": result.extra_words,
     }
     if names:
@@ -138,7 +133,7 @@ def checked(
         fields |= {"objective": ["wavefronts"]} if result.optimal else {}
     if other is not None:
         fields["equal"] = True
-    line = plain_line(case, "solved", stopwatch.read(), verdict="proved", domain=_domain(given), **fields)
+    line = plain_line(case, "solved", stopwatch.read(), verdict="proved", domain=domain_of(given), **fields)
     details = [*_told(found, result.prices, None, result.extra_words, is_optimal=result.optimal)] if names else []
     if other is not None:
         details.append("equal: every element gets the same place")
@@ -150,7 +145,8 @@ def checked(
     return Outcome(line, SOLVED, details=tuple(details), written=_page(html, line))
 
 
-def _domain(given: Tile) -> str:
+def domain_of(given: Tile) -> str:
+    """The domain of claims about a tile."""
     return _DOMAIN.format(given.memory.banks)
 
 
@@ -167,119 +163,6 @@ def _page(html: Path | None, line: Line) -> tuple[Path, ...]:
     return (html,)
 
 
-def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
-    """The small checker's outcome for a certificate, or for a report line that holds one."""
-    require_file(path, "a certificate")
-    try:
-        given: object = json.loads(read_text(path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate in JSON in {path}, got: {error}")) from error
-    line: Line = {}
-    if isinstance(given, dict) and "certificate" in given:
-        line = cast(Line, given)
-        given = line["certificate"]
-    if not isinstance(given, dict) or not {"accesses", "held"} & {*cast(Certificate, given)}:
-        raise UserError(Diagnostic("CERTIFICATE", f"expected a certificate or a line that has one in {path}, got none"))
-    document = cast(Certificate, given)
-    is_exchange = "held" in document
-    wrong = faults_of_exchange(document) if is_exchange else faults(document)
-    wrong = wrong or _contradictions(line, _claims_of_exchange(document) if is_exchange else _claims(document))
-    wrong = wrong or ([] if is_exchange else _other_banks(line, document))
-    if wrong:
-        line = plain_line(str(path), "refused", stopwatch.read(), verdict="refuted", reason="; ".join(wrong))
-        return Outcome(line, IMPOSSIBLE)
-    claims: dict[str, Any] = {name: document.get(name) for name in ("least_shuffles", "reached")}
-    if is_exchange:
-        line = plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain="every lane and element", **claims)
-        return Outcome(line, SOLVED)
-    claims = {name: document.get(name) for name in ("map", "extra_words", "optimal")}
-    claims["no_linear"] = bool(document.get("no_linear"))
-    claims |= {name: True for name in ("no_map", "least_room") if document.get(name)}
-    return Outcome(
-        plain_line(
-            str(path),
-            "solved",
-            stopwatch.read(),
-            verdict="proved",
-            domain=_DOMAIN.format(document.get("banks", NVIDIA.banks)),
-            **claims,
-        ),
-        SOLVED,
-    )
-
-
-def _claims(document: Certificate) -> Line:
-    """Fields that a report line has where its certificate is this one."""
-    found: Line = {name: {a["name"]: a[name] for a in document["accesses"]} for name in ("wavefronts", "least")}
-    return found | {
-        "map": document["map"],
-        "extra_words": document["extra_words"],
-        "optimal": document["optimal"] or None,
-        "no_linear": bool(document.get("no_linear")),
-        "no_map": bool(document.get("no_map")),
-        "least_room": bool(document.get("least_room")),
-        "tile": [document["tile"][name] for name in ("rows", "columns", "bits")],
-    }
-
-
-def _other_banks(line: Line, document: Certificate) -> list[str]:
-    """Whether the banks of a certificate are not those of the architecture that its line names, or of any."""
-    if "arch" in line:
-        arch = str(line["arch"])
-        return [] if _is_of(shared_memory(arch), document) else [f"the certificate's banks are not those of {arch}"]
-    known = (NVIDIA, *OTHERS.values())
-    return [] if any(_is_of(memory, document) for memory in known) else ["the certificate's banks are those of no architecture"]
-
-
-def _is_of(memory: SharedMemory, document: Certificate) -> bool:
-    """Whether the banks, and the lanes that go together in each access, are those of this memory."""
-    if document.get("banks", NVIDIA.banks) != memory.banks:
-        return False
-    if memory is NVIDIA:
-        return all("groups" not in entry for entry in document["accesses"])
-    for entry in document["accesses"]:
-        known = memory.stores if re.search(":store(@any)?$", entry["name"]) else memory.reads
-        groups = known.get(max(4, _lane_bits(entry, document["tile"]["bits"]) // 8), ())
-        if entry.get("groups") != [[*group] for group in groups]:
-            return False
-    return True
-
-
-def _lane_bits(entry: dict[str, Any], bits: int) -> int:
-    if "elements" in entry:
-        return bits * max(len(lane) for request in entry["elements"] for lane in request)
-    width = re.search(r":(\d+)bit", entry["name"])
-    return int(width[1]) if width is not None else 128 if "matrix" in entry["name"] else bits
-
-
-def _claims_of_exchange(document: Certificate) -> Line:
-    least = document["least_shuffles"]
-    return {
-        "least_shuffles": least,
-        "lanes": document["lanes"],
-        "warps": len(document["held"]) // document["lanes"],
-    } | ({"shuffles_reached": least} if document.get("reached") else {})
-
-
-def _contradictions(line: Line, claims: Line) -> list[str]:
-    """Sentences on fields of a line that differ from its certificate."""
-    asked = re.search(r"\d+x\d+:\w+$", str(line.get("case")), re.ASCII)
-    said = line | ({"tile": _shape(asked[0])} if asked else {})
-    return [
-        f"the line says {name} {said[name]}, its certificate {claims[name]}"
-        for name in claims
-        if name in said and said[name] != claims[name]
-    ]
-
-
-def _shape(text: str) -> object:
-    try:
-        given = tile(text)
-    except UserError:
-        return text
-    return [given.rows, given.columns, given.bits]
-
-
 def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:
     """Each access once; UserError."""
     found: dict[str, Access] = {}
@@ -294,7 +177,7 @@ def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:
 def _access(taken: Taken, given: Tile) -> Access:
     if not isinstance(taken, str):
         name = _name(taken)
-        return access_of_function(f"function {name}" if name in NAMES else name, taken, given)
+        return access_of_function(f"function {name}" if has_name(name) else name, taken, given)
     return access_of_function(taken, function_of(taken), given) if is_function(taken) else access(taken, given)
 
 
@@ -317,7 +200,7 @@ def _contradicted(case: str, wrong: Sequence[str], stopwatch: Stopwatch) -> Outc
 
 
 def _answer(found: Answer) -> Line:
-    fields: Line = {"map": _said(found.map), "class": found.map.kind, **_counts(found.prices)}
+    fields: Line = {"map": _said(found.map), "class": found.map.kind, **counts(found.prices)}
     fields |= {"before": {p.access: p.wavefronts for p in found.before}, "extra_words": found.extra_words}
     fields |= {
         "index_instructions": found.map.instructions,
@@ -330,7 +213,8 @@ def _answer(found: Answer) -> Line:
     return fields | ({"objective": ["wavefronts"]} if found.optimal else {})
 
 
-def _counts(prices: Sequence[Price]) -> Line:
+def counts(prices: Sequence[Price]) -> Line:
+    """Fields by access; none without accesses."""
     if not prices:
         return {}
     return {

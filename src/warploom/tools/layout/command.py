@@ -17,8 +17,9 @@ from warploom.tools.command.files import OUTPUT_FILE
 from warploom.tools.command.guard import report
 from warploom.tools.command.limited import limited
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
-from warploom.tools.layout.answers import answered, checked, verified
+from warploom.tools.layout.answers import answered, checked
 from warploom.tools.layout.exchanges import exchanged
+from warploom.tools.layout.verifying import verified
 
 _ACCESS_HELP = (
     "What a warp takes at once: rows, columns, blocks:HxW, diagonals, stride:S, ldmatrix, ldmatrix.trans, stmatrix, each with "
@@ -180,5 +181,5 @@ def exchange_command(
 @DEBUG_OPTION
 @limited
 def verify_command(path: Path, as_json: bool, debug: bool) -> None:
-    """Check a certificate of `layout` or `exchange`, or a report line that has one, by a checker apart from the search."""
+    """Check a certificate of `layout` or `exchange` by a checker apart from the search, and the report line that has it."""
     report(str(path), lambda stopwatch, _: verified(path, stopwatch), as_json=as_json, debug=debug)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
+from warploom.layout import faults
 from warploom.layout.distributed import (
     WORD_BITS,
     Distributed,
@@ -31,7 +32,6 @@ from warploom.layout.exchange import (
     certificate,
     emit,
     exchange,
-    faults,
     places_in_shared,
 )
 from warploom.machines import architecture
@@ -68,7 +68,7 @@ def exchanged(
     found = exchange(src, dst, tuple(dict.fromkeys(free)), via, arch)
     document = certificate(found)
     case = f"{_name(source)} to {_name(destination)}"
-    wrong = faults(document)
+    wrong = faults(document) if document is not None else []
     if wrong:
         line = plain_line(case, "error", stopwatch.read(), reason=f"{_BUG}: {'; '.join(wrong)}")
         return Outcome(line, GAVE_UP)

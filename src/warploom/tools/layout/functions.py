@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from warploom.core import Diagnostic, UserError
-from warploom.sketch import load_variables
 
 
 def is_function(text: str) -> bool:
@@ -15,7 +14,9 @@ def is_function(text: str) -> bool:
 
 
 def function_of(text: str) -> Callable[..., Any]:
-    """The function of that name in that file; UserError."""
+    """The function of that name in that file; UserError. The loader of sketches is loaded only here."""
+    from warploom.sketch import load_variables
+
     path, _, name = text.strip().rpartition(":")
     variables = load_variables(path)
     found = variables.get(name)

@@ -107,7 +107,7 @@ def _bounded(
     """A kernel that is free of races: whether its accesses lie in their arrays, too, as far as lengths are known."""
     assert options.kernel is not None
     routine = source.program.routines[options.kernel]
-    is_asked = any(one.sized(routine) for one in said)
+    is_asked = any(one.sized(source.program, routine) for one in said)
     found = bounds(source.program, options.kernel, said)
     domain, proves, messages = list(free.domain), [*PROVES, *(["early-copy-read"] if free.has_copies else [])], list[str]()
     fields: dict[str, Any] = {}

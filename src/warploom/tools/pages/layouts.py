@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, cast
 
-from warploom.layout import map_of_text, tile
 from warploom.machines import BANKS
 from warploom.tools.html.shell import listing, scrolled, section, whole
 from warploom.tools.pages.line_table import line_table
@@ -92,9 +91,7 @@ def grids(line: Mapping[str, Any]) -> Iterator[Grid]:
 
 def _map(line: Mapping[str, Any], document: Mapping[str, Any]) -> Grid:
     rows, columns, bits = (int(document["tile"][name]) for name in ("rows", "columns", "bits"))
-    given, banks = document["map"], int(document.get("banks", BANKS))
-    named = tile(f"{rows}x{columns}:b{bits}")
-    places = map_of_text(given, named).table.tolist() if isinstance(given, str) else cast("list[int]", given)
+    places, banks = cast("list[int]", document["places"]), int(document["banks"])
     cells = [
         [(str(bank := bank_of(places[r * columns + c], bits, banks)), bank) for c in range(min(columns, _MOST))]
         for r in range(min(rows, _MOST))

@@ -9,7 +9,7 @@ from typing import cast
 from warploom.gpu import Listings
 from warploom.synth import Report
 from warploom.tools.command.output import requests_of
-from warploom.tools.html import Page, render
+from warploom.tools.html.page import Page, render
 from warploom.tools.pages.picture import picture
 from warploom.tools.pages.trace import trace
 from warploom.tools.synth.targets import Target

@@ -39,7 +39,7 @@ def select(paper: str | None, item: str | None, pattern: str | None, *, is_quick
     rows = [row for name in ([paper] if paper else PAPERS) for row in rows_of(name) if item in (None, row.item)]
     found = [row for row in rows if pattern is None or fnmatchcase(row.label, pattern) or fnmatchcase(row.name, pattern)]
     if is_quick and any(row.is_quick for row in found):
-        found = [row for row in found if row.is_quick or row.run is None]
+        found = [row for row in found if row.is_quick or (row.run is None and row.summary is None)]
     if not found:
         raise _unknown("a pattern that some row matches", pattern or "", [row.label for row in rows])
     return tuple(found)
@@ -88,8 +88,9 @@ def paper_command(
         sys.exit(output.outcome(failed("/".join(part for part in (paper, item) if part) or "papers", error, stopwatch)))
     by_label = {row.label: row for row in rows}
     seen: list[Line] = []
-    cases = [case_of(row) for row in rows]
+    cases = [case_of(row) for row in rows if row.summary is None]
     code = run_bench(cases, output, columns, lambda line: judged(by_label[str(line["case"])], line), journal, seen, is_told=True)
+    _summarise([row for row in rows if row.summary is not None], output, seen)
     if html is not None:
         try:
             write_text(html, page(seen))
@@ -98,6 +99,19 @@ def paper_command(
         else:
             output.say(f"wrote {html}")
     sys.exit(code)
+
+
+def _summarise(rows: Sequence[Row], output: Output, seen: list[Line]) -> None:
+    """Adds the lines of rows that are about others."""
+    if not rows:
+        return
+    from warploom.tools.papers.sources import rows_of
+    from warploom.tools.papers.summaries import summarised
+
+    for row in rows:
+        line = summarised(row, rows_of(row.paper), seen)
+        output.row(line, columns(line))
+        seen.append(line)
 
 
 def _list(output: Output) -> None:

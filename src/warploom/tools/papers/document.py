@@ -12,6 +12,7 @@ from warploom.tools.papers.judge import case_of
 from warploom.tools.papers.page import number
 from warploom.tools.papers.rows import PAPERS, Row, drawings, items, title
 from warploom.tools.papers.sources import rows_of
+from warploom.tools.papers.summaries import summarised
 
 _HEAD = """# The five papers, row by row
 
@@ -68,7 +69,9 @@ def _line(row: Row, records: Mapping[str, Mapping[str, Any]]) -> Mapping[str, An
     """The recorded line, as the row of today asks; else one that says why there is none."""
     known = case_of(row)
     line = records.get(row.label)
-    if isinstance(known, dict) or line is None:
+    if line is None and row.summary is not None:
+        line = summarised(row, rows_of(row.paper), list(records.values()))
+    if line is None or (isinstance(known, dict) and row.summary is None):
         empty = {"status": "unknown", "verdict": "unchecked", "theirs": row.theirs, "authors_tool": row.authors_tool}
         reason = row.reason or "not run yet"
         return empty | {"at_least": row.is_limit, "ours": None, "counted": None, "compared": "no bar", "reason": reason}

@@ -12,7 +12,7 @@ from warploom.tools.papers.rows import Row
 
 Standing: TypeAlias = Literal["better", "equal", "worse", "no bar"]
 
-_KEPT = ("v", "status", "verdict", "seconds", "wall_s", "peak_mb", "reason", "domain", "cases", "recorded_in")
+_KEPT = ("v", "status", "verdict", "seconds", "wall_s", "peak_mb", "reason", "domain", "cases", "recorded_in", "visited")
 """Fields of the benchmark's line that stand in the row's, too."""
 _MODEL_UNITS = ("ms", "% of stalls")
 _OWN_UNITS = ("s", "tested / oracle", "times faster")
@@ -22,7 +22,7 @@ _OWN_UNITS = ("s", "tested / oracle", "times faster")
 def case_of(row: Row) -> Case | Line:
     """The benchmark's case under the row's name; a line that says why there is none."""
     if row.run is None:
-        return plain_line(row.label, "unknown", Usage(0.0, 0.0, 0.0), reason=row.reason) | _asked(row) | _answer(row, None, None)
+        return plain_line(row.label, "unknown", Usage(0.0, 0.0, 0.0), reason=row.reason) | asked(row) | answer(row, None, None)
     case = row.run.case
     return Case(row.label, case.arguments, case.limit_s, case.labels, case.is_wall)
 
@@ -44,13 +44,13 @@ def judged(row: Row, line: Mapping[str, object]) -> Line:
     found_line: Line = {"v": line["v"], "case": row.label} | {name: line[name] for name in _KEPT if name in line}
     if row.run.on_gpu and line.get(row.run.on_gpu) is not None:
         found_line["on_gpu"] = line[row.run.on_gpu]
-    answer = _answer(row, found, _counted(row, line))
+    answered = answer(row, found, _counted(row, line))
     is_cut_off = line.get("reason") == ALL_SPENT
     if is_cut_off:
-        answer["compared"] = "no bar"
-    found_line |= {"ran": row.run.case.name, **_asked(row), **answer}
+        answered["compared"] = "no bar"
+    found_line |= {"ran": row.run.case.name, **asked(row), **answered}
     if row.better or is_cut_off:
-        found_line["as_expected"] = ended and found_line["compared"] in ("better", "equal", "no bar")
+        found_line["as_expected"] = ended and is_expected(found_line)
     else:
         found_line["as_expected"] = line["status"] not in ("error", "refused") and line["verdict"] != "refuted"
     return found_line
@@ -71,13 +71,19 @@ def columns(line: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _asked(row: Row) -> Line:
+def is_expected(line: Mapping[str, object]) -> bool:
+    """Whether the number is as good as theirs, or has none to be compared with."""
+    return line["compared"] in ("better", "equal", "no bar")
+
+
+def asked(row: Row) -> Line:
+    """Fields that say what the row is about."""
     found: Line = {"paper": row.paper, "item": row.item, "row": row.name}
     found |= {"theirs": row.theirs, "authors_tool": row.authors_tool, "unit": row.unit}
     return found | ({"at_least": True} if row.is_limit else {}) | ({"note": row.note} if row.note else {})
 
 
-def _answer(row: Row, ours: float | None, counted: str | None) -> Line:
+def answer(row: Row, ours: float | None, counted: str | None) -> Line:
     """`counted` says what a number is that nobody measured: counted in SASS, by an interpreter, or computed by a model."""
     ratio = float(f"{ours / row.peer:.4g}") if ours is not None and row.peer and row.peer > 0 <= ours else None
     return {"ours": ours, "ratio": ratio, "counted": counted, "compared": _standing(row, ours)}
@@ -85,7 +91,7 @@ def _answer(row: Row, ours: float | None, counted: str | None) -> Line:
 
 def _standing(row: Row, ours: float | None) -> Standing:
     peer = row.peer
-    if row.better == "" or row.run is None or peer is None:
+    if row.better == "" or (row.run is None and row.summary is None) or peer is None:
         return "no bar"
     if ours is None:
         return "worse"

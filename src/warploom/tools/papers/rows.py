@@ -19,6 +19,8 @@ PAPERS = ("swizzle-inventor", "swizzleflow", "ptxasw", "scans", "telamon")
 
 Better: TypeAlias = Literal["less", "more", "same", ""]
 """Says which of two numbers is the better one; empty: neither, the row has no bar."""
+Summary: TypeAlias = Literal["median", "greatest", "like an oracle", "avoided"]
+"""Number about other rows: of times, of ineffectiveness, of paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class Row:
     note: str = ""
     reason: str = ""
     """Why there is nothing to run."""
+    summary: Summary | None = None
+    """The number is one about other rows of the item, and nothing is run for it."""
+    of: str = ""
+    """The end of the names of these rows."""
 
     @property
     def label(self) -> str:

@@ -32,7 +32,7 @@ def gathers(choices: GatherSet) -> dict[Gather, str]:
 
 
 def check(choices: GatherSet, seed: int = 0) -> dict[Gather, str]:
-    """What every set promises: shapes, sources in range, texts that tell members apart, exact filters, sound supports."""
+    """Checks what every set promises: shapes, sources in range, texts that tell members apart, exact filters, sound supports."""
     elements, members = prod(choices.out), choices.members
     assert choices.point.shape == (elements,) and choices.source.shape == (elements, members.values)
     assert choices.point.min() >= 0 and choices.point.max() < members.points

@@ -75,7 +75,7 @@ def infinity(name: str, sign: int) -> int:
 
 
 def nan_of(name: str, *operands: int) -> int:
-    """What arithmetic delivers: canonical, or for f64 the first NaN operand quieted."""
+    """The NaN that arithmetic delivers: canonical, or for f64 the first NaN operand quieted."""
     if name != "f64":
         return CANONICAL[name]
     for bits in operands:

@@ -1,4 +1,4 @@
-"""What the arithmetic does not have, asked of each function directly: none of them answers for a type or a word of another."""
+"""Types and words that the arithmetic lacks: each function, asked directly, answers for none that belongs to another."""
 
 from __future__ import annotations
 

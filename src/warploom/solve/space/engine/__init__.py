@@ -12,18 +12,27 @@ from warploom.solve.space.engine.packed import (
     POSSIBLE,
     SATURATED,
     SETS,
-    WAKE_ROW,
     Bytes,
     Ints,
     Masks,
     Tables,
 )
 from warploom.solve.space.engine.propagation import narrow_and_propagate, propagate_all
-from warploom.solve.space.engine.records import ACTIVATED, Records, list_activated, list_tuples
+from warploom.solve.space.engine.records import (
+    ACTIVATED,
+    OBJECT_BITS,
+    UNLISTED,
+    WAKE,
+    Records,
+    list_activated,
+    list_instance,
+    list_tuples,
+)
+from warploom.solve.space.engine.widths import count_levels
 from warploom.solve.space.engine.work import LOG_NEXT, RECORD, work_lists, work_with_records
 
 __all__ = [
-    "ACTIVATED", "LISTED", "LOG_NEXT", "MEMBER", "NEVER", "PENDING", "POSSIBLE", "RECORD", "SATURATED", "SETS", "WAKE_ROW",
-    "Bytes", "Ints", "Masks", "Records", "Tables", "list_activated", "list_tuples", "narrow_and_propagate", "propagate_all",
-    "work_lists", "work_with_records",
+    "ACTIVATED", "LISTED", "LOG_NEXT", "MEMBER", "NEVER", "OBJECT_BITS", "PENDING", "POSSIBLE", "RECORD", "SATURATED",
+    "SETS", "UNLISTED", "WAKE", "Bytes", "Ints", "Masks", "Records", "Tables", "count_levels", "list_activated",
+    "list_instance", "list_tuples", "narrow_and_propagate", "propagate_all", "work_lists", "work_with_records",
 ]  # fmt: skip

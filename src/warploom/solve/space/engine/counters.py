@@ -28,8 +28,17 @@ from warploom.solve.space.engine.packed import (
     Ints,
     Masks,
 )
+from warploom.solve.space.engine.records import (
+    TUPLE,
+    UNLISTED,
+    Records,
+    bind_listed,
+    end_of_tuples,
+    first_tuple,
+    listed_state,
+)
 from warploom.solve.space.engine.tuples import bind_instance, entry_of, next_tuple, position, tuple_state
-from warploom.solve.space.engine.work import FAILED, record
+from warploom.solve.space.engine.work import FAILED, LOG_END, record
 
 
 @compiled
@@ -57,9 +66,9 @@ def value_bounds(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: In
 
 
 @compiled
-def term_of(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int) -> tuple[int, int]:
-    """Status of the bound tuple's term in a counter, its only unknown literal, -1 if several or membership are unknown."""
-    state = tuple_state(t, domains, members, bounds, work, f)
+def term_of(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, state: int) -> tuple[int, int]:
+    """Status of the bound tuple's term in a counter, its only unknown literal, -1 if several or membership are unknown. `state`:
+    whether the tuple takes part."""
     if state == NEVER:
         return FALSE, -1
     status, unknown = all_of(t, domains, members, bounds, work, f, 0)
@@ -71,16 +80,50 @@ def term_of(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f
 
 
 @compiled
-def run_counter(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, i: int) -> bool:
+def next_of_instance(
+    t: Ints,
+    domains: Masks,
+    members: Bytes,
+    bounds: Ints,
+    work: Ints,
+    records: Records,
+    f: int,
+    i: int,
+    count: int,
+    at: int,
+) -> tuple[int, int]:
+    """Binds the next tuple of an instance: the place of the one after it and its state; -1: there is none. `at`: the place, 0 for
+    the first one. Tuples that are not listed are enumerated."""
+    start = first_tuple(t, members, records, i)
+    end = end_of_tuples(t, members, records, i)
+    if work[LOG_END] > 0 or (start < end and records[start] == UNLISTED):
+        if not next_tuple(t, domains, members, bounds, work, f, count, at == 0):
+            return -1, NEVER
+        return 1, tuple_state(t, domains, members, bounds, work, f)
+    if at == 0:
+        at = start
+    while at < end:
+        state = listed_state(members, records, at)
+        if state != NEVER:
+            bind_listed(work, records, at)
+            return at + TUPLE, state
+        at += TUPLE
+    return -1, NEVER
+
+
+@compiled
+def run_counter(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, f: int, i: int) -> bool:
     count = bind_instance(t, domains, members, bounds, work, f, i)
     is_product = t[t[IS_PRODUCT] + f] != 0
     neutral = 1 if is_product else 0
     low = t[t[CONSTANTS] + entry_of(t, work, t[t[START_OFFSET] + f], t[START_STRIDES] + 4 * f)]
     high = low
-    is_first = True
-    while next_tuple(t, domains, members, bounds, work, f, count, is_first):
-        is_first = False
-        status, _ = term_of(t, domains, members, bounds, work, f)
+    at = 0
+    while True:
+        at, state = next_of_instance(t, domains, members, bounds, work, records, f, i, count, at)
+        if at < 0:
+            break
+        status, _ = term_of(t, domains, members, bounds, work, f, state)
         if status == FALSE:
             continue
         least, greatest = value_bounds(t, domains, members, bounds, work, f)
@@ -98,10 +141,12 @@ def run_counter(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
     bottom = bounds[0, i]
     if top >= high and bottom <= low:
         return True
-    is_first = True
-    while next_tuple(t, domains, members, bounds, work, f, count, is_first):
-        is_first = False
-        status, unknown = term_of(t, domains, members, bounds, work, f)
+    at = 0
+    while True:
+        at, state = next_of_instance(t, domains, members, bounds, work, records, f, i, count, at)
+        if at < 0:
+            return True
+        status, unknown = term_of(t, domains, members, bounds, work, f, state)
         if status == FALSE:
             continue
         least, greatest = value_bounds(t, domains, members, bounds, work, f)
@@ -125,7 +170,7 @@ def run_counter(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
                 return False
             continue
         if status == UNKNOWN and need > neutral:
-            if tuple_state(t, domains, members, bounds, work, f) != MEMBER:
+            if state != MEMBER:
                 continue
             if not enforce_all(t, domains, members, bounds, work, f, 0):
                 return False
@@ -145,4 +190,3 @@ def run_counter(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
                 record(work, -1, 0, 0)
                 work[FAILED] = 1
                 return False
-    return True

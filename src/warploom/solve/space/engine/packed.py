@@ -117,8 +117,6 @@ class Tables(NamedTuple):
     wake_class: Ints
     wake_positions: Ints
     """Positions that wake, within the class of the variable."""
-    wake_row: Ints
-    """Positions in the records of the instance: its rows, by position; -1: its tuples are not listed."""
     wake_signature: Ints
     """Positions in `signatures`, by domain: while it stays, there is no change; -1: every change is one."""
     signatures: Ints
@@ -228,7 +226,6 @@ class Tables(NamedTuple):
     WAKE_IS_TRIANGLE,
     WAKE_CLASS,
     WAKE_POSITIONS,
-    WAKE_ROW,
     WAKE_SIGNATURE,
     SIGNATURES,
     LISTED,

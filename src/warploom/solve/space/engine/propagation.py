@@ -48,8 +48,6 @@ from warploom.solve.space.engine.packed import (
     WAKE_FORM,
     WAKE_IDLE,
     WAKE_IS_TRIANGLE,
-    WAKE_POSITIONS,
-    WAKE_ROW,
     WAKE_SIGNATURE,
     WAKE_SLOT,
     WAKE_TURNED,
@@ -60,7 +58,7 @@ from warploom.solve.space.engine.packed import (
 )
 from warploom.solve.space.engine.quotients import run_quotient
 from warploom.solve.space.engine.records import (
-    UNLISTED,
+    WAKE,
     Records,
     bind_cell,
     bind_free,
@@ -163,23 +161,19 @@ def visit_position(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: 
 
 
 @compiled
-def run_wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, w: int, p: int) -> bool:
+def run_wake(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, w: int, p: int, start: int, end: int
+) -> bool:
+    """`start`, `end`: the records of the wake for this position; -1: they are not listed."""
     f = t[t[WAKE_FORM] + w]
     if t[t[WAKE_IS_TRIANGLE] + w] != 0:
         return visit_triangle(t, domains, members, bounds, work, f, p)
     v = t[t[MIRROR] + p] if t[t[WAKE_TURNED] + w] != 0 else p
-    row = t[t[WAKE_ROW] + w]
-    if row < 0 or work[LOG_END] > 0:  # what a record says of the tuple is bound by enumeration
+    if start < 0 or work[LOG_END] > 0:  # what a record says of the tuple is bound by enumeration
         return visit_position(t, domains, members, bounds, work, w, v)
-    n = p - t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
-    first = row + t[t[WAKE_POSITIONS] + w] + 1
-    start = first + records[row + n]
-    end = first + records[row + n + 1]
     if t[t[KIND] + f] >= COUNTER:
         push_instances(work, records, start, end)
         return True
-    if records[start] == UNLISTED:
-        return visit_position(t, domains, members, bounds, work, w, v)
     return run_records(t, domains, members, bounds, work, records, start, end, w, v)
 
 
@@ -188,7 +182,7 @@ def wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, reco
     """`is_new`: its objects take part from now on."""
     is_variable = p < t[VARIABLES]
     before = work[work[LAST_SEEN] + p]
-    for n in range(records[p], records[p + 1]):
+    for n in range(records[p], records[p + 1], WAKE):
         w = records[n]
         is_enumerated = t[t[LISTED] + t[t[WAKE_FORM] + w]] == 0 or work[LOG_END] > 0
         if is_new and is_enumerated and t[t[SLOT_INDIRECT] + t[t[WAKE_SLOT] + w]] != 0:
@@ -203,7 +197,7 @@ def wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, reco
                     continue
             elif domains[p] & np.uint64(t[t[WAKE_IDLE] + w]) != np.uint64(0):
                 continue
-        if not run_wake(t, domains, members, bounds, work, records, w, p):
+        if not run_wake(t, domains, members, bounds, work, records, w, p, records[n + 1], records[n + 2]):
             return False
     return True
 
@@ -231,12 +225,12 @@ def propagate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints,
             work[FORM] = f
             kind = t[t[KIND] + f]
             if kind == COUNTER:
-                if not run_counter(t, domains, members, bounds, work, f, i):
+                if not run_counter(t, domains, members, bounds, work, records, f, i):
                     return False
             elif kind == COVER:
                 if not run_cover(t, domains, members, bounds, work, f, i):
                     return False
-            elif not run_quotient(t, domains, members, bounds, work, f, i):
+            elif not run_quotient(t, domains, members, bounds, work, records, f, i):
                 return False
         else:
             return True

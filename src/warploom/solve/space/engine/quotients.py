@@ -7,15 +7,17 @@ from __future__ import annotations
 import numpy as np
 
 from warploom.solve.jit import compiled
+from warploom.solve.space.engine.counters import next_of_instance
 from warploom.solve.space.engine.domains import narrow
 from warploom.solve.space.engine.literals import all_of, enforce, enforce_all
-from warploom.solve.space.engine.packed import FALSE, MEMBER, PARAMETERS, QUANTIFIED, SLOTS_START, TRUE, Bytes, Ints, Masks
-from warploom.solve.space.engine.tuples import bind_instance, membership, next_tuple, position
+from warploom.solve.space.engine.packed import FALSE, MEMBER, NEVER, PARAMETERS, QUANTIFIED, SLOTS_START, TRUE, Bytes, Ints, Masks
+from warploom.solve.space.engine.records import Records
+from warploom.solve.space.engine.tuples import bind_instance, membership, position
 from warploom.solve.space.engine.work import OBJECTS
 
 
 @compiled
-def run_quotient(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, i: int) -> bool:
+def run_quotient(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, f: int, i: int) -> bool:
     count = bind_instance(t, domains, members, bounds, work, f, i)
     if membership(t, domains, members, bounds, work, f, t[t[PARAMETERS] + f] - 1) != MEMBER:
         return True
@@ -32,13 +34,17 @@ def run_quotient(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: In
         return False
     possible = 0
     chosen = -1
-    is_first = True
+    at = 0
     other_quantifier = t[t[QUANTIFIED] + f] - 1
-    while next_tuple(t, domains, members, bounds, work, f, count, is_first):
-        is_first = False
+    while True:
+        at, _ = next_of_instance(t, domains, members, bounds, work, records, f, i, count, at)
+        if at < 0:
+            break
         if work[OBJECTS + other_quantifier] >= mine:
             continue
         state = membership(t, domains, members, bounds, work, f, other_quantifier)
+        if state == NEVER:
+            continue
         by, by_unknown = all_of(t, domains, members, bounds, work, f, 1)
         if by == FALSE:
             continue

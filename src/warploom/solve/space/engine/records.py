@@ -1,7 +1,9 @@
 """Tuples that a changed position concerns, listed once for an instance, so that propagation enumerates none of them.
 
 For each wake, a row per position of its class: of a relation, records of `TUPLE` numbers, up to three members that must be
-active (-1: none) and the positions of the slots that did not change; of a form with instances, the instances to look at again.
+active (-1: none) and the positions of the slots that did not change; of a clause, the same members and the objects, packed in
+two numbers; of a form with instances, the instances to look at again. Then, for each instance of a counter or quotient set, its
+tuples, as those of clauses.
 """
 # Elements of arrays are arrays or scalars of numpy to the checker, plain numbers here.
 # pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
@@ -12,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.solve.jit import compiled, entry
+from warploom.solve.space.engine.clauses import run_clause
 from warploom.solve.space.engine.domains import narrow
 from warploom.solve.space.engine.packed import (
     ARGUMENT_MEMBERS,
     CLASS_FIRST,
+    CLAUSE,
     CONDITION,
     COUNTER,
     GUARD_OFFSET,
@@ -24,6 +28,7 @@ from warploom.solve.space.engine.packed import (
     GUARDS_START,
     INSTANCE_FIRST,
     INSTANCE_STRIDES,
+    INSTANCES,
     KIND,
     MEMBER,
     MIRROR,
@@ -54,15 +59,19 @@ from warploom.solve.space.engine.packed import (
     Masks,
 )
 from warploom.solve.space.engine.relations import relate, support, support_of_pair
-from warploom.solve.space.engine.tuples import entry_of, next_tuple, position
-from warploom.solve.space.engine.work import FREE_OBJECTS, OBJECTS, push_instance
+from warploom.solve.space.engine.tuples import bind_instance, entry_of, next_tuple, position
+from warploom.solve.space.engine.work import FORM, FREE_OBJECTS, OBJECTS, push_instance
 
 Records = NDArray[np.int32]
+WAKE = 3
+"""Numbers of a wake of a position: its own, where its records begin and end."""
 TUPLE = 5
 ACTIVATED = 7
 """Numbers of a tuple listed by condition: its form, the members, the positions of its slots."""
+OBJECT_BITS = 15
+"""Bits of an object of a clause's tuple, counted from 1."""
 UNLISTED = -2
-"""Stands in place of a member: the tuples of this row are enumerated after all."""
+"""Stands in place of a member: the tuples of this row have to be enumerated."""
 
 
 @compiled
@@ -166,11 +175,40 @@ def others_of(begin: int, slot: int) -> tuple[int, int]:
 
 
 @compiled
+def bind_pair(work: Ints, k: int, pair: int) -> None:
+    """Two neighbouring objects of a clause's tuple, as it is listed."""
+    work[OBJECTS + k] = (pair & ((1 << OBJECT_BITS) - 1)) - 1
+    work[OBJECTS + k + 1] = (pair >> OBJECT_BITS) - 1
+
+
+@compiled
+def pair_of(work: Ints, k: int) -> int:
+    return work[OBJECTS + k] + 1 + ((work[OBJECTS + k + 1] + 1) << OBJECT_BITS)
+
+
+@compiled
+def run_clauses(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, start: int, end: int, f: int
+) -> bool:
+    """A clause on the listed tuples that take part."""
+    work[FORM] = f
+    for n in range(start, end, TUPLE):
+        if records[n] >= 0 and not is_active(members, records, n):
+            continue
+        bind_listed(work, records, n)
+        if not run_clause(t, domains, members, bounds, work, f):
+            return False
+    return True
+
+
+@compiled
 def run_records(
     t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, start: int, end: int, w: int, v: int
 ) -> bool:
-    """Narrows the other slots of a relation after variable v, which it reads, has changed."""
+    """Narrows the other slots of a relation, or runs a clause, after variable v, which it reads, has changed."""
     f = t[t[WAKE_FORM] + w]
+    if t[t[KIND] + f] == CLAUSE:
+        return run_clauses(t, domains, members, bounds, work, records, start, end, f)
     begin = t[t[SLOTS_START] + f]
     slot = t[t[WAKE_SLOT] + w]
     k = slot - begin
@@ -250,6 +288,7 @@ def list_tuples(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
     begin = t[t[SLOTS_START] + f]
     slots = t[t[SLOTS_START] + f + 1] - begin
     is_relation = t[t[KIND] + f] < COUNTER
+    is_clause = t[t[KIND] + f] == CLAUSE
     first = t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
     count = t[t[WAKE_POSITIONS] + w]
     write = records.shape[0] > 0
@@ -286,7 +325,10 @@ def list_tuples(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
                     records[end] = one
                     records[end + 1] = two
                     records[end + 2] = three
-                    if slots == 2:
+                    if is_clause:
+                        records[end + 3] = pair_of(work, 0)
+                        records[end + 4] = pair_of(work, 2)
+                    elif slots == 2:
                         b = begin + 1 if slot == begin else begin
                         records[end + 3] = position(t, domains, members, bounds, work, b)
                         records[end + 4] = -1
@@ -332,3 +374,64 @@ def list_activated(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: 
             records[end + 6] = position(t, domains, members, bounds, work, begin + 2) if slots > 2 else -1
         end += ACTIVATED
     return end
+
+
+@compiled
+def first_tuple(t: Ints, members: Bytes, records: Records, i: int) -> int:
+    """Where the tuples of an instance begin; `end_of_tuples` says where they end."""
+    return records[t[VARIABLES] + t[INSTANCES] + members.shape[0] + i]
+
+
+@compiled
+def end_of_tuples(t: Ints, members: Bytes, records: Records, i: int) -> int:
+    return records[t[VARIABLES] + t[INSTANCES] + members.shape[0] + i + 1]
+
+
+@compiled
+def listed_state(members: Bytes, records: Records, n: int) -> int:
+    """Whether a listed tuple takes part: MEMBER, POSSIBLE or NEVER."""
+    state = MEMBER
+    for k in range(3):
+        m = records[n + k]
+        if m < 0:
+            return state
+        state = min(state, np.int64(members[m]))
+    return state
+
+
+@compiled
+def bind_listed(work: Ints, records: Records, n: int) -> None:
+    bind_pair(work, 0, records[n + 3])
+    bind_pair(work, 2, records[n + 4])
+
+
+@entry
+def list_instance(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, i: int, first: int, records: Records
+) -> int:
+    """Writes the tuples of an instance of a counter or quotient set from a place on, like clauses. Returns how many numbers
+    that makes; -1: one waits for too many members."""
+    count = bind_instance(t, domains, members, bounds, work, f, i)
+    is_counter = t[t[KIND] + f] == COUNTER
+    other = t[t[QUANTIFIED] + f] - 1
+    end = first
+    is_first = True
+    while next_tuple(t, domains, members, bounds, work, f, count, is_first):
+        is_first = False
+        one = two = three = -1
+        if is_counter:
+            state, one, two, three = conditions_of(t, domains, members, bounds, work, f)
+            if state == 0:
+                continue
+            if state == 2:
+                return -1
+        elif work[OBJECTS + other] >= work[OBJECTS + t[t[PARAMETERS] + f] - 1]:
+            continue  # the lowest object represents its class
+        if records.shape[0] > 0:
+            records[end] = one
+            records[end + 1] = two
+            records[end + 2] = three
+            records[end + 3] = pair_of(work, 0)
+            records[end + 4] = pair_of(work, 2)
+        end += TUPLE
+    return end - first

@@ -1,7 +1,4 @@
-"""The question of a certificate, read independently: the places that its map says, and the elements that its accesses name.
-
-It imports nothing of Warploom, like `recheck`, which counts.
-"""
+"""An oracle: the places that a map's text says, and the elements that the name of an access says, read without Warploom."""
 
 import ast
 import re

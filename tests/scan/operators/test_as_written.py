@@ -257,7 +257,7 @@ def test_other_loops_over_the_first_element_are_left(body: str, why: str) -> Non
 
 
 def test_a_wrong_comparison_with_the_first_element_is_not_proved() -> None:
-    """Of two lists only the second's first element is compared with the first's: an order does not follow from that."""
+    """Only the first elements of two lists are compared: an order of all does not follow from that."""
     module = parse_module(
         """
 def f(xs: list[int]):

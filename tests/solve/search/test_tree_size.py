@@ -15,7 +15,7 @@ from warploom.solve import (
     Cut,
     chen,
     enumerate_levels,
-    interval,
+    estimated,
     knuth,
     leaves_behind,
     sample,
@@ -129,6 +129,6 @@ def test_executor_does_not_change_an_estimate() -> None:
 
 
 def test_intervals_of_few_samples() -> None:
-    assert interval([2.0]).half_width == math.inf
-    assert math.isnan(interval([]).mean) and interval([]).half_width == math.inf
-    assert interval([1.0, 3.0]).mean == 2.0
+    assert estimated([2.0]).half_width == math.inf
+    assert math.isnan(estimated([]).mean) and estimated([]).half_width == math.inf
+    assert estimated([1.0, 3.0]).mean == 2.0

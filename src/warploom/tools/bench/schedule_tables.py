@@ -27,7 +27,7 @@ from warploom.solve import (
     Probe,
     chen,
     enumerate_levels,
-    interval,
+    estimated,
     knuth,
     leaves_behind,
     tree_size,
@@ -253,7 +253,7 @@ def _counted(
     if cut.complete:
         kept, kept_95 = float(cut.kept[depth]), 0.0
     else:
-        found = interval(
+        found = estimated(
             [p.leaves for p in _walks(cast("Model", upper), budget_s, seed, Cut(below, depth), progress, least=_LEAST)]
         )
         kept, kept_95 = found.mean, found.half_width

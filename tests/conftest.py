@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Generator
@@ -26,30 +27,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-SIBLINGS = frozenset({
-    *(f"tests/test_examples.py::test_output[{name}]" for name in (
-      "six_words", "scan_series", "structures_by_tma", "cub_functor", "triton_module", "dask_pieces", "code_to_ship")),
-    "tests/kernels/test_examples.py::test_sketch[stencil1d-3]",
-    "tests/ptx/symbolic/test_differential.py::test_lanes_read_the_same_address[kernelgen/jacobi/grid-stride-6-4]",
-    "tests/ptx/symbolic/test_differential.py::test_lanes_read_the_same_address[kernelgen/wave13pt/grid-stride-4-3]",
-    "tests/ptx/symbolic/test_differential.py::test_mutated_programs[cub/radix_sort/90]",
-    "tests/ptx/symbolic/test_differential.py::test_terms_have_the_values_of_a_run[numba/stencil/90/debug]",
-    "tests/scan/emit/test_cuda.py::test_all_kernels[line_of_sight]",
-    "tests/scan/emit/test_forms.py::test_all_kernels_of_a_form[backward segmented (tails)]",
-    "tests/scan/emit/test_forms.py::test_movement_of_a_form_is_proved[backward segmented (tails)]",
-    "tests/scan/emit/test_names.py::test_compilers_with_unlucky_names[try_cub]",
-    "tests/scan/emit/test_peers.py::test_compilers[try_cub-max_segment_sum]",
-    "tests/scan/emit/test_proof.py::test_movement_is_proved_with_an_unknown_operator[average-form2-types2]",
-    "tests/scan/emit/test_proof.py::test_movement_is_proved_with_an_unknown_operator[is_sorted-form3-None]",
-    "tests/scan/emit/test_whole_arrays.py::test_forms_are_proved[average-form1-types1-kernels1]",
-    "tests/scan/tuning/test_candidates.py::test_every_way_computes_the_loop",
-    "tests/schedule/choices/test_implied.py::test_no_implementation_is_lost[cpu]",
-    "tests/schedule/cpu/test_padded.py::test_edges_are_masked[conv2d_same-sizes0-decided0]",
-    "tests/schedule/search/test_together.py::test_backward_kernels_compute_the_same[conv2d_same]",
-    "tests/tools/bench/test_case.py::test_bench_kernels",
-    "tests/tools/test_explore_cluster.py::test_candidates_come_from_the_workers[sm_90]",
-})  # fmt: skip
-"""Tests of seconds that look at what cheaper ones look at, too: slow ones."""
+SIBLINGS = frozenset(Path(__file__).with_name("slow_cases.txt").read_text(encoding="utf-8").splitlines())
+"""Cases that look at what cheaper ones of the default ring look at, too: slow ones. `tests.slow_cases` writes them."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files; read the diff before committing it")
+    parser.addoption("--cpu-times", metavar="FILE", help="append the CPU seconds of each test, for `python -m tests.slow_cases`")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    began = _cpu_seconds()
+    done = yield
+    if file := item.config.getoption("--cpu-times"):
+        with Path(file).open("a", encoding="utf-8") as times:
+            times.write(f"{_cpu_seconds() - began:.2f} {item.nodeid}\n")
+    return done
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of this process and of those that it started and that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,10 +67,6 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """The tests of a file run in one process, which then makes what they share once."""
     return import_module("xdist.scheduler").LoadFileScheduling(config, log)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="rewrite golden files; read the diff before committing it")
 
 
 @pytest.fixture

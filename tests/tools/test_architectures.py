@@ -55,6 +55,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("sm_103",),
     ),
     "same": (("same", *TWICE, "--launch", "1", "1", *GIVEN, "f32[1]", *GIVEN, "f32[1]", "--json", "--arch"), ("sm_103",)),
+    "synth": (("synth", "aos-sum-crc-2", "--best", "--json", "--arch"), ("sm_103",)),
     "explore": (("explore", "axpy", "--size", "n=4096", "--choices", "--json", "--target"), ("sm_103",)),
 }
 """By command: its arguments before the name of the architecture, and architectures that it must take. (That each row

@@ -35,7 +35,7 @@ def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     [
         ("list", "--nonsense"), ("synth",), ("synth", "conv1d-3", "--space", "9"), ("nonsense",),
         ("solve", "a", "--workers", "2", "--cluster", "b"), ("scan", "network"), ("bench", "synth", "--budget", "3x"),
-        ("ptx", "run", "a.ptx"), ("explore", "axpy", "--threads", "0"), ("bench",),
+        ("ptx", "run"), ("explore", "axpy", "--threads", "0"), ("bench",),
     ],
 )  # fmt: skip
 def test_usage_errors_are_lines_too(arguments: tuple[str, ...]) -> None:

@@ -93,6 +93,8 @@ def test_a_row_of_each_paper_reads_its_number_from_the_benchmarks_line(label: st
         (row(theirs=2.0), raw("c"), "equal", True),
         (row(theirs=1.0), raw("c"), "worse", False),
         (row(theirs=1.0, floor=2.0), raw("c"), "equal", True),
+        (row(theirs=1.6, rounded_to=1.0), raw("c"), "equal", True),
+        (row(theirs=1.5, rounded_to=1.0), raw("c"), "worse", False),
         (row(theirs=1.0, better="more"), raw("c"), "better", True),
         (row(theirs=4.0, better="more"), raw("c"), "worse", False),
         (row(theirs=1.0, better=""), raw("c"), "no bar", True),

@@ -95,7 +95,7 @@ def _standing(row: Row, ours: float | None) -> Standing:
         return "no bar"
     if ours is None:
         return "worse"
-    if ours == peer or (row.better == "less" and max(ours, peer) <= row.floor):
+    if ours == peer or (row.better == "less" and (max(ours, peer) <= row.floor or 0 < ours - peer < row.rounded_to / 2)):
         return "equal"
     return "better" if row.better == ("less" if ours < peer else "more") else "worse"
 

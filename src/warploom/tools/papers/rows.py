@@ -55,6 +55,8 @@ class Row:
     better: Better = "less"
     floor: float = 0.0
     """Below this the numbers are noise and are not judged."""
+    rounded_to: float = 0.0
+    """The paper prints multiples of this, so that a number less than half of it above theirs is equal."""
     is_quick: bool = False
     note: str = ""
     reason: str = ""

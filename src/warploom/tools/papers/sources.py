@@ -94,6 +94,7 @@ def _without(line: Mapping[str, Any]) -> Iterator[Row]:
             theirs=GAVE_UP_S if theirs is None else theirs,
             is_limit=theirs is None,
             run=Run(_ablation(line["case"], configuration), expected=expected),
+            rounded_to=1.0,
             is_quick=bool(line.get("quick")) and configuration != "no-accumulators",
             note="no solution within this depth" if expected == "unsat" else "",
         )

@@ -75,6 +75,7 @@ def _spaces(line: Mapping[str, Any]) -> Iterator[Row]:
             is_limit=theirs is None,
             authors_tool=measured[number - 1],
             run=Run(_ablation(line["case"], configuration), expected=expected),
+            rounded_to=1.0,
             is_quick=bool(line.get("quick")),
             note="; ".join(
                 part for part in ("no solution in this space" if expected == "unsat" else "", line.get("note", "")) if part

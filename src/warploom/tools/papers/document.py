@@ -27,7 +27,8 @@ rows and the records in [benchmarks/results](../benchmarks/results/README.md); a
   and *model* say how it was counted.
 - **ratio**: ours over the paper's number, or over the tool's where the paper has none.
 - **stands**: *better*, *equal*, *worse*, or *no bar* where neither number is the better one. Times of which both are below a
-  tenth of a second are equal, and shares of dead ends that the walks made here do not tell apart.
+  tenth of a second are equal, so are times that round to the whole seconds that Swizzle Inventor's tables print, and shares of
+  dead ends that the walks made here do not tell apart.
 - **verdict**: what is known of our answer: proved, tested, unchecked; *unsat* is a space searched to its end, as in the paper.
 """
 

@@ -17,7 +17,7 @@ from warploom.ptx.shuffle import MAX_DELTA, KernelReport, Mode, ShuffleOptions
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.arguments import Triple
+from warploom.tools.ptx.arguments import Triple, triple
 from warploom.tools.ptx.check import good_program, read_good_ptx
 from warploom.tools.ptx.prove import prove_program
 from warploom.tools.ptx.run import launch_outcome
@@ -242,7 +242,4 @@ def _program(ptx: str | Path) -> tuple[Program, str]:
 
 def _triple(extents: Extents, what: str) -> Triple:
     parts = (extents,) if isinstance(extents, int) else tuple(extents)
-    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"[1-9]\d*", str(n)) for n in parts):
-        raise UserError(Diagnostic("LAUNCH_SHAPE", f"expected one to three positive numbers as {what}, got {extents!r}"))
-    x, y, z, *_ = *map(int, parts), 1, 1
-    return x, y, z
+    return triple(",".join(map(str, parts)), what, "")

@@ -22,6 +22,7 @@ from warploom.gpu.toolchain import (
     compile_file,
     compile_to_ptx,
     is_architecture,
+    registers_used,
     require_architecture,
     spilled,
     toolchain_available,
@@ -32,6 +33,6 @@ __all__ = [
     "SizeLimits", "Timing", "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work",
     "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names", "executed_cycles", "grid_of", "index_c",
     "index_overflow", "is_architecture", "launch", "lower", "machine_counts", "machine_listings", "merged_accesses", "read_back",
-    "require_architecture",
+    "registers_used", "require_architecture",
     "run_kernel", "safe_sizes", "spilled", "time_kernel", "time_on_device", "toolchain_available", "why_no_device",
 ]  # fmt: skip

@@ -207,7 +207,7 @@ def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] =
         arch=arch,
         ptx=ptx,
         cubin=cubin,
-        registers=_last(r"Used (\d+) registers", log),
+        registers=next(reversed(registers_used(log)), 0),
         local_bytes=_last(r"(\d+) bytes stack frame", log),
         spill_bytes=sum(spilled(log)),
         shared_bytes=_last(r"(\d+) bytes smem", log),
@@ -231,6 +231,11 @@ def assemble(ptx: str, arch: str = "sm_90", *, options: Sequence[str] = (), limi
         if done.returncode != 0:
             raise UserError(Diagnostic("PTXAS_ERROR", f"expected ptxas to accept the PTX for {arch}, got: {log.strip()}"))
         return target.read_bytes(), log
+
+
+def registers_used(log: str) -> list[int]:
+    """Registers of a thread of each kernel, from the log of `assemble`."""
+    return [int(n) for n in re.findall(r"Used (\d+) registers", log)]
 
 
 def spilled(log: str, function: str | None = None) -> tuple[int, int]:

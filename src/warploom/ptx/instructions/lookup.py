@@ -102,9 +102,11 @@ def destinations(instruction: Instruction) -> tuple[str, ...]:
     A guarded instruction may leave them as they were. An unknown instruction counts as writing its first operand, if it has
     operands, unless it is an address.
     """
-    if instruction.written is None:
-        object.__setattr__(instruction, "written", _written(instruction))
-    return instruction.written or ()
+    found = instruction.written
+    if found is None:
+        found = _written(instruction)
+        object.__setattr__(instruction, "written", found)
+    return found
 
 
 def _written(instruction: Instruction) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def _answered(loop: Loop, state: State) -> Loop | None:
     variable = state.variable
     if not variable.sort.is_numeric or variable.sort.values is not None or state.name in loop.kept:
         return None
-    given = [e for e in _leaves(state.step) if e is not variable and e.op != "const"]
+    given = [e for e in ex.leaves(state.step) if e is not variable and e.op != "const"]
     others = {s.variable for s in loop.states}
     if not given or any({*ex.variables(e)} & others for e in given) or variable in ex.variables(*_tests(state.step)):
         return None
@@ -63,7 +63,9 @@ def _by_flags(loop: Loop, state: State, questions: Sequence[Expr]) -> Loop | Non
         State(
             flag,
             ex.substituted(question, {state.variable: state.initial}),
-            _tree(state.step, state.variable, flag, lambda e, q=question: ex.substituted(q, {state.variable: e})),
+            ex.with_leaves(
+                state.step, _kept_or(state.variable, flag, lambda e, q=question: ex.substituted(q, {state.variable: e}))
+            ),
         )
         for question, flag in flags.items()
     ]
@@ -85,7 +87,8 @@ def _by_class(loop: Loop, state: State, bounds: Mapping[Expr, tuple[int, bool]])
     for question, (bound, is_reached) in bounds.items():
         reached = ex.at_least(few, ex.constant(ordered.index(bound) + 1))
         answers[question] = reached if is_reached else ex.negation(reached)
-    return _with(loop, state, [State(few, of(state.initial), _tree(state.step, state.variable, few, of))], answers)
+    step = ex.with_leaves(state.step, _kept_or(state.variable, few, of))
+    return _with(loop, state, [State(few, of(state.initial), step)], answers)
 
 
 def _with(loop: Loop, state: State, made: Sequence[State], answers: Mapping[Expr, Expr]) -> Loop | None:
@@ -106,20 +109,13 @@ def _bound(question: Expr, variable: Expr) -> tuple[int, bool] | None:
     return (int(-rest), True) if factor == 1 else (int(rest) + 1, False)
 
 
-def _leaves(step: Expr) -> list[Expr]:
-    return [*_leaves(step.args[1]), *_leaves(step.args[2])] if step.op == "ite" else [step]
-
-
 def _tests(step: Expr) -> list[Expr]:
     return [step.args[0], *_tests(step.args[1]), *_tests(step.args[2])] if step.op == "ite" else []
 
 
-def _tree(step: Expr, variable: Expr, own: Expr, of: Callable[[Expr], Expr]) -> Expr:
-    """The answer for each value that the state is given."""
-    if step.op == "ite":
-        test, then, otherwise = step.args
-        return ex.select(test, _tree(then, variable, own, of), _tree(otherwise, variable, own, of))
-    return own if step is variable else of(step)
+def _kept_or(variable: Expr, own: Expr, of: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+    """The answer for a value that the state is given; its own answer where it stays."""
+    return lambda value: own if value is variable else of(value)
 
 
 __all__ = ["with_answers"]

@@ -6,7 +6,7 @@ with constants, and nothing else, counts no further than the greatest of them, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -69,17 +69,6 @@ def _questions(loop: Loop, variable: Expr) -> list[Expr]:
     return [e for e in ex.subexpressions(*exprs) if e.op in _COMPARISONS and {*ex.variables(e)} == {variable}]
 
 
-def _tree(step: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
-    """The choice with other values."""
-    if step.op != "ite":
-        return leaf(step)
-    return ex.select(step.args[0], _tree(step.args[1], leaf), _tree(step.args[2], leaf))
-
-
-def _leaves(step: Expr) -> list[Expr]:
-    return [*_leaves(step.args[1]), *_leaves(step.args[2])] if step.op == "ite" else [step]
-
-
 # ------------------------------------------------------------ sentinels
 
 
@@ -87,14 +76,14 @@ def _may_be_sentinel(loop: Loop, variable: Expr) -> bool:
     state = _state(loop, variable)
     if state is None or not variable.sort.is_numeric or variable.sort.is_infinite or variable.sort.values is not None:
         return False
-    others = [e for e in _leaves(state.step) if e not in (variable, state.initial)]
+    others = [e for e in ex.leaves(state.step) if e not in (variable, state.initial)]
     return state.initial.op == "const" and bool(others) and bool(_questions(loop, variable))
 
 
 def _flagged(loop: Loop, variable: Expr, known: Sequence[Order]) -> Loop | None:
     state = _state(loop, variable)
     assert state is not None
-    others = [e for e in _leaves(state.step) if e not in (variable, state.initial)]
+    others = [e for e in ex.leaves(state.step) if e not in (variable, state.initial)]
     name = f"{variable.value}_set"
     while any(str(v.value) == name for v in (*loop.fields, *loop.constants, *(s.variable for s in loop.states))):
         name += "_"
@@ -111,7 +100,7 @@ def _flagged(loop: Loop, variable: Expr, known: Sequence[Order]) -> Loop | None:
     if all(a in (ex.TRUE, ex.FALSE) for a in answers.values()):
         return None
     meant = {variable: flag, state.initial: ex.FALSE}
-    step = _tree(state.step, lambda e: meant.get(e, ex.TRUE))
+    step = ex.with_leaves(state.step, lambda e: meant.get(e, ex.TRUE))
     states = [*loop.states, State(flag, ex.FALSE, step)]
     return replace(
         loop,
@@ -142,7 +131,7 @@ def _counted(loop: Loop, variable: Expr) -> Loop | None:
         return None
     questions = _questions(loop, variable)
     bounds = [_bound(q, variable) for q in questions]
-    leaves = _leaves(state.step)
+    leaves = ex.leaves(state.step)
     next_ = ex.add(variable, ex.ONE)
     numbers = [e.value for e in (*leaves, state.initial) if e.op == "const"]
     if not bounds or any(b is None for b in bounds) or next_ not in leaves or state.initial.op != "const":
@@ -161,7 +150,7 @@ def _counted(loop: Loop, variable: Expr) -> Loop | None:
 
     def of(number: int) -> Expr:
         after = ex.substituted(state.step, {variable: ex.constant(number)})
-        return _tree(after, lambda e: e if e.op != "const" else ex.constant(min(most, int(str(e.value)))))
+        return ex.with_leaves(after, lambda e: e if e.op != "const" else ex.constant(min(most, int(str(e.value)))))
 
     step = of(lowest)
     for number in range(lowest + 1, most + 1):

@@ -26,7 +26,7 @@ from functools import partial
 
 from warploom.scan.reading.idioms import inlined, paired, statements, turned, with_first
 from warploom.scan.reading.reductions import folded
-from warploom.scan.reading.rewriting import length_of
+from warploom.scan.reading.rewriting import length_of, stores
 from warploom.scan.reading.source import Function
 from warploom.scan.reading.texts import CASES
 from warploom.scan.reading.windows import windowed
@@ -135,20 +135,12 @@ def _is_builtin(function: Function, node: ast.expr, builtin: object) -> bool:
     return isinstance(node, ast.Name) and node.id not in function.locals and function.lookup(node.id) is builtin
 
 
-def _is_stored(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in ast.walk(node))
-
-
-def _stores(node: ast.AST, name: str) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in ast.walk(node))
-
-
 def _lengths(function: Function, begin: Sequence[ast.stmt]) -> dict[str, str]:
     """Names that are the length of a parameter throughout."""
     found: dict[str, str] = {}
     for statement in begin:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _stores(function.node, name) == 1:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if stores(function.node, name) == 1:
                 measured = length_of(function, value, {})
                 if measured is not None:
                     found[name] = measured
@@ -226,7 +218,7 @@ def _about_length(forms: Forms, test: ast.expr, lengths: dict[str, str]) -> tupl
 
 def _is_list(forms: Forms, name: str) -> bool:
     """Whether the parameter is looped over, and so a list."""
-    if name not in forms.function.parameters or _is_stored(forms.function.node, name):
+    if name not in forms.function.parameters or stores(forms.function.node, name):
         return False
     loops = [s for s in forms.body if isinstance(s, ast.For | ast.While)]
     return any(isinstance(n, ast.Name) and n.id == name for s in loops for n in ast.walk(s))
@@ -241,11 +233,11 @@ def _counted(begin: list[ast.stmt], loop: ast.While, function: Function) -> tupl
         case (
             ast.Compare(left=ast.Name(id=index), ops=[ast.Lt()], comparators=[bound]),
             ast.AugAssign(target=ast.Name(id=again), op=ast.Add(), value=ast.Constant(value=1)),
-        ) if index == again and sum(_stores(s, index) for s in loop.body) == 1:
+        ) if index == again and sum(stores(s, index) for s in loop.body) == 1:
             pass
         case _:
             return begin, loop
-    starts = [s for s in begin if _stores(s, index)]
+    starts = [s for s in begin if stores(s, index)]
     match starts:
         case [ast.Assign(targets=[ast.Name()], value=ast.Constant(value=int() as start))] if type(start) is int and start in (
             0,
@@ -317,7 +309,7 @@ def _second(forms: Forms, loop: ast.For, lengths: dict[str, str]) -> _Second | N
 
     def is_own(node: ast.expr) -> bool:
         """Whether it is a name that the body does not set."""
-        return isinstance(node, ast.Name) and not _stores(ast.Module(loop.body, []), node.id)
+        return isinstance(node, ast.Name) and not stores(ast.Module(loop.body, []), node.id)
 
     if isinstance(loop.iter, ast.Subscript):
         name = _rest_of(function, loop.iter)
@@ -396,7 +388,7 @@ def _rest_of(function: Function, node: ast.expr) -> str | None:
     """The parameter of which it is everything after the first element."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(lower=ast.Constant(value=1), upper=None, step=None)) if (
-            name in function.parameters and not _is_stored(function.node, name)
+            name in function.parameters and not stores(function.node, name)
         ):
             return name
         case _:

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warploom.scan.reading.rewriting import Renamed, assigned, is_bound, length_of, loads, name_of, placed, stored
+from warploom.scan.reading.rewriting import Renamed, assigned, is_bound, length_of, loads, name_of, placed, stored, stores
 from warploom.scan.reading.source import Function
 
 # ------------------------------------------------------------ functions within the function
@@ -57,7 +57,7 @@ def _is_text(statement: ast.stmt) -> bool:
 def _defined(whole: ast.AST, name: str) -> int:
     """How often the name is given a value."""
     by_def = sum(isinstance(n, ast.FunctionDef) and n.name == name for n in ast.walk(whole))
-    return by_def + sum(isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in ast.walk(whole))
+    return by_def + stores(whole, name)
 
 
 class _Inlined(ast.NodeTransformer):

@@ -43,6 +43,11 @@ def loads(node: ast.AST, name: str) -> int:
     return sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(node))
 
 
+def stores(node: ast.AST, name: str) -> int:
+    """How often the name is set or deleted."""
+    return sum(isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in ast.walk(node))
+
+
 def stored(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
@@ -73,4 +78,4 @@ def length_of(function: Function, node: ast.expr, lengths: Mapping[str, str]) ->
             return None
 
 
-__all__ = ["Renamed", "assigned", "is_bound", "length_of", "loads", "name_of", "placed", "stored"]
+__all__ = ["Renamed", "assigned", "is_bound", "length_of", "loads", "name_of", "placed", "stored", "stores"]

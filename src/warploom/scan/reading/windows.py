@@ -14,6 +14,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from warploom.scan.reading.rewriting import name_of
 from warploom.scan.reading.source import MISSING, Function
 from warploom.scan.reading.types import item_of
 
@@ -119,25 +120,25 @@ def windowed(
     seen = free("seen")
     made = [_set(_stored(seen), ast.Constant(0), place)]
     made += [_set(_stored(names[b]), ast.Constant(start), place) for b in range(most + 1)]
-    shifts = [_set(_stored(names[b]), _read(names[b - 1]), place) for b in range(most, 0, -1)]
+    shifts = [_set(_stored(names[b]), name_of(names[b - 1]), place) for b in range(most, 0, -1)]
     newest = names[0]
     element = free("element")
-    shifts.append(_set(_stored(newest), _read(element), place))
+    shifts.append(_set(_stored(newest), name_of(element), place))
     counted: ast.expr = ast.Constant(full)
     for value in range(full - 2, -1, -1):
-        counted = ast.IfExp(ast.Compare(_read(seen), [ast.Eq()], [ast.Constant(value)]), ast.Constant(value + 1), counted)
+        counted = ast.IfExp(ast.Compare(name_of(seen), [ast.Eq()], [ast.Constant(value)]), ast.Constant(value + 1), counted)
     wait = ast.If(
-        ast.Compare(_read(seen), [ast.NotEq()], [ast.Constant(full)]),
+        ast.Compare(name_of(seen), [ast.NotEq()], [ast.Constant(full)]),
         [_set(_stored(seen), counted, place), ast.copy_location(ast.Continue(), place)],
         [],
     )
     if index and found.uses_index:
         at = free("position")
-        binds = [_set(_stored(index), ast.BinOp(_read(at), ast.Sub(), ast.Constant(ranged[2] if ranged else 0)), place)]
-        over: ast.expr = ast.Call(_read("enumerate"), [_read(name)], [])
+        binds = [_set(_stored(index), ast.BinOp(name_of(at), ast.Sub(), ast.Constant(ranged[2] if ranged else 0)), place)]
+        over: ast.expr = ast.Call(name_of("enumerate"), [name_of(name)], [])
         target: ast.expr = ast.Tuple([_stored(at), _stored(element)], ast.Store())
     else:
-        over, target = _read(name), _stored(element)
+        over, target = name_of(name), _stored(element)
     loop.iter, loop.target = ast.copy_location(over, place), ast.copy_location(target, loop.target)
     loop.body = [*binds, *body]
     return Windowed(made, [*shifts, ast.copy_location(wait, place)])
@@ -180,7 +181,7 @@ def _zipped(function: Function, loop: ast.For, measured: Callable[[ast.expr], st
                 pass
             case _:
                 return None
-    length = ast.Call(_read("len"), [_read(name)], [])
+    length = ast.Call(name_of("len"), [name_of(name)], [])
     return (name, targets) if measured(length) == name else None
 
 
@@ -191,10 +192,6 @@ def _start_of(function: Function, name: str) -> bool | int | None:
         return 0
     is_list, item = item_of(hint)
     return _START.get(item) if is_list and isinstance(item, type) else None
-
-
-def _read(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
 
 
 def _stored(name: str) -> ast.Name:

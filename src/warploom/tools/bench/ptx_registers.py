@@ -5,12 +5,11 @@ Today's ptxas knows none of the paper's boards, so all are counted for the oldes
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import click
 
-from warploom.gpu import assemble, compile_to_ptx
+from warploom.gpu import assemble, compile_to_ptx, registers_used
 from warploom.kernels.kernelgen import KERNELGEN, Stencil, cuda_source
 from warploom.ptx.shuffle import Candidate, Decision, KernelFacts, ShuffleOptions, shuffle
 from warploom.ptx.syntax import parse
@@ -23,7 +22,6 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 
 LIMIT_S = 240.0
-_USED = re.compile(r"Used (\d+) registers")
 
 
 def registers_case() -> Case:
@@ -46,7 +44,7 @@ def _all(facts: KernelFacts, candidate: Candidate) -> Decision:
 
 def _used(ptx: str) -> int:
     """The most registers of a thread that a kernel of the module has."""
-    return max(map(int, _USED.findall(assemble(ptx, ARCH)[1])))
+    return max(registers_used(assemble(ptx, ARCH)[1]))
 
 
 def mean(kernels: Mapping[str, Mapping[str, int]]) -> dict[str, float]:

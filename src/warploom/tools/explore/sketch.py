@@ -9,7 +9,7 @@ from typing import cast
 
 from warploom.core import Diagnostic, Status, UserError
 from warploom.machines import compiled_architecture
-from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tuned, Tuning, text_of
+from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuned, Tuning, text_of
 from warploom.solve import Budget, Incumbent, OrderName, Outcome, Strategy, declared_order, order_named, ordered, run_order
 from warploom.solve import Progress as SearchProgress
 from warploom.synth import without_collection
@@ -21,6 +21,7 @@ from warploom.tools.command.outcome import Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.advice import without_implementation
 from warploom.tools.explore.recorded import Asked, differences, read_decisions, refused
+from warploom.tools.synth.best import decisions_of, time_fields
 from warploom.tools.synth.forms import Suffix, form_text
 from warploom.tools.synth.printed import compiled_fields, print_checked
 from warploom.tools.synth.report import hole_texts
@@ -157,7 +158,7 @@ def _choices(case: str, model: FamilyModel, stopwatch: Stopwatch) -> CommandOutc
         setting, holes = model.hole_values(root)
         choices |= {name: values or [] for name, values in holes.items() if values is None or len(values) > 1}
         if any(name in choices for name in holes) and len(root.settings) > 1:
-            fields["holes_at"] = _decisions(setting)
+            fields["holes_at"] = decisions_of(setting)
     line = plain_line(case, "solved", stopwatch.read(), sizes=dict(model.sizes), choices=choices) | fields
     notes = [f"  holes at {text_of(cast('dict[str, Tuning]', fields['holes_at']))}"] if fields else []
     return CommandOutcome(line, EXIT_BY_STATUS["solved"], details=(*table(choices), *notes))
@@ -208,23 +209,16 @@ def _line(case: str, model: FamilyModel, found: Outcome[Tuned], stopwatch: Stopw
     if report.cases is not None:
         line["cases"] = report.cases
     holes = hole_texts(model.family.build(**tuned.setting).kernel, report.completions[0].holes)
-    decisions = _decisions(tuned.setting) | holes
+    decisions = decisions_of(tuned.setting) | holes
     line |= {
         "decisions": decisions,
         "bound_ms": round(tuned.bound.ms, 6),
-        "time_ms": round(tuned.ms, 6),
-        "time_is": "modelled" if tuned.measured_ms is None else "measured",
+        **time_fields(tuned),
         "objective": ["time_ms"],
         "counted": "model",
-        "binds": tuned.modelled.binds,
-        "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
         "lift": report.lift,
     }
     return line | searched | asked | (compiled_fields(tuned.compiled) if tuned.compiled is not None else {})
-
-
-def _decisions(setting: Setting) -> dict[str, object]:
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in setting.items()}
 
 
 def _sizes(family: TunableSketch, asked: Mapping[str, int] | None) -> dict[str, int]:

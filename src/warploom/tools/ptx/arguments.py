@@ -67,17 +67,17 @@ def launch_texts(launched: tuple[str, str] | None, grid: str | None, block: str 
     return grid, block
 
 
-def extents(text: str, what: str) -> tuple[int, ...]:
-    """`X[,Y[,Z]]`; UserError (LAUNCH_SHAPE)."""
+def extents(text: str, what: str, dashes: str = "--") -> tuple[int, ...]:
+    """`X[,Y[,Z]]`; UserError (LAUNCH_SHAPE). dashes: before what the text is for, where it is an option."""
     parts = text.split(",")
     if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"[1-9]\d*", part.strip()) for part in parts):
-        raise UserError(Diagnostic("LAUNCH_SHAPE", f"expected X[,Y[,Z]] of positive numbers for --{what}, got {text!r}"))
+        raise UserError(Diagnostic("LAUNCH_SHAPE", f"expected X[,Y[,Z]] of positive numbers for {dashes}{what}, got {text!r}"))
     return tuple(int(part) for part in parts)
 
 
-def triple(text: str, what: str) -> Triple:
+def triple(text: str, what: str, dashes: str = "--") -> Triple:
     """The three extents of `X[,Y[,Z]]`; UserError (LAUNCH_SHAPE)."""
-    x, y, z, *_ = *extents(text, what), 1, 1
+    x, y, z, *_ = *extents(text, what, dashes), 1, 1
     return x, y, z
 
 

@@ -9,7 +9,7 @@ from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require
 from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
-from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuned, text_of
+from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tuned, text_of
 from warploom.sketch import Sketch, load, load_variables
 from warploom.solve import Incumbent, order_named, run_order
 from warploom.solve import Progress as SearchProgress
@@ -47,14 +47,24 @@ def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None,
     return Best(Target(case, family.build(**tuned.setting)), _fields(tuned, device.name, model), _reason(tuned, device.name))
 
 
-def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
+def decisions_of(setting: Setting) -> dict[str, object]:
+    """Parameters as a report line has them."""
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in setting.items()}
+
+
+def time_fields(tuned: Tuned) -> Line:
+    """The time that the kernel takes, and what binds it."""
     return {
-        "decisions": {name: list(v) if isinstance(v, tuple) else v for name, v in tuned.setting.items()},
-        "sizes": dict(model.sizes), "arch": arch, "time_ms": round(tuned.ms, 6),
+        "time_ms": round(tuned.ms, 6),
         "time_is": "modelled" if tuned.measured_ms is None else "measured",
-        "binds": tuned.modelled.binds, "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
-        "completed": model.completed,
-    }  # fmt: skip
+        "binds": tuned.modelled.binds,
+        "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
+    }
+
+
+def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
+    asked = {"decisions": decisions_of(tuned.setting), "sizes": dict(model.sizes), "arch": arch}
+    return {**asked, **time_fields(tuned), "completed": model.completed}
 
 
 def _reason(tuned: Tuned, arch: str) -> str:

@@ -24,6 +24,7 @@ from warploom.scan.operators.expression.conditions import (
     both,
     either,
     equal,
+    leaves,
     more_than,
     negation,
     optional,
@@ -31,6 +32,7 @@ from warploom.scan.operators.expression.conditions import (
     remainder,
     select,
     substituted,
+    with_leaves,
 )
 from warploom.scan.operators.expression.expr import (
     BOOL,
@@ -78,7 +80,7 @@ __all__ = [
     "BITS", "BOOL", "FALSE", "INFINITY", "INT", "MAX_CASES", "MINUS_INFINITY", "MOST_BITS", "ONE", "REAL", "TEXT", "TRUE",
     "ZERO", "Base", "Expr", "Monomial", "Op", "Sort", "UndefinedError", "Value", "add", "as_condition", "as_number",
     "at_least", "bitwise", "both", "constant", "either", "equal", "exponential", "floor_quotient", "from_polynomial",
-    "greatest_common_divisor", "is_infinite", "maximum", "minimum", "more_than", "multiply", "negate", "negation", "of_real",
-    "optional", "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted", "subtract",
-    "variable", "variables",
+    "greatest_common_divisor", "is_infinite", "leaves", "maximum", "minimum", "more_than", "multiply", "negate", "negation",
+    "of_real", "optional", "polynomial", "quotient", "rebuilt", "remainder", "select", "subexpressions", "substituted",
+    "subtract", "variable", "variables", "with_leaves",
 ]  # fmt: skip

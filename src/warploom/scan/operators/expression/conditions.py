@@ -443,6 +443,18 @@ def rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
             return optional(args[0], args[1])
 
 
+def leaves(expr: Expr) -> list[Expr]:
+    """The values that nested choices (`ite`) choose from."""
+    return [*leaves(expr.args[1]), *leaves(expr.args[2])] if expr.op == "ite" else [expr]
+
+
+def with_leaves(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
+    """Nested choices with other values to choose from."""
+    if expr.op != "ite":
+        return leaf(expr)
+    return select(expr.args[0], with_leaves(expr.args[1], leaf), with_leaves(expr.args[2], leaf))
+
+
 def substituted(expr: Expr, values: Mapping[Expr, Expr], known: dict[Expr, Expr] | None = None) -> Expr:
     """`expr` with sub-expressions replaced; `known` is a memory that calls with the same values may share."""
     memory = {} if known is None else known

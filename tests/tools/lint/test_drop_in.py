@@ -66,7 +66,7 @@ def test_triton_runs_here_and_its_mistakes_are_raised(monkeypatch: pytest.Monkey
     x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
     rows, picked = np.arange(64, dtype=np.float32).reshape(8, 8), np.zeros(8, np.float32)
     with activated():
-        assert triton.runtime.driver.active.get_current_target().arch == 80
+        assert triton.runtime.driver.active.get_current_target().arch == 90
         add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, x, out, 1000)
         column[(1,)](rows[:, 3], None, picked, 8, 8, BLOCK=8)
         assert picked.tolist() == rows[:, 3].tolist()

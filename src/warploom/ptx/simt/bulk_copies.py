@@ -61,7 +61,7 @@ def decode_reduction(site: Site) -> Step:
 
 
 def nothing(group: Group, running: RunningBlocks) -> None:
-    """What has no effect here."""
+    """An instruction without effect here."""
 
 
 class _Side:

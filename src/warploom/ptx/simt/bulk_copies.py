@@ -196,7 +196,7 @@ def _stores(site: Site) -> Step:
             64,
         ):
             kind = atomics.atomic(operation, type_name)
-            if kind is None:
+            if kind is None or operation in ("cas", "exch") or type_name.startswith("f"):
                 raise site.unsupported(site.instruction.name)
         case _:
             raise site.unsupported(site.instruction.name)

@@ -1,4 +1,4 @@
-"""Clusters: distributed shared memory, the two halves of their barrier, mbarriers of other blocks, and what is found or refused."""
+"""Clusters: shared memory of other blocks, the two halves of their barrier, mbarriers there, and what is found or refused."""
 
 from __future__ import annotations
 
@@ -190,7 +190,8 @@ def test_multicast() -> None:
         ("mapa.shared::cluster.u32 %r9, tile, 2;\n", "bad_call", "the block of rank 2 in a cluster of 2"),
         ("barrier.cluster.arrive;\nbarrier.cluster.arrive;\n", "bad_call", "a second arrival at the barrier of the cluster"),
         ("barrier.cluster.wait;\n", "bad_call", "a wait for the barrier of the cluster without an arrival before"),
-        (NEXT + FILL + BARRIER + FETCH.replace("ld.shared::cluster", "ld.shared"), "out_of_bounds", "a read of 4 bytes at address"),
+        (NEXT + FILL + BARRIER + FETCH.replace("ld.shared::cluster", "ld.shared"), "out_of_bounds",
+         "a read of 4 bytes at address"),
         (NEXT + FILL + BARRIER + FETCH.replace("mapa.shared::cluster.u32 %r9, %r8, %r7", "mov.u32 %r9, 0xE2000000"),
          "out_of_bounds", "an access to shared memory of the block of rank 3 in a cluster of 2"),
         (NEXT + FILL + BARRIER + FETCH.replace("[%r9]", "[%r9+600]"), "out_of_bounds", "shared memory of a block of the cluster"),

@@ -209,7 +209,8 @@ GIVEN = TensorMap(np.arange(16 * 64, dtype=np.float32).reshape(16, 64), (8, 32),
     [
         ("[tile], [%rd2", "[tile+64], [%rd2", "misaligned", "a box at byte 64 of shared memory, not a multiple of 128"),
         ("[tile], [%rd2", "[tile+128], [%rd2", "out_of_bounds", "a box of 1024 bytes at byte 128 of shared memory, which has"),
-        ("mbarrier::complete_tx::bytes [tile], [%rd2", "mbarrier::complete_tx::bytes [tile], [%rd2+8", "misaligned", "not a multiple of 64"),
+        ("mbarrier::complete_tx::bytes [tile], [%rd2", "mbarrier::complete_tx::bytes [tile], [%rd2+8", "misaligned",
+         "not a multiple of 64"),
     ],
 )  # fmt: skip
 def test_faults_of_copies(old: str, new: str, kind: str, message: str) -> None:

@@ -249,9 +249,7 @@ def test_forms_that_are_refused(n: int, types: tuple[str, str, str], rest: str, 
 def test_wrong_numbers_of_registers_are_refused() -> None:
     with pytest.raises(UserError, match="4 registers for A"):
         product(8, ("f32", "f16", "f16"), "{%a0, %a1}", f"{GOOD:#x}", ", 0, 1, 1, 0", IMAGE)
-    text = (
-        HEADER
-        + ".visible .entry k() {\n.reg .b32 %d<4>;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1}, 0, 0, 0, 1, 1, 0, 0;\nret;\n}\n"
-    )
+    multiply = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1}, 0, 0, 0, 1, 1, 0, 0;"
+    text = f"{HEADER}.visible .entry k() {{\n.reg .b32 %d<4>;\n{multiply}\nret;\n}}\n"
     with pytest.raises(UserError, match="4 registers for D"):
         launch(text, grid=1, block=128, args=[])

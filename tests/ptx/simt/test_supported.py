@@ -27,7 +27,7 @@ def test_listed(title: str) -> None:
     assert SUPPORTED[title]
 
 
-@pytest.mark.parametrize("title", ["tld4", "wgmma.mma_async.sp", "tcgen05.mma.ws", "multimem.st", "mma.sp.sync"])
+@pytest.mark.parametrize("title", ["txq", "wgmma.mma_async.sp", "tcgen05.mma.ws", "multimem.st", "mma.sp.sync"])
 def test_not_listed(title: str) -> None:
     assert not SUPPORTED[title]
 
@@ -37,7 +37,7 @@ def test_not_listed(title: str) -> None:
     [
         ("add.rn.ftz.f32", True),
         ("add.frob.f32", False),
-        ("tld4.r.2d.v4.f32.f32", False),
+        ("tld4.r.2d.v4.f32.f32", True),
         ("ld.global.v4.f32", True),
         ("nothing.b32", False),
     ],

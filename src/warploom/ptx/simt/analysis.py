@@ -15,7 +15,7 @@ from warploom.ptx.syntax import Address, Group, Instruction, Name, Negation, Ope
 WITHOUT_DESTINATION = frozenset(
     (
         "st", "red", "membar", "fence", "bra", "brx", "ret", "exit", "trap", "brkpt", "prefetch", "prefetchu", "cp", "stmatrix",
-        "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg", "call", "multimem",
+        "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg", "call", "multimem", "sust", "sured",
         "tensormap",
     )
 )  # fmt: skip

@@ -115,7 +115,7 @@ def _multiply(site: Site, n: int, k: int, types: tuple[str, str, str, str], *, s
 
 
 def _old(group: Group, slot: int) -> Value:
-    """What an accumulator holds: nothing yet where the first product does not add to it."""
+    """The content of an accumulator: nothing yet where the first product does not add to it."""
     value = group.registers[slot]
     return np.zeros((), np.uint32) if value is None else value
 

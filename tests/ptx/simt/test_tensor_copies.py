@@ -183,6 +183,7 @@ def test_a_map_behind_a_pointer_and_a_part_of_an_array() -> None:
     [
         ({"box": (8, 8, 8)}, "as many in the box"),
         ({"box": (8, 257)}, "a box of 1 to 256"),
+        ({"box": (8, 64), "shape": (0, 128)}, "extents of at least 1"),
         ({"box": (8, 64), "steps": (1, 9)}, "steps of 1 to 8"),
         ({"box": (8, 64), "strides": (264, 2)}, "strides that are multiples of 16 bytes"),
         ({"box": (8, 64), "strides": (256, 4)}, "the last of one element"),

@@ -119,7 +119,7 @@ def reached(
     """Offset in shared memory and the block of the batch, for addresses of which one is in another block's part of the window;
     None when all are the thread's own block's. Fault for a block that the cluster does not have, or that has ended."""
     far = address >= np.uint64(CLUSTER_SHARED)
-    if not access.reaches_cluster or not far.any():
+    if not far.any():
         return None
     threads = group.threads if chosen is None else group.threads[chosen]
     own = running.block_of[threads]

@@ -224,7 +224,7 @@ def _store(site: Site, shape: str, number: int, *, is_packed: bool) -> Step:
 
 
 class _Product:
-    """What an instruction descriptor says (PTX ISA 9.7.16.4.2, table of .kind::tf32 to .kind::i8)."""
+    """The fields of an instruction descriptor (PTX ISA 9.7.16.4.2, table of .kind::tf32 to .kind::i8)."""
 
     def __init__(self, word: int, kind: str) -> None:
         self.problem = ""

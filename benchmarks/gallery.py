@@ -15,7 +15,7 @@ import math
 import sys
 import timeit
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -176,11 +176,36 @@ def milliseconds(call: Callable[[], object], runs: int = RUNS) -> float:
     return round(min(timeit.repeat(call, number=1, repeat=runs)) * 1e3, 3)
 
 
+def tables(lines: Sequence[Line]) -> str:
+    """Markdown of a record: kernels by what they take on sm_90, then what is timed."""
+    rows = ["| kernel | machine instructions | loads | sectors | shuffles + wavefronts |", "| --- | --- | --- | --- | --- |"]
+    timed = ["| loop or function | plain | Warploom | ratio |", "| --- | --- | --- | --- |"]
+    for line in lines:
+        name = str(line.get("case", "")).replace("_", " ")
+        if "warps" in line:
+            ours, theirs = line["found"], line["peer"]
+            exchanged = [c["shuffles"] + c["wavefronts"] for c in (ours, theirs)]
+            cells = [(ours["sass_instructions"], theirs["sass_instructions"])]
+            cells += [
+                (a / line["warps"], b / line["warps"])
+                for a, b in (*((ours[key], theirs[key]) for key in ("load_requests", "sectors")), exchanged)
+            ]
+            rows.append(f"| {name} | " + " | ".join(f"{a:.3g} ({b:.3g})" for a, b in cells) + " |")
+        elif "found_ms" in line:
+            ratio = line["peer_ms"] / line["found_ms"]
+            timed.append(f"| {name} | {line['peer_ms']:.3g} ms | {line['found_ms']:.3g} ms | {ratio:.2g} |")
+    return "\n".join([*rows, "", *timed]) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", action="append", help="only these scripts; may be given several times")
     parser.add_argument("--out", type=Path, help="append the lines to this file, too")
+    parser.add_argument("--tables", type=Path, metavar="RECORD", help="print the tables of a record, and run nothing")
     asked = parser.parse_args()
+    if asked.tables:
+        print(tables([json.loads(line) for line in asked.tables.read_text().splitlines()]), end="")
+        return
     versions = {"python": sys.version.split()[0], "numpy": np.__version__, "version": wl.__version__}
     lines: Iterator[Line] = (
         line_of(name, module, np.random.default_rng(0)) for name, module in scripts() if not asked.case or name in asked.case

@@ -133,6 +133,14 @@ def test_copies_out_of_shared_memory_and_hints() -> None:
     assert found.kind == "read_only"
 
 
+def test_a_copy_from_one_array_into_the_next_is_one_out_of_bounds() -> None:
+    apart = 4 * 64 * TILES + (1 << 20)  # the second array begins so many bytes after the first
+    copy = f"mov.u32 %x, {apart + 16};\n@%first cp.async.bulk.global.shared::cta.bulk_group [%data], [tile], %x;\n"
+    text = TEXT.replace("bar.sync 0;\nadd.u32", f"{copy}bar.sync 0;\nadd.u32")
+    (found,) = run(text).findings
+    assert found.kind == "out_of_bounds" and "does not end in the array where it begins" in found.message
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [

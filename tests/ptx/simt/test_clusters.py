@@ -236,8 +236,21 @@ def test_the_kernels_own_cluster() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [tile], %r1;", "an address, a value and an mbarrier"),
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [tile], {%r1}, [bar];", "2 sources"),
+    ],
+)
+def test_wrong_operands_are_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        run(text)
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "st.async.shared::cluster.b32 [tile], %r1, [bar];",
         "mapa.shared::cta.u32 %r9, tile, 0;",
         "mapa.shared::cluster.b32 %r9, tile, 0;",
         "getctarank.shared::cta.u32 %r9, tile;",

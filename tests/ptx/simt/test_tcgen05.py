@@ -157,7 +157,7 @@ class Matrix:
 
 def multiplied(
     m: int, n: int, kind: str, types: tuple[str, str], code: int, *, turned: tuple[int, int] = (0, 0), body: str = "",
-    in_cells: bool = False, adds: str = "0", wait: str = WAIT, target: str = "%r2", old: str = "",
+    in_cells: bool = False, adds: str = "0", wait: str = WAIT, target: str = "%r2", old: str = "", cells: str = "", mode: int = 0,
 ) -> tuple[Launch, NDArray[Any], NDArray[Any]]:  # fmt: skip
     """A and B in shared memory at bytes 1024 (after the block's other variables) and 17408; D's lanes as rows of registers."""
     deep = 32 // {"f16": 2, "bf16": 2, "tf32": 4}.get(types[0], 1)
@@ -167,7 +167,7 @@ def multiplied(
     a.write(memory)
     b.write(memory)
     image = memory[1024:]
-    left = f"{a.word:#x}"
+    left = f"{a.word | mode:#x}"
     put = ""
     if in_cells:
         rows = np.zeros((128, 8), np.uint32)
@@ -177,7 +177,7 @@ def multiplied(
         put = f"mul.wide.u32 %rd4, %r1, 32; add.u64 %rd4, %rd1, %rd4; add.u64 %rd4, %rd4, {BYTES};\n"
         put += "".join(f"ld.global.u32 %d{i}, [%rd4+{4 * i}];\n" for i in range(8))
         put += f"tcgen05.st.sync.aligned.32x32b.x8.b32 [%r3+32], {names(8)}; tcgen05.wait::st.sync.aligned; bar.sync 0;\n"
-        left = f"[{target}+32]"
+        left = f"[{cells or target}+32]"
     mma = f"mov.u32 %r10, {code:#x}; @%p2 tcgen05.mma.cta_group::1.{kind} [{target}], {left}, {b.word:#x}, %r10, {adds};\n"
     load = f"tcgen05.ld.sync.aligned.32x32b.x{n}.b32 {names(n)}, [%r3]; tcgen05.wait::ld.sync.aligned;\n"
     ran = run(body + TILE + put + old + mma + wait + load + kept(n), image=image, registers=max(n, 8))
@@ -292,6 +292,20 @@ def test_products_from_a_lane_that_they_cannot_have(lane: int, in_cells: bool) -
     assert ran.status == "fault" and f"a product from lane {lane} of tensor memory on" in ran.findings[0].message
 
 
+def test_matrices_from_a_lane_that_they_cannot_have() -> None:
+    old = "add.u32 %r11, %r2, 0x200000;\n"
+    ran, _, _ = multiplied(128, 16, "kind::f16", ("f16", "f16"), CODE, old=old, cells="%r11", in_cells=True)
+    assert ran.status == "fault" and "a matrix from lane 32 of tensor memory on" in ran.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"), [(1 << 52, "with an absolute leading offset"), (1 << 61, "with the swizzle mode 3")]
+)
+def test_matrix_descriptors_that_are_refused(mode: int, message: str) -> None:
+    ran, _, _ = multiplied(128, 16, "kind::f16", ("f16", "f16"), CODE, mode=mode)
+    assert ran.status == "fault" and message in ran.findings[0].message
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -309,6 +323,8 @@ def test_products_from_a_lane_that_they_cannot_have(lane: int, in_cells: bool) -
         ("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [bar];", UnsupportedError),
         ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar], %r1;", UserError),
         ("tcgen05.cp.cta_group::1.128x256b [%r2], %rd1;", UnsupportedError),
+        ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 %r1, 32;", UserError),
+        ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, %r3;", UserError),
         ("tcgen05.shift.cta_group::1.down [%r2];", UnsupportedError),
     ],
 )

@@ -260,6 +260,14 @@ def test_other_forms_are_refused(old: str, new: str, error: type[Exception]) -> 
         copied(GIVEN, (0, 0), body=LOAD.replace(old, new))
 
 
+def test_wrong_numbers_of_coordinates_and_dimensions_are_named() -> None:
+    with pytest.raises(UserError, match="2 coordinates and an address in shared memory"):
+        copied(GIVEN, (0, 0), body=LOAD.replace("[tile], [%rd2, {at}]", "[tile], [%rd2, {{0}}]"))
+    wrong = BUILD.replace("box_dim.shared::cta.b1024.b32 [made], 0,", "box_dim.shared::cta.b1024.b32 [made], 5,")
+    with pytest.raises(UserError, match="a dimension of a tensor map"):
+        built(wrong)
+
+
 BUILD = """.shared .align 128 .b8 made[128]; .shared .align 1024 .b8 tile[1024]; .shared .align 8 .b64 bar;
 mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; ld.param.u64 %rd1, [out]; ld.param.u64 %rd4, [data]; ld.param.u64 %rd2, [scratch];
 mad.lo.u32 %r2, %r1, 4, made; st.shared.u32 [%r2], 0; bar.warp.sync -1;

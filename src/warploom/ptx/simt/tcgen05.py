@@ -24,7 +24,7 @@ from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.tensor_memory import COLUMNS, LANES, LEAST, fragment
 from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.wgmma import DEPTH_BYTES, negated
-from warploom.ptx.syntax import Address, Integer, Operand, Vector, operand_text
+from warploom.ptx.syntax import Address, Integer, Operand, operand_text
 
 _NUMBERS = frozenset(f"x{1 << n}" for n in range(8))
 _KINDS: dict[str, dict[int, str]] = {
@@ -254,10 +254,8 @@ class _Product:
 
 def _multiply(site: Site, kind: str) -> Step:
     target, a, b, instruction, *rest = site.instruction.operands
-    if rest and isinstance(rest[0], Vector):
-        raise site.unsupported(f"{site.instruction.name} with lanes that are left out")
     if len(rest) != 1 or not isinstance(target, Address):
-        raise site.unsupported(f"{site.instruction.name} with {len(rest)} operands after the descriptor")
+        raise site.unsupported(f"{site.instruction.name} with lanes that are left out or a scale")
     into = _tensor_address(site, target)
     left_cells = _tensor_address(site, a) if isinstance(a, Address) else None
     left_slot = site.sized(a, "b64") if left_cells is None else -1

@@ -154,6 +154,7 @@ AT = np.zeros((2, 3), np.float32)
         (Texture(np.zeros(4, np.uint8)), FETCHES[1], "integers read as normalized floats"),
         (Texture(np.zeros(4, np.float32)), "tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1}];", "2 coordinates"),
         (Texture(np.zeros(4, np.float32)), "tex.1d.v4.f32.f32 {%f4, %f5}, [%rd4, {%f1}];", "four destinations"),
+        (Texture(np.zeros(4, np.float32)), "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, %rd4;", "a handle and coordinates"),
     ],
 )
 def test_wrong_fetches_are_refused(given: Texture | NDArray[Any], body: str, message: str) -> None:
@@ -167,6 +168,7 @@ def test_wrong_fetches_are_refused(given: Texture | NDArray[Any], body: str, mes
         "tex.cube.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd4, {%r1, %r1, %r1, %r1}];",
         "tld4.r.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2, %f3, %f3}];",
         "tld4.r.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2}], {%r1, %r1};",
+        "sust.p.1d.b32.trap [%rd4, {%r1}], {%r1};",
         "sured.p.add.1d.b32.trap [%rd4, {%r1}], %r1;",
         "sured.b.and.1d.u32.trap [%rd4, {%r1}], %r1;",
         "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, %rd4, {%f1}];",

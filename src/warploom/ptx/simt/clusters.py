@@ -115,12 +115,9 @@ def _wait(site: Site, following: int) -> End:
 
 def reached(
     access: Access, group: Group, running: RunningBlocks, address: Value, chosen: Positions | None
-) -> tuple[Value, Threads] | None:
-    """Offset in shared memory and the block of the batch, for addresses of which one is in another block's part of the window;
-    None when all are the thread's own block's. Fault for a block that the cluster does not have, or that has ended."""
+) -> tuple[Value, Threads]:
+    """Offset in shared memory and the block of the batch, for addresses in the window of the cluster or below it. Fault for a block that the cluster does not have, or that has ended."""
     far = address >= np.uint64(CLUSTER_SHARED)
-    if not far.any():
-        return None
     threads = group.threads if chosen is None else group.threads[chosen]
     own = running.block_of[threads]
     cluster = running.launch.cluster_blocks

@@ -121,8 +121,8 @@ def _search(access: Access, group: Group, running: RunningBlocks, address: Value
 
 
 def _shared(access: Access, group: Group, running: RunningBlocks, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:
-    if access.reaches_cluster and (found := reached(access, group, running, offset, chosen)) is not None:
-        inside, blocks = found
+    if access.reaches_cluster and bool((offset >= np.uint64(CLUSTER_SHARED)).any()):
+        inside, blocks = reached(access, group, running, offset, chosen)
         _check(access, group, running, inside, running.launch.shared_bytes, "shared memory of a block of the cluster", chosen)
         return (inside.astype(np.int64) + blocks * running.launch.shared_stride) >> _SHIFT[access.width]
     _check(access, group, running, offset, running.launch.shared_bytes, "shared memory", chosen)

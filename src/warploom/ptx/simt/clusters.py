@@ -116,7 +116,8 @@ def _wait(site: Site, following: int) -> End:
 def reached(
     access: Access, group: Group, running: RunningBlocks, address: Value, chosen: Positions | None
 ) -> tuple[Value, Threads]:
-    """Offset in shared memory and the block of the batch, for addresses in the window of the cluster or below it. Fault for a block that the cluster does not have, or that has ended."""
+    """Offset in shared memory and the block of the batch, for addresses in the window of the cluster or below it. Fault for a
+    block that the cluster does not have, or that has ended."""
     far = address >= np.uint64(CLUSTER_SHARED)
     threads = group.threads if chosen is None else group.threads[chosen]
     own = running.block_of[threads]

@@ -16,6 +16,7 @@ from warploom.tools.lint.sources import Compilation
 
 RNG = np.random.default_rng(17)
 ARCHITECTURES = ("sm_90", "sm_100")
+pytestmark = pytest.mark.slow
 
 
 def run(
@@ -40,7 +41,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
 
 
-@pytest.mark.parametrize("arch", [pytest.param("sm_90", marks=pytest.mark.slow), "sm_100"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_product_of_descriptors(arch: str) -> None:
     a, b = RNG.normal(size=(128, 128)).astype(np.float16), RNG.normal(size=(128, 64)).astype(np.float16)
     maps = [TensorMap(a, (64, 64)), TensorMap(b, (64, 64)), TensorMap(np.zeros((128, 64), np.float16), (64, 64))]
@@ -49,7 +50,6 @@ def test_a_product_of_descriptors(arch: str) -> None:
     assert np.allclose(ran.arrays[10], a.astype(np.float64) @ b, atol=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_descriptors_made_in_the_kernel(arch: str) -> None:
     a, b = RNG.normal(size=(256, 128)).astype(np.float16), RNG.normal(size=(128, 128)).astype(np.float16)
@@ -60,7 +60,6 @@ def test_descriptors_made_in_the_kernel(arch: str) -> None:
     assert np.allclose(ran.arrays[2], a.astype(np.float64) @ b, atol=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("warps", [4, 8])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("kind", ["f16", "f32", "i8"])
@@ -81,7 +80,6 @@ def test_products_of_pointers(arch: str, kind: str, turned: bool, warps: int) ->
     assert np.allclose(ran.arrays[2], wanted, atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [2, 4])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_programs_that_are_clusters(arch: str, blocks: int) -> None:
@@ -93,7 +91,6 @@ def test_programs_that_are_clusters(arch: str, blocks: int) -> None:
     assert np.allclose(ran.arrays[2], a.astype(np.float64) @ b, atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_attention(arch: str, causal: bool) -> None:
@@ -108,7 +105,6 @@ def test_attention(arch: str, causal: bool) -> None:
     assert np.allclose(ran.arrays[3], weights / weights.sum(1, keepdims=True) @ v, atol=2e-3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_softmax_and_layer_norm(arch: str) -> None:
     from tests.ptx.corpus import triton_kernels

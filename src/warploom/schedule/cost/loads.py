@@ -25,28 +25,40 @@ def loads_per_output(nest: Nest) -> float | None:
     Gathers are left out.
     """
     stored = loaded = 0.0
-    seen: set[object] = set()
+    known = Loaded()
     for statement, around in statements(nest.body):
         if not isinstance(statement, Load | Store) or nest.buffers[statement.memory.buffer].space is not Space.GLOBAL:
             continue
         points = _Points(nest, around)
-        memory = statement.memory
         if isinstance(statement, Store):
-            stored += points.running((*memory.guards, *statement.guards))
-            continue
-        written_out = _written_out(around)
-        numbers = {x.number for x in written_out}
-        turns = math.prod(x.size for x in written_out)
-        running = points.running(memory.guards)
-        if turns > _MOST_TURNS or any(n in numbers for g in memory.guards for n, _ in g.index.terms):
-            loaded += running
-            continue
-        place = memory.buffer, memory.cache, points.named(memory.guards), tuple(x.number for x in around if x.kind is Kind.LOOP)
-        offset = points.renamed(memory.offset)
-        offsets = {(place, offset.without(numbers).shifted(n)) for n in _values(offset.only(numbers), written_out)}
-        loaded += running / turns * len(offsets - seen)
-        seen |= offsets
+            stored += points.running((*statement.memory.guards, *statement.guards))
+        else:
+            loaded += points.running(statement.memory.guards) * known.new(statement, around)
     return loaded / stored if stored else None
+
+
+class Loaded:
+    """What a thread has loaded so far, in code without loops: compilers keep it. Asked load by load, in their order."""
+
+    def __init__(self) -> None:
+        self._seen: dict[object, set[Affine]] = {}
+
+    def new(self, load: Load, around: Sequence[Loop]) -> float:
+        """Share of a load's turns in unrolled loops that ask for what no load before did with the same cache operator."""
+        memory, written_out = load.memory, _written_out(around)
+        turns = math.prod(x.size for x in written_out)
+        numbers = {x.number for x in written_out}
+        if turns > _MOST_TURNS or any(n in numbers for g in memory.guards for n, _ in g.index.terms):
+            return 1.0
+        thread = {x.number: -1 - x.hardware for x in around if x.kind is Kind.THREAD and x.hardware is not None}
+        place = memory.buffer, memory.cache, memory.guards, tuple(x.number for x in around if x.kind is Kind.LOOP)
+        offset = memory.offset.renamed(lambda n: thread.get(n, n))
+        rest = offset.without(numbers)
+        asked = {rest.shifted(n) for n in _values(offset.only(numbers), written_out)}
+        seen = self._seen.setdefault(place, set())
+        found = len(asked - seen)
+        seen |= asked
+        return found / turns
 
 
 class _Points:

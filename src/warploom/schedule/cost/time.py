@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds, Work, resident_warps, usual
-from warploom.schedule.cost.loads import distinct_turns
+from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
 from warploom.schedule.cost.work import copied_values, work_of
@@ -154,8 +154,7 @@ def registers_of(nest: Nest) -> int:
     shares: dict[int, float] = {}
     for statement, around in statements(nest.body):
         if isinstance(statement, Load):
-            distinct, turns = distinct_turns(statement, around)
-            shares[statement.target.value] = max(distinct / turns, shares.get(statement.target.value, 0.0))
+            shares[statement.target.value] = max(Loaded().new(statement, around), shares.get(statement.target.value, 0.0))
     parts = products_of(nest)
     copied = copied_values(nest).union(*(part.values for part in parts))
     factors = {id(part.sum): part.registers for part in parts}

@@ -87,7 +87,7 @@ def windowed(
     if chosen is None:
         return nest
     depth, sides = chosen
-    fills = {load.memory.fill for load, _ in found if not ends.issuperset(load.memory.guards)}
+    fills = {load.memory.fill for load, _ in found if not set(load.memory.guards) <= ends}
     window = _Window(nest, number, region, sides, sizes, fills, ends)
     return window.put_into(nest, outside[:depth], indices)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from warploom.core import UnsupportedError, to_numpy
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
+from warploom.kernels.tensors.suites import NETWORKS, POLYBENCH
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
@@ -42,6 +43,8 @@ _HOPELESS = 3.0
 NOISY = 1.25
 """A median that exceeds the least time by more is other processes' doing; the line says `disturbed` then."""
 SEEDS_RATIO = 1.05
+SUITE_RATIO = 1.1
+"""Our time over the best peer's at most, for a kernel of PolyBench or of neural networks."""
 _SEEDS = 3
 
 Array = NDArray[Any]
@@ -97,8 +100,7 @@ class Times:
 def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
     if name == "cpu/seeds":
         return _seeds(budget_s, threads, seed, stopwatch, progress)
-    case = CASES[name.removeprefix("cpu/")]
-    kernel = tensor_kernel(case.kernel)
+    kernel, case = _case(name)
     options = _options(case, threads, budget_s, seed)
     line = explore_tensor(name, kernel, options, stopwatch, progress).line
     bar: Line = {} if case.bar is None else {"bar": {"time_over_peer": round(case.bar, 4)}}
@@ -109,7 +111,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     arrays = _arrays(program, kernel, options)
     runners: dict[str, Runner] = {
         "ours": _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters),
-        **{f"numpy: {n}": partial(_numpy, peer, arrays, kernel.parameters) for n, peer in NUMPY[case.kernel].items()},
+        **{f"numpy: {n}": partial(_numpy, peer, arrays, kernel.parameters) for n, peer in _peers(kernel).items()},
     }
     try:
         nests = [plain_loop(stage) for stage in program.stages]
@@ -148,6 +150,29 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     }
     line.pop("gb_s", None)
     return line | bar | {"as_expected": over <= case.bar if case.bar is not None else True}
+
+
+def _case(name: str) -> tuple[TensorKernel, CpuCase]:
+    group, _, rest = name.partition("/")
+    if group == "cpu":
+        return tensor_kernel(CASES[rest].kernel), CASES[rest]
+    kernel, _, size = rest.rpartition("-")
+    suite = {"polybench": POLYBENCH, "nn": NETWORKS}[group][kernel]
+    return suite.kernel, CpuCase(kernel, SUITE_RATIO, suite.sizes[size])
+
+
+def _peers(kernel: TensorKernel) -> Mapping[str, Peer]:
+    """NumPy's ways to compute it. Where none is written with outputs in place, the reference, whose results are copied."""
+    found = NUMPY.get(kernel.name)
+    if found is not None:
+        return found
+    names = [a.name for a in kernel.function.arrays if a.role is Role.INPUT]
+
+    def reference(arrays: Mapping[str, Array], scalars: Mapping[str, float]) -> None:
+        for name, made in kernel.reference({n: arrays[n] for n in names}, scalars).items():
+            arrays[name][...] = made.reshape(arrays[name].shape)
+
+    return {"reference": reference}
 
 
 def _seeds(budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:

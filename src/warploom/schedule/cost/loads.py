@@ -38,7 +38,7 @@ def loads_per_output(nest: Nest) -> float | None:
 
 
 class Loaded:
-    """What a thread has loaded so far, in code without loops: compilers keep it. Asked load by load, in their order."""
+    """Elements that a thread has loaded in code without loops: compilers keep them. Asked load by load, in their order."""
 
     def __init__(self) -> None:
         self._seen: dict[object, set[Affine]] = {}

@@ -24,6 +24,7 @@ from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
+from warploom.scan.operators.growing import growing
 from warploom.scan.operators.invariants import invariants, multiplies, orders
 from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
@@ -115,6 +116,10 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if companions.is_likely(placed):
         for style in ("greatest", "least"):
             yield _families(placed, "step", (style,), companions.closed)[0], []
+    grown = growing(loop)
+    if grown is not None:
+        yield [], [str(grown)]
+        return
     totals = summed(loop)
     if totals is not None:
         yield _families(totals, "step", styles[:1], in_parts)
@@ -122,6 +127,9 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     own = _families(loop, "step", styles)
     yield own
     yield _families(loop, "step", styles[:1], modes.closed)[0], []
+    other = simpler(narrowed(loop))
+    if other is not None:
+        yield _families(other, "step", styles[:1], modes.closed)[0], []
     told = asked_less(loop)
     asked = [one for one in (told, None if told is None else simpler(told)) if one is not None]
     has_flags = told is not None and len(told.states) > len(loop.states)
@@ -132,7 +140,6 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if not keeps_several(loop):
         yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
-    other = simpler(narrowed(loop))
     closed: list[tuple[Loop, Start]] = [] if other is None else [(other, "step"), (other, "endless")]
     closed.append((loop, "endless"))
     if not has_flags:  # simpler steps often do for counts

@@ -91,18 +91,25 @@ def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
         return cast(float, row[places[side]] if side in places else side.value)
 
     found = [o for o in found if all(value(row, o[0]) >= value(row, o[1]) for row in seen)]
-    strongest = {
-        **{(o[0], "least"): o for o in found if o[1] in bounds},
-        **{(o[1], "most"): o for o in reversed(found) if o[0] in bounds},
-    }
-    found = [o for o in found if not {*o} & {*bounds} or o in strongest.values()]
+    bounded: dict[tuple[Expr, str], list[Order]] = {}
+    for order in found:  # the strongest last
+        if order[1] in bounds:
+            bounded.setdefault((order[0], "least"), []).append(order)
+    for order in reversed(found):
+        if order[0] in bounds:
+            bounded.setdefault((order[1], "most"), []).append(order)
+    found = [o for o in found if not {*o} & {*bounds}]
     after = {s.variable: s.step for s in loop.states}
-    while found:
-        held = [o for o in found if _follows(loop, found, o, after)]
-        if len(held) == len(found):
-            return found
-        found = held
-    return []
+    while True:
+        strongest = [own[-1] for own in bounded.values() if own]
+        known = [*found, *strongest]
+        failed = [o for o in known if not _follows(loop, known, o, after)]
+        if not failed:
+            return known
+        found = [o for o in found if o not in failed]
+        for own in bounded.values():  # a weaker bound may hold
+            if own and own[-1] in failed:
+                own.pop()
 
 
 def _before_places(loop: Loop, numeric: Sequence[State]) -> list[Order]:

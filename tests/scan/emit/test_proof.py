@@ -1,6 +1,8 @@
 """Kernels of `scan emit` proved from their PTX with an unknown operator; planted bugs are refuted or unchecked, never proved."""
 
 import json
+import sqlite3
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,28 @@ def test_a_table_of_places_is_what_the_text_says() -> None:
     assert found.verdict == "proved" and "PLACES as the file initialises it" in found.domain, found.reason
     wrong = replace(made, source=made.source.replace("{0, 31, 30, ", "{0, 0, 30, "))
     assert prove_movement(wrong, threads=(32,)).verdict == "refuted"
+
+
+def test_a_proof_is_kept_for_its_text_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second proof of one text is read; of another text, of other launches, or from a record that is no proof, it is made."""
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    made = opaque("total")
+    first, again = (prove_movement(made, threads=(32,)) for _ in range(2))
+    assert (first.verdict, first.is_kept, again.is_kept) == ("proved", False, True)
+    assert (again.kernels, again.sizes, again.domain) == (first.kernels, first.sizes, first.domain)
+    wrong = replace(made, source=made.source.replace("if (i < n) write", "if (i < n - 1) write"))
+    for _ in range(2):  # what is refuted is not kept
+        assert prove_movement(wrong, threads=(32,)).verdict == "refuted"
+    assert not prove_movement(made, threads=(64,)).is_kept
+    for damaged in ("{}", json.dumps({"kernels": ["scan_warp"], "sizes": {"launches": []}, "domain": "all"})):
+        with sqlite3.connect(tmp_path / "results.sqlite") as database:
+            rows = database.execute("SELECT key FROM results").fetchall()
+            for (key,) in rows:
+                checksum = zlib.crc32(f"{key}\0{damaged}".encode())
+                database.execute("UPDATE results SET value = ?, checksum = ? WHERE key = ?", (damaged, checksum, key))
+        database.close()
+        assert not prove_movement(made, threads=(32,)).is_kept
+    assert prove_movement(made, threads=(32,)).is_kept
 
 
 BUGS = {

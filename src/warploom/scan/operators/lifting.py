@@ -120,6 +120,8 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if grown is not None:
         yield [], [str(grown)]
         return
+    if _is_scaled(loop):
+        yield _families(loop, "related samples", ("scaled",))[0], []
     totals = summed(loop)
     if totals is not None:
         yield _families(totals, "step", styles[:1], in_parts)
@@ -147,22 +149,43 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     sampled: list[tuple[Loop, Start]] = [(loop, "related samples"), (loop, "samples")]
     # where one step has too many cases, the forms that other closures begin with have no fewer; samples have few
     has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])
+    failing: set[Style] = set()
     for one, start in (*sampled, *closed) if has_many else (*closed, *sampled):
-        yield _families(one, start, styles)
+        yield _families(one, start, styles, failing=failing if one is loop else None)
+
+
+def _is_scaled(loop: Loop) -> bool:
+    """Whether extremes are of multiples of states, `max(x, 0.9 * level)`."""
+    states = {s.variable for s in loop.states}
+    extremes = (e for e in ex.subexpressions(*(s.step for s in loop.states)) if e.op in ("max", "min"))
+    terms = (t for e in extremes for a in e.args if a.op == "poly" for t in a.terms)
+    return any(abs(factor) != 1 and {*monomial} & states for factor, monomial in terms)
 
 
 def _families(
-    loop: Loop, start: Start, styles: Sequence[Style], closed: Callable[[Loop, Style, Start], Closure] = closure
+    loop: Loop,
+    start: Start,
+    styles: Sequence[Style],
+    closed: Callable[[Loop, Style, Start], Closure] = closure,
+    failing: set[Style] | None = None,
 ) -> tuple[list[Family], list[str]]:
+    """`failing`: styles in which short lists of the loop have no common form, which are left out, and to which others are added."""
     found: list[Family] = []
     reasons: list[str] = []
     for style in styles:
+        if failing is not None and style in failing and start in ("samples", "related samples"):
+            continue
         try:
             family = tidy(family_of(loop, closed(loop, style, start)))
             family.projection()
             found.append(family)
         except (FormError, ex.UndefinedError) as error:
             reasons.append(str(error))
+            is_of_all = isinstance(error, FormError) and error.is_in_every_style
+            if failing is not None and isinstance(error, FormError) and error.is_of_samples:
+                failing |= {*styles} if is_of_all else {style}
+            if is_of_all:
+                break
     found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))
     return found, reasons
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import zlib
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from warploom.tools.scan import emit as emit_module
 from warploom.tools.scan import functions as functions_module
 from warploom.tools.scan import proof as proof_module
 from warploom.tools.scan.functions import FunctionsProof, prove_functions
+from warploom.tools.scan.movement_proof import kept_or_proved
 from warploom.tools.scan.proof import MovementProof, Proof, prove_movement
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
@@ -73,22 +75,23 @@ def test_a_proof_is_kept_for_its_text_alone(tmp_path: Path, monkeypatch: pytest.
     """A second proof of one text is read; of another text, of other launches, or from a record that is no proof, it is made."""
     monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
     made = opaque("total")
-    first, again = (prove_movement(made, threads=(32,)) for _ in range(2))
-    assert (first.verdict, first.is_kept, again.is_kept) == ("proved", False, True)
-    assert (again.kernels, again.sizes, again.domain) == (first.kernels, first.sizes, first.domain)
-    wrong = replace(made, source=made.source.replace("if (i < n) write", "if (i < n - 1) write"))
-    for _ in range(2):  # what is refuted is not kept
-        assert prove_movement(wrong, threads=(32,)).verdict == "refuted"
-    assert not prove_movement(made, threads=(64,)).is_kept
+    proved = MovementProof("proved", ("scan_warp",), {"launches": [[32, 1]]}, "every operator")
+
+    def is_kept(text: str, launches: list[int], found: MovementProof = proved) -> bool:
+        return kept_or_proved(made, text, list(launches), lambda: found).is_kept
+
+    assert not is_kept("text", [32]) and is_kept("text", [32])
+    assert kept_or_proved(made, "text", [32], lambda: MovementProof("refuted")) == replace(proved, is_kept=True)
+    assert not is_kept("text ", [32]) and not is_kept("text", [64])
+    for verdict in ("refuted", "unchecked"):
+        assert not any(is_kept(verdict, [32], replace(proved, verdict=verdict)) for _ in range(2))
     for damaged in ("{}", json.dumps({"kernels": ["scan_warp"], "sizes": {"launches": []}, "domain": "all"})):
-        with sqlite3.connect(tmp_path / "results.sqlite") as database:
-            rows = database.execute("SELECT key FROM results").fetchall()
-            for (key,) in rows:
+        with closing(sqlite3.connect(tmp_path / "results.sqlite")) as database, database:
+            for (key,) in database.execute("SELECT key FROM results").fetchall():
                 checksum = zlib.crc32(f"{key}\0{damaged}".encode())
                 database.execute("UPDATE results SET value = ?, checksum = ? WHERE key = ?", (damaged, checksum, key))
-        database.close()
-        assert not prove_movement(made, threads=(32,)).is_kept
-    assert prove_movement(made, threads=(32,)).is_kept
+        assert not is_kept("text", [32])
+    assert is_kept("text", [32])
 
 
 BUGS = {

@@ -17,6 +17,7 @@ from warploom.scan.operators.backward import forward
 from warploom.scan.operators.bit_maps import narrowed
 from warploom.scan.operators.choices import one_of_all
 from warploom.scan.operators.closure import Closure, Start, anything, closure, right
+from warploom.scan.operators.conserved import with_conserved
 from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
@@ -24,6 +25,7 @@ from warploom.scan.operators.extremal import beside_extremes
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
+from warploom.scan.operators.groups import side_by_side
 from warploom.scan.operators.growing import growing
 from warploom.scan.operators.invariants import invariants, multiplies, orders
 from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
@@ -45,6 +47,8 @@ from warploom.scan.operators.windows import automaton_of_pairs, windows
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
 TESTS, LONGEST_TEST = 60, 9
+MANY_STATES = 5
+"""Where a loop has so many, groups of states are lifted by themselves first."""
 PATIENCE = 60_000_000
 """z3's resource units for one law of the smallest family with no law refuted, where none was proved within the usual budget."""
 
@@ -120,6 +124,12 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if grown is not None:
         yield [], [str(grown)]
         return
+    conserved = with_conserved(loop)
+    if conserved is not None:
+        yield _families(conserved, "step", styles)
+        yield _families(conserved, "step", styles[:1], modes.closed)[0], []
+    if len(loop.states) >= MANY_STATES:
+        yield _in_groups(loop), []
     if _is_scaled(loop):
         yield _families(loop, "related samples", ("scaled",))[0], []
     totals = summed(loop)
@@ -129,6 +139,8 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     own = _families(loop, "step", styles)
     yield own
     yield _families(loop, "step", styles[:1], modes.closed)[0], []
+    if len(loop.states) < MANY_STATES:
+        yield _in_groups(loop), []
     other = simpler(narrowed(loop))
     if other is not None:
         yield _families(other, "step", styles[:1], modes.closed)[0], []
@@ -152,6 +164,21 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     failing: set[Style] = set()
     for one, start in (*sampled, *closed) if has_many else (*closed, *sampled):
         yield _families(one, start, styles, failing=failing if one is loop else None)
+
+
+def _in_groups(loop: Loop) -> list[Family]:
+    """Of groups of states that do not depend on each other, the families that are proved of each, side by side."""
+
+    def lifted(part: Loop) -> Family | None:
+        for families, _ in _attempts(part, STYLES):
+            for family in families:
+                begun = _Begun(family, None)
+                if begun.is_composed and begun.judged.verdict == "proved":
+                    return begun.family
+        return None
+
+    found = side_by_side(loop, lifted)
+    return [] if found is None else [tidy(found)]
 
 
 def _is_scaled(loop: Loop) -> bool:

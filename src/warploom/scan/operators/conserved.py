@@ -26,7 +26,7 @@ def with_conserved(loop: Loop) -> Loop | None:
     numeric = [s for s in numeric if not s.variable.sort.is_infinite and s.variable.sort.bits is None]
     for given in numeric:
         readers = [s for s in loop.states if s is not given and given.variable in ex.variables(s.step)]
-        if readers or not any(e.op in ("ite", "max", "min") for e in ex.subexpressions(given.step)):
+        if readers or given.name in loop.kept or not any(e.op in ("ite", "max", "min") for e in ex.subexpressions(given.step)):
             continue
         for other in numeric:
             if other is given or not {other.variable} & {*ex.variables(given.step)}:

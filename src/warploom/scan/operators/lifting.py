@@ -126,7 +126,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
         return
     conserved = with_conserved(loop)
     if conserved is not None:
-        yield _families(conserved, "step", styles)
+        yield _families(simpler(conserved) or conserved, "step", styles)
         yield _families(conserved, "step", styles[:1], modes.closed)[0], []
     if len(loop.states) >= MANY_STATES:
         yield _in_groups(loop), []

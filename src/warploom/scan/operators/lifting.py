@@ -22,6 +22,7 @@ from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.extremal import beside_extremes
+from warploom.scan.operators.factors import with_factors
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
@@ -139,6 +140,9 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     own = _families(loop, "step", styles)
     yield own
     yield _families(loop, "step", styles[:1], modes.closed)[0], []
+    factors = with_factors(loop)
+    if factors is not None:
+        yield _families(factors, "step", styles)
     if len(loop.states) < MANY_STATES:
         yield _in_groups(loop), []
     other = simpler(narrowed(loop))
@@ -431,6 +435,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     for number, elements in enumerate([*empty, *random_lists(loop, TESTS, LONGEST_TEST, seed)]):
         fixed = constant_values(loop, number)
         given = [[exact(v) for v in e] for e in elements] if rounds else elements
+        fixed = cast("tuple[Value, ...]", tuple(map(exact, fixed))) if rounds else fixed
         try:
             expected = call(run, loop, cast("list[list[Value]]", given), fixed)
         except ArithmeticError:

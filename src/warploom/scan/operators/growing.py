@@ -1,9 +1,9 @@
 """Loops whose lists say more, the longer they are, so that no operator of a fixed number of values is found.
 
-What a list does to one state, the others being as they are, is a function of that state. A family of a fixed number of values, put
-together of sums, comparisons, maxima and choices, has functions of a bounded number of pieces. Where lists of 8, 16 and 32
-elements have functions of ever more pieces, as `count += balance < 0` has one for each new low of the balance, searching for a family
-is in vain. That is measured, not proved: the answer is `unknown`, with the reason.
+What a list does to one state, the others being as they are, is a function of that state. A family of a fixed number of values,
+put together of sums, comparisons, maxima and choices, has functions of a bounded number of pieces. Where lists of 8, 16 and 32
+elements have functions of ever more pieces, as `count += balance < 0` has one for each new low of the balance, searching for a
+family is in vain. That is measured, not proved: the answer is `unknown`, with the reason.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -44,6 +45,7 @@ MOST_PARTS = 200
 GROWTH = 1.3
 """Least quotient of the numbers of pieces at twice the length."""
 _EPSILON = 1e-6
+NOT_EXPECTED = "no operator of a fixed number of values is to be expected"
 
 Column: TypeAlias = NDArray[Any]
 Columns: TypeAlias = Mapping[Expr, Column]
@@ -65,8 +67,8 @@ class Growing:
         counts = ", ".join(map(str, self.pieces[:-1]))
         lengths = ", ".join(map(str, LENGTHS[:-1]))
         return (
-            f"no operator of a fixed number of values is to be expected: what a list does to {self.seen}, as a function of"
-            f" {self.varied} before it, has {counts} and {self.pieces[-1]} pieces for lists of {lengths} and {LENGTHS[-1]} elements"
+            f"{NOT_EXPECTED}: what a list does to {self.seen}, as a function of {self.varied} before it, has {counts} and"
+            f" {self.pieces[-1]} pieces for lists of {lengths} and {LENGTHS[-1]} elements"
         )
 
 
@@ -87,7 +89,7 @@ def growing(loop: Loop) -> Growing | None:
         return None
     for pair in counts[0]:
         pieces = tuple(c.get(pair, 0) for c in counts)
-        if pieces[-1] >= FEWEST and all(b >= GROWTH * a for a, b in zip(pieces, pieces[1:], strict=False)):
+        if pieces[-1] >= FEWEST and all(b >= GROWTH * a for a, b in pairwise(pieces)):
             return Growing(*(str(v.value) for v in pair), pieces)
     return None
 
@@ -139,9 +141,7 @@ def _breaks(values: Column) -> Column:
     return np.maximum(apart, (np.count_nonzero(is_bent, axis=1) + 1) // 2)
 
 
-def _reached(
-    loop: Loop, lists: _Lists, fixed: Sequence[Value]
-) -> tuple[dict[Expr, Column], dict[Expr, tuple[int, int]]]:
+def _reached(loop: Loop, lists: _Lists, fixed: Sequence[Value]) -> tuple[dict[Expr, Column], dict[Expr, tuple[int, int]]]:
     """For every list where the states begin, and the range of each state that the loop was seen to reach, and far beyond."""
     states = [s.variable for s in loop.states]
     start = compiled(list(loop.constants), [s.initial for s in loop.states])
@@ -243,4 +243,4 @@ def _computed(exprs: Sequence[Expr], known: dict[Expr, Column]) -> list[Column]:
     return [known[e] for e in exprs]
 
 
-__all__ = ["Growing", "growing"]
+__all__ = ["NOT_EXPECTED", "Growing", "growing"]

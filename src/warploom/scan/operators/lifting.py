@@ -27,7 +27,7 @@ from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
 from warploom.scan.operators.groups import side_by_side
-from warploom.scan.operators.growing import growing
+from warploom.scan.operators.growing import NOT_EXPECTED, growing
 from warploom.scan.operators.invariants import invariants, multiplies, orders
 from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
@@ -101,6 +101,8 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
         if best is None or one.judged.verdict == "tested":
             best = one.judged
     if best is None:
+        if reasons and reasons[-1].startswith(NOT_EXPECTED):
+            return Lifting(loop, "unknown", "unchecked", reason=reasons[-1])
         reason = "; ".join(dict.fromkeys(reasons))
         return Lifting(loop, "unknown", "unchecked", reason=f"no family of functions closed under composition: {reason}")
     return best
@@ -200,7 +202,7 @@ def _families(
     closed: Callable[[Loop, Style, Start], Closure] = closure,
     failing: set[Style] | None = None,
 ) -> tuple[list[Family], list[str]]:
-    """`failing`: styles in which short lists of the loop have no common form, which are left out, and to which others are added."""
+    """`failing`: styles in which short lists of the loop have no common form: they are left out, and others are added."""
     found: list[Family] = []
     reasons: list[str] = []
     for style in styles:

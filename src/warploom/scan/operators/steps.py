@@ -193,8 +193,12 @@ def _simpler(loop: Loop, step: Expr, known: Sequence[Order], seen: Sequence[tupl
         then, otherwise = own.args[1:]
         options = [then, otherwise, ex.maximum(then, otherwise), ex.minimum(then, otherwise)]
         # `n - 1 if n >= 1 else n` is max(n - 1, 0) where n is never below 0
-        options += [ex.maximum(o, low) for v, low in known if low.op == "const" for o in (then, otherwise) if v in ex.variables(o)]
-        options += [ex.minimum(o, top) for top, v in known if top.op == "const" for o in (then, otherwise) if v in ex.variables(o)]
+        options += [
+            ex.maximum(o, low) for v, low in known if low.op == "const" for o in (then, otherwise) if v in ex.variables(o)
+        ]
+        options += [
+            ex.minimum(o, top) for top, v in known if top.op == "const" for o in (then, otherwise) if v in ex.variables(o)
+        ]
         options = [o for o in options if o.op != "const"]
         test = compiled(names, [own, *options])
         rows = [test(*row) for row in seen]

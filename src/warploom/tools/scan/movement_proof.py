@@ -1,7 +1,7 @@
 """Proofs of the movement of kernels, with an unknown operator, and how an attempt to prove one launch ends.
 
-What is proved is a text in PTX: its functions are calls of what is only declared, so loops of one layout share it. A proof is kept
-in the user's cache under that text, all that the launches were made of, and the digest of this package.
+What is proved is a text in PTX: its functions are calls of what is only declared, so loops of one layout share it. A proof is
+kept in the user's cache under that text, all that the launches were made of, and the digest of this package.
 """
 
 from __future__ import annotations
@@ -64,7 +64,11 @@ def _read(value: Json, made: CudaScan) -> MovementProof | None:
             known = tuple([k for k in made.kernels if k in kernels])
             launched: dict[str, list[list[int]]] = {}
             for name, rows in sizes.items():
-                numbers = [[n for n in row if type(n) is int] for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
+                numbers = (
+                    [[n for n in row if type(n) is int] for row in rows if isinstance(row, list)]
+                    if isinstance(rows, list)
+                    else []
+                )
                 launched[name] = numbers
             if len(known) == len(kernels) and all(rows and all(rows) for rows in launched.values()):
                 return MovementProof("proved", known, launched, domain, is_kept=True)

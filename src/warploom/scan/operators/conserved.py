@@ -56,7 +56,7 @@ def _joined(loop: Loop, given: State, other: State, sign: Expr) -> Loop | None:
 
 
 class _Cases:
-    """What a change is, by cases of the element."""
+    """The change of a sum, by cases of the element."""
 
     def __init__(self, loop: Loop) -> None:
         self._states: set[Expr] = {s.variable for s in loop.states}

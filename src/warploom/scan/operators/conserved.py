@@ -63,7 +63,7 @@ class _Cases:
         self._work: int = 0
 
     def change(self, expr: Expr) -> Expr | None:
-        """What it is whatever the states are, if it is the same in each of their cases: the first case tells."""
+        """The change whatever the states are, if it is the same in each of their cases: the first case tells."""
         self._work += 1
         if self._work > MOST_CASES:
             return None

@@ -173,7 +173,7 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
 
 
 def _in_groups(loop: Loop) -> list[Family]:
-    """Of groups of states that do not depend on each other, the families that are proved of each, side by side."""
+    """Families that are proved of groups of states that do not depend on each other, side by side."""
 
     def lifted(part: Loop) -> Family | None:
         for families, _ in _attempts(part, STYLES):

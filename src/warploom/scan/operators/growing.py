@@ -90,7 +90,7 @@ def growing(loop: Loop) -> Growing | None:
     for pair in counts[0]:
         pieces = tuple(c.get(pair, 0) for c in counts)
         if pieces[-1] >= FEWEST and all(b >= GROWTH * a for a, b in pairwise(pieces)):
-            return Growing(*(str(v.value) for v in pair), pieces)
+            return Growing(str(pair[0].value), str(pair[1].value), pieces)
     return None
 
 
@@ -212,12 +212,24 @@ def _total(expr: Expr, known: Columns) -> Column:
     return total
 
 
+def _at_least_zero(values: Column) -> Column:
+    return values >= 0
+
+
+def _above_zero(values: Column) -> Column:
+    return values > 0
+
+
+def _either(test: Column, then: Column, otherwise: Column) -> Column:
+    return np.where(test, then, otherwise)
+
+
 _OPERATIONS: Mapping[str, Callable[..., Column]] = {
     "max": lambda *a: np.maximum.reduce(np.broadcast_arrays(*a)),
     "min": lambda *a: np.minimum.reduce(np.broadcast_arrays(*a)),
-    "ite": np.where,
-    "ge": lambda a: np.greater_equal(a, 0),
-    "gt": lambda a: np.greater(a, 0),
+    "ite": _either,
+    "ge": _at_least_zero,
+    "gt": _above_zero,
     "eq": np.equal,
     "and": lambda *a: np.logical_and.reduce(np.broadcast_arrays(*a)),
     "or": lambda *a: np.logical_or.reduce(np.broadcast_arrays(*a)),

@@ -216,7 +216,7 @@ def _families(
             reasons.append(str(error))
             is_of_all = isinstance(error, FormError) and error.is_in_every_style
             if failing is not None and isinstance(error, FormError) and error.is_of_samples:
-                failing |= {*styles} if is_of_all else {style}
+                failing.update(styles if is_of_all else (style,))
             if is_of_all:
                 break
     found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))

@@ -61,7 +61,7 @@ def _read(value: Json, made: CudaScan) -> MovementProof | None:
     """None for what is not such a proof: it is made anew."""
     match value:
         case {"kernels": [*kernels], "sizes": {**sizes}, "domain": str(domain)} if sizes and domain:
-            known = tuple([k for k in made.kernels if k in kernels])
+            known: tuple[Kernel, ...] = tuple([k for k in made.kernels if k in kernels])
             launched: dict[str, list[list[int]]] = {}
             for name, rows in sizes.items():
                 numbers = (

@@ -51,7 +51,22 @@ def cases() -> list[Case]:
 
 
 CASES = cases()
-OF_PTX = {"WL004", "WL006", "WL008", "WL013", "WL014", "WL015", "WL103", "WL104", "WL105", "WL106", "WL201", "WL202", "WL203"}
+OF_PTX = {
+    "WL004",
+    "WL006",
+    "WL008",
+    "WL013",
+    "WL014",
+    "WL015",
+    "WL016",
+    "WL103",
+    "WL104",
+    "WL105",
+    "WL106",
+    "WL201",
+    "WL202",
+    "WL203",
+}
 """Rules that test_lint.py and test_advice.py show in PTX."""
 NAMES = "\t.section\t.debug_str\n"
 """Where the names of functions begin, those of the CUDA headers with a hash of the compiler's."""

@@ -78,7 +78,7 @@ def test_conditions_on_the_way_count_and_what_has_too_many_parts_is_refused() ->
     assert [one.needed for one in of(body).found] == ["arg2 >= 0 && arg1 * arg2 < 2147483648"]
     sums = "add.s32 %r10, %r6, %r1; add.s32 %r10, %r10, %r2; mul.lo.s32 %r11, %r10, %r10; mul.lo.s32 %r12, %r11, %r11; "
     answer = overflows(lower(parse(_HEAD + sums + "mul.lo.s32 %r9, %r12, %r12;" + TAIL)), "k")
-    assert answer == NotDecided("an index has too many parts") or isinstance(answer, Overflows) and answer.found
+    assert answer == NotDecided("an index has too many parts") or (isinstance(answer, Overflows) and answer.found)
 
 
 @pytest.mark.slow

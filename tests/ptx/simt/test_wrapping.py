@@ -65,7 +65,7 @@ def test_a_wrong_element_inside_of_the_array_is_found() -> None:
         f"add.s32 %r8, %r1, %r1; sub.s32 %r9, %r8, %r1; sub.s32 %r9, %r9, %r1; add.s32 %r9, %r9, %r2; {USE}",
         f"mul.lo.s32 %r8, %r2, %r1; setp.lt.s32 %p1, %r2, 2; selp.b32 %r9, %r8, %r2, %p1; mov.u32 %r9, %r2; {USE}",
         f"mul.lo.s32 %r8, %r2, %r1; setp.lt.s32 %p1, %r2, 0; selp.b32 %r9, %r8, %r2, %p1; {USE}",
-        f"mul.lo.s32 %r9, %r2, %r1; setp.lt.s32 %p1, %r2, 1; mul.wide.s32 %rd2, %r9, 4; add.s64 %rd3, %rd1, %rd2; @%p1 st.global.u32 [%rd3], 1;",
+        "mul.lo.s32 %r9, %r2, %r1; setp.lt.s32 %p1, %r2, 1; mul.wide.s32 %rd2, %r9, 4; add.s64 %rd3, %rd1, %rd2; @%p1 st.global.u32 [%rd3], 1;",
     ],
     ids=["unsigned-remainder", "bits", "unsigned", "there-and-back", "overwritten", "not-chosen", "not-accessed"],
 )  # fmt: skip

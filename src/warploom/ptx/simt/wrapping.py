@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.code import Group, RunningBlocks, Step
-from warploom.ptx.simt.indices import ACCESSES, CARRIES, LONGS, WORDS, hands_on, is_extension, is_sum, names_in
+from warploom.ptx.simt.indices import ACCESSES, CARRIES, LONGS, WORDS, hands_on, is_extension, is_sum
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.simt.undefined import Guard, end, has_none, put

@@ -94,7 +94,10 @@ def run_bench(
                 show(judged(stopped.line))
             for undone in cases[place + is_running :]:
                 if isinstance(undone, Case) and (begun := together.left(undone)) is not None:
-                    show(judged(begun | {"case": undone.name, **undone.labels}))
+                    line = judged(begun | {"case": undone.name, **undone.labels})
+                    if journal is not None and line["status"] == "solved":
+                        journal.add(_key(undone), cast(Json, line))
+                    show(line)
                 elif isinstance(undone, Case):
                     line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
                     show({**line, **undone.labels})

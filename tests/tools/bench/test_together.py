@@ -62,6 +62,11 @@ def test_an_interruption_keeps_what_has_ended_and_asks_the_others_for_their_best
     monkeypatch.setattr(together, "run_case", case)
     code, seen = run([*CASES, Case("d", ("d",), 1.0)], tmp_path / "j", jobs=3)
     assert code == INTERRUPTED
-    assert [(line["case"], line["status"]) for line in seen] == [("a", "unknown"), ("b", "solved"), ("c", "unknown"), ("d", "unknown")]
+    assert [(line["case"], line["status"]) for line in seen] == [
+        ("a", "unknown"),
+        ("b", "solved"),
+        ("c", "unknown"),
+        ("d", "unknown"),
+    ]
     monkeypatch.setattr(together, "run_case", lambda case, _: solved("new " + case.name))
     assert [line["case"] for line in run(CASES, tmp_path / "j", jobs=2)[1]] == ["new a", "b", "new c"]

@@ -84,7 +84,7 @@ def met(found: tuple[Found, ...]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
 def test_every_mistake_is_found_on_its_line_and_no_other(case: Case, whole: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation: whole)
+    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation, kernel: whole)
     monkeypatch.setattr("warploom.tools.lint.launched.resources", lambda *_: [])
     linted = lint(str(PTX), case.options(), Stopwatch())
     assert met(linted.found) == sorted(set(case.expected))

@@ -74,7 +74,9 @@ def run_bench(
     all_kept = [
         _kept(journal, case, judged, columns) if journal is not None and isinstance(case, Case) else None for case in cases
     ]
-    together = Together([case for case, kept in zip(cases, all_kept, strict=True) if isinstance(case, Case) and kept is None], jobs)
+    together = Together(
+        [case for case, kept in zip(cases, all_kept, strict=True) if isinstance(case, Case) and kept is None], jobs
+    )
     codes: list[int] = []
     late = 0
     ran: dict[tuple[str, ...], Line] = {}

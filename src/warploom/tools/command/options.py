@@ -14,6 +14,10 @@ JOURNAL_OPTION = click.option(
     help="Record finished cases in this file, and skip those that it has.",
 )
 JOBS_OPTION = click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Cases that run at the same time, in processes of their own."
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Cases that run at the same time, in processes of their own.",
 )
 DEBUG_OPTION = click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")

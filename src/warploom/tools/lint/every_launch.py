@@ -52,7 +52,7 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
         message = "expected --launch or --every-launch, got both"
         fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'
         raise UserError(Diagnostic("EVERY_LAUNCH", message, fix=fix))
-    source = Source(path, options.compilation)
+    source = Source(path, options.compilation, kernel=options.kernel)
     name = kernel_named(source, options.kernel)
     case = f"{path}:{demangled(name)}"
     said = [one for text in assumed for one in assumptions(text)]

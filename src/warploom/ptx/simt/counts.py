@@ -42,7 +42,7 @@ class SharedRequest:
     """One request of a warp for shared memory."""
 
     bytes_each: int
-    """Of each lane."""
+    """Bytes of each lane."""
     places: tuple[int, ...]
     """By lane: the byte in the block's shared memory; -1 where it takes no part."""
     is_store: bool

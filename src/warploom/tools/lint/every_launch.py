@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import why
 from warploom.ptx import Routine
 from warploom.ptx.launches import (
     INDICES,
@@ -25,7 +26,7 @@ from warploom.ptx.launches import (
     races,
 )  # fmt: skip
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
-from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.outcome import Outcome, gave_up
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.launched import Linted, LintOptions, lint
 from warploom.tools.lint.names import demangled, plain_name
@@ -56,7 +57,10 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
     name = kernel_named(source, options.kernel)
     case = f"{path}:{demangled(name)}"
     said = [one for text in assumed for one in assumptions(text)]
-    return _priced(_judged(path, options, case, source, name, said, stopwatch), source, name, said)
+    try:
+        return _priced(_judged(path, options, case, source, name, said, stopwatch), source, name, said)
+    except KeyboardInterrupt as error:
+        return Linted(case, (), (), gave_up(case, why(error), stopwatch))
 
 
 def _judged(

@@ -26,6 +26,8 @@ from warploom.solve import Sat, Unsat
 
 _QUICK_RLIMIT = 150_000
 """z3's limit for an assumption that is tried, which is enough quickly or not at all."""
+_MOST_ASKED = 200
+"""Questions about one kernel: seconds. Indices that come after them are open."""
 _LIMIT = 1 << 31
 _SIGNED = frozenset({"smin", "smax"})
 
@@ -72,6 +74,7 @@ def overflows(program: Program, kernel: str, assumed: Sequence[Assumed] = (), rl
 
 class _Overflows(OneThread):
     _takes_indices_as_exact = False
+    _left = _MOST_ASKED
 
     def run(self) -> Overflows:
         self._check_assumptions()
@@ -131,11 +134,15 @@ class _Overflows(OneThread):
         for way in self._rounds(place.access, more):
             for pair in way:
                 self._beyond(pair, term)
-                if not isinstance(pair.builder.check(pair.conditions, rlimit), Unsat):
+                if not self._is_impossible(pair, rlimit):
                     break
             else:
                 return True
         return False
+
+    def _is_impossible(self, pair: Pair, rlimit: int) -> bool:
+        self._left -= 1
+        return self._left >= 0 and isinstance(pair.builder.check(pair.conditions, rlimit), Unsat)
 
     def _fits_if(self, place: Place, term: Term, text: str) -> bool:
         return self._fits(place, term, assumptions(text), _QUICK_RLIMIT)
@@ -189,10 +196,8 @@ class _Overflows(OneThread):
         for atom, name in names.items():
             if self._is_below(place, term, inner, variable((atom,)).scaled(step)):
                 found.append(name)
-        for axis in AXES:
-            if any(a.name == f"ctaid.{axis}" for monomial, _ in inner.terms for a in monomial):
-                found.append(f"gridDim.{axis} * blockDim.{axis}")
-        return found
+        of_blocks = {a.name for monomial, _ in inner.terms for a in monomial}
+        return found + [f"gridDim.{axis} * blockDim.{axis}" for axis in AXES if f"ctaid.{axis}" in of_blocks]
 
     def _is_below(self, place: Place, term: Term, inner: Number, size: Number) -> bool:
         """Whether a part of the index is, as far as the thread's conditions say so."""
@@ -200,7 +205,7 @@ class _Overflows(OneThread):
             for pair in way:
                 self._exact(pair, term)  # defines what the part is made of
                 pair.require(pair.at_least(inner, size))
-                if not isinstance(pair.builder.check(pair.conditions, _QUICK_RLIMIT), Unsat):
+                if not self._is_impossible(pair, _QUICK_RLIMIT):
                     break
             else:
                 return True
@@ -269,7 +274,8 @@ class _Overflows(OneThread):
             raise _DependsError
 
         value = _whole(term, leaf)
-        return value if all([evaluate(condition, leaf) for condition in conditions]) else None
+        comes = [evaluate(condition, leaf) for condition in conditions]  # all of them: data may not matter to the first
+        return value if all(comes) else None
 
 
 _EXTENTS = (1, 32, 256, 65_535, 1 << 22, (1 << 28) + 1)

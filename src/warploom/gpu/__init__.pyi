@@ -24,10 +24,10 @@ from .toolchain import (
 )
 
 __all__ = [
-    "Compiled", "CudaSource", "EmbeddedPtx", "Executed", "ListedLine", "Listings", "Lowered", "MachineCounts", "NoDevice", "ReadBack",
-    "SizeLimits", "Timing", "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work",
-    "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names", "embedded_ptx", "executed_cycles", "grid_of", "index_c",
-    "index_overflow", "is_architecture", "is_binary", "launch", "lower", "machine_counts", "machine_listings", "merged_accesses", "read_back",
-    "registers_used", "require_architecture",
+    "Compiled", "CudaSource", "EmbeddedPtx", "Executed", "ListedLine", "Listings", "Lowered", "MachineCounts", "NoDevice",
+    "ReadBack", "SizeLimits", "Timing", "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed",
+    "counted_work", "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names", "embedded_ptx",
+    "executed_cycles", "grid_of", "index_c", "index_overflow", "is_architecture", "is_binary", "launch", "lower",
+    "machine_counts", "machine_listings", "merged_accesses", "read_back", "registers_used", "require_architecture",
     "run_kernel", "safe_sizes", "spilled", "time_kernel", "time_on_device", "toolchain_available", "why_no_device",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ ld.param.u32 %r1, [n];
 mov.u32 %r2, %tid.x;
 """
 """%r1: n; %r2: the thread."""
+WIDE = "cvt.s64.s32 %rd2, %r9; shl.b64 %rd2, %rd2, 2; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;"
 USE = "mul.wide.s32 %rd2, %r9, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;"
 BIG = 1 << 30
 
@@ -39,7 +40,7 @@ def wrapped(ran: Launch) -> list[int]:
         (f"shl.b32 %r9, %r1, 2; {USE}", 4),
         (f"mul.lo.s32 %r8, %r2, %r1; mul.lo.s32 %r9, %r8, %r1; {USE}", 3),
         (f"mul.lo.s32 %r8, %r2, %r1; sub.s32 %r9, 7, %r8; {USE}", 1),
-        ("mul.lo.s32 %r9, %r2, %r1; cvt.s64.s32 %rd2, %r9; shl.b64 %rd2, %rd2, 2; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;", 2),
+        (f"mul.lo.s32 %r9, %r2, %r1; {WIDE}", 2),
     ],
 )  # fmt: skip
 def test_sums_and_products_that_do_not_fit(body: str, count: int) -> None:
@@ -61,11 +62,11 @@ def test_a_wrong_element_inside_of_the_array_is_found() -> None:
     [
         f"mul.lo.s32 %r8, %r2, %r1; rem.u32 %r9, %r8, 64; {USE}",
         f"mul.lo.s32 %r8, %r2, %r1; shr.u32 %r9, %r8, 27; {USE}",
-        "mul.lo.s32 %r9, %r2, 1073741824; and.b32 %r9, %r9, 63; mul.wide.u32 %rd2, %r9, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;",
+        f"mul.lo.s32 %r8, %r2, 1073741824; and.b32 %r9, %r8, 63; {USE.replace('wide.s32', 'wide.u32')}",
         f"add.s32 %r8, %r1, %r1; sub.s32 %r9, %r8, %r1; sub.s32 %r9, %r9, %r1; add.s32 %r9, %r9, %r2; {USE}",
         f"mul.lo.s32 %r8, %r2, %r1; setp.lt.s32 %p1, %r2, 2; selp.b32 %r9, %r8, %r2, %p1; mov.u32 %r9, %r2; {USE}",
         f"mul.lo.s32 %r8, %r2, %r1; setp.lt.s32 %p1, %r2, 0; selp.b32 %r9, %r8, %r2, %p1; {USE}",
-        "mul.lo.s32 %r9, %r2, %r1; setp.lt.s32 %p1, %r2, 1; mul.wide.s32 %rd2, %r9, 4; add.s64 %rd3, %rd1, %rd2; @%p1 st.global.u32 [%rd3], 1;",
+        f"mul.lo.s32 %r9, %r2, %r1; setp.lt.s32 %p1, %r2, 1; {USE.replace('st.', '@%p1 st.')}",
     ],
     ids=["unsigned-remainder", "bits", "unsigned", "there-and-back", "overwritten", "not-chosen", "not-accessed"],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Whether each access lies in its array, for every launch: of variables with a size, and of arrays whose length is assumed.
 
-For each access z3 is asked for one thread that comes to it (`one_thread`) with an offset below 0, or with bytes beyond the length.
+For each access z3 is asked for one thread that comes to it (`one_thread`) with an offset below 0, or with bytes beyond the
+length.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One thread that comes to an access, in a round of the loops around it.
 
-Of a loop whose condition stands at its end the first round and the others are asked about by themselves: of the others it is known
-that the thread went through the round before, whose condition let it go on. That round is like a second thread in the same place:
-what loads and registers of loops hold may differ, all else is the same.
+Of a loop whose condition stands at its end the first round and the others are asked about by themselves: of the others it is
+known that the thread went through the round before, whose condition let it go on. That round is like a second thread in the same
+place: what loads and registers of loops hold may differ, all else is the same.
 """
 
 from __future__ import annotations

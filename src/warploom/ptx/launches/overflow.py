@@ -1,9 +1,9 @@
 """Whether signed 32-bit indices wrap, for every launch: sums and products that are extended to 64 bits for an address.
 
-Here the kernel is followed without taking for granted that they do not. What is left below a sign extension in an address is asked
-about: is there a thread that comes to the access and whose sum, over whole numbers, does not fit? What loops count themselves is
-taken to fit, as `bounds` takes it. Where the answer is not no, assumptions about the sizes are tried under which it is; else sizes
-are looked for with which the last thread of a launch has such an index.
+Here the kernel is followed without taking for granted that they do not. What is left below a sign extension, in an address or a
+condition on the way there, is asked about: is there a thread that comes to the access and whose sum, over whole numbers, does not
+fit? What loops count is taken to fit, as `bounds` takes it. Where the answer is not no, assumptions about the sizes are
+tried under which it is; else sizes are looked for with which the last thread of a launch has such an index.
 """
 
 from __future__ import annotations
@@ -224,11 +224,11 @@ class _Overflows(OneThread):
             for axis in AXES
             if {f"{root}.{axis}", f"{root[1:]}.{axis}"} & read or self._least(f"{root}.{axis}") > 1
         ]
-        choices: list[list[int]] = []
+        choices: list[Sequence[int]] = []
         for name in extents:
             most = (self._limits.bounds(name) or (1, 1))[1]
             choices.append(sorted({self._least(name), *(n for n in _EXTENTS if self._least(name) <= n <= most)}))
-        choices += [list(_VALUES) for _ in names]
+        choices += [_VALUES for _ in names]
         for picked in islice(sorted(product(*choices), key=prod), _MOST_TRIED):
             tick()
             sizes = dict(zip([*extents, *names], picked, strict=True))
@@ -279,7 +279,7 @@ class _Overflows(OneThread):
 
 
 _EXTENTS = (1, 32, 256, 65_535, 1 << 22, (1 << 28) + 1)
-_VALUES = (1, 2, 1024, 46_341, 65_536, 1 << 20, 1 << 24, 1 << 30, (1 << 31) - 1)
+_VALUES: tuple[int, ...] = (1, 2, 1024, 46_341, 65_536, 1 << 20, 1 << 24, 1 << 30, (1 << 31) - 1)
 """Sizes that are tried: of blocks and grids, and of parameters."""
 _MOST_TRIED = 1000
 _SIZES = {"ntid": "blockDim", "nctaid": "gridDim"}

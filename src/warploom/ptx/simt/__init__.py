@@ -13,7 +13,6 @@ from warploom.ptx.simt.supported import SUPPORTED, is_supported
 from warploom.ptx.simt.variables import shared_layout
 
 __all__ = [
-    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "Argument", "Conflict", "Counts", "Finding", "Launch", "LineCounts", "SharedRequest", "Surface",
-    "Texture",
-    "is_supported", "launch", "shared_layout",
+    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "Argument", "Conflict", "Counts", "Finding", "Launch", "LineCounts",
+    "SharedRequest", "Surface", "Texture", "is_supported", "launch", "shared_layout",
 ]  # fmt: skip

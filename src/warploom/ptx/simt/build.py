@@ -11,7 +11,7 @@ from warploom.ptx.routine import Routine
 from warploom.ptx.simt.analysis import Effects, assigned_in, effects, live_in, slots_of, undefinable
 from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.indices import Indices
-from warploom.ptx.simt.operands import CARRY, dtype_of
+from warploom.ptx.simt.operands import CARRY, DTYPES, dtype_of
 from warploom.ptx.simt.order import schedule_order
 from warploom.ptx.syntax import Instruction
 
@@ -117,7 +117,7 @@ def _analyse(code: Code, watched: Indices | None) -> None:
             _add_slot(code, f"~{slot}", np.dtype(np.uint32))
     for name in () if watched is None else sorted(watched.words | watched.longs):
         slot = code.slots.get(name, -1)
-        if slot >= 0 and code.dtypes[slot] in (np.uint32, np.uint64):
+        if slot >= 0 and code.dtypes[slot] in (DTYPES[32], DTYPES[64]):
             code.wrapping[slot] = len(code.template)
             _add_slot(code, f"^{slot}", np.dtype(np.int64))
     for segment, bits in zip(code.segments, live_in(successors, rows), strict=True):

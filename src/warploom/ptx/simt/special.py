@@ -82,9 +82,11 @@ def _coordinate(base: str, axis: int, running: RunningBlocks) -> Value:
         case "%cluster_nctaid":
             return _word(1)
         case "%tid":
-            return _split(np.arange(running.total, dtype=np.int64) % running.padded_threads, launch.block, axis)
+            value = _split(np.arange(running.padded_threads, dtype=np.int64), launch.block, axis)
+            return np.tile(value, running.blocks) if value.ndim else value
         case _:
-            return _split(running.block_of + running.first_block, launch.grid, axis)
+            value = _split(np.arange(running.blocks, dtype=np.int64) + running.first_block, launch.grid, axis)
+            return np.repeat(value, running.padded_threads) if value.ndim else value
 
 
 def _split(linear: Threads, extents: tuple[int, int, int], axis: int) -> Value:

@@ -1,19 +1,19 @@
 """Signed 32-bit indices that wrap: a sum or product that does not fit its 32 bits is extended, and used in an address.
 
-Overflow of signed numbers is undefined in C, and of the index of an array hardly ever meant. PTX has one `add` for both kinds of
-numbers; which is meant shows where an index is made wide: `cvt.s64.s32` and `mul.wide.s32` read it as signed. Looked at are the
-sums and products that lead there (`indices`); a number of which unsigned instructions take bits (`rem.u32`, `mul.hi.u32`) may be a
-hash, and counts as a number of its own.
+Overflow of signed numbers is undefined in C, and of the index of an array hardly ever meant. PTX has one `add` for both kinds
+of numbers; which is meant shows where an index is made wide: `cvt.s64.s32` and `mul.wide.s32` read it as signed. Looked at are
+the sums and products that lead there (`indices`); a number of which unsigned instructions take bits (`rem.u32`, `mul.hi.u32`) may
+be a hash, and counts as a number of its own.
 
 Marks: an i64 per thread, 0 where the register holds what it would without a limit of 32 bits. Else the upper half is by how many
 2^32 it is less, so that a sum that wraps there and back again is right in the end, and the lower half is the index + 1 of the
-instruction that wrapped. The launch is run with marks only where it left its arrays, or where the sizes of the launch show that an
-index may wrap (`may_wrap`).
+instruction that wrapped. The launch is run with marks only where it left its arrays, or where its sizes show that an index may
+wrap (`may_wrap`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -31,7 +31,6 @@ _HALF = 32
 _ORIGIN = (1 << _HALF) - 1
 _MOST = 1 << 61
 """Numbers without a limit are cut here, so that they can be multiplied on."""
-Exact = Callable[..., NDArray[np.int64]]
 
 
 def wrapping_steps(site: Site) -> list[Step]:
@@ -102,20 +101,20 @@ def _carried(guard: Guard, target: int, sources: Sequence[int], choice: int | No
     return carry
 
 
-def _exact(opcode: str) -> Exact:
-    match opcode:
-        case "add":
-            return lambda a, b: a + b
-        case "sub":
-            return lambda a, b: a - b
-        case "mul":
-            return _product
-        case "mad":
-            return lambda a, b, c: _product(a, b) + c
-        case "shl":
-            return lambda a, b: _product(a, np.int64(1) << np.clip(b, 0, 32))
+def _exact(opcode: str, of: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    match opcode, of:
+        case "add", [a, b]:
+            return a + b
+        case "sub", [a, b]:
+            return a - b
+        case "mul", [a, b]:
+            return _product(a, b)
+        case "mad", [a, b, c]:
+            return _product(a, b) + c
+        case "shl", [a, b]:
+            return _product(a, np.int64(1) << np.clip(b, 0, 32))
         case _:
-            return lambda a: -a
+            return -of[0]
 
 
 def _product(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -128,7 +127,7 @@ def _summed(site: Site, guard: Guard, target: int, sources: Sequence[Operand]) -
     type_name = site.instruction.modifiers[-1]
     slots = [site.source(operand, type_name) for operand in sources]
     marks = [site.code.wrapping.get(slot, -1) for slot in slots]
-    exact, here = _exact(site.instruction.opcode), np.int64(site.index + 1)
+    opcode, here = site.instruction.opcode, np.int64(site.index + 1)
 
     def sum_up(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
@@ -141,7 +140,7 @@ def _summed(site: Site, guard: Guard, target: int, sources: Sequence[Operand]) -
                 number = number + (known >> _HALF << _HALF)
                 origin = np.where(origin != 0, origin, known & _ORIGIN)
             numbers.append(number)
-        whole = np.clip(exact(*numbers), -_MOST, _MOST)
+        whole = np.clip(_exact(opcode, numbers), -_MOST, _MOST)
         rounds = (whole + (1 << (_HALF - 1))) >> _HALF
         new: Value = NONE
         if rounds.any():

@@ -61,8 +61,8 @@ def own_command(*arguments: str) -> list[str]:
 def run_case(case: Case, stopped: Event | None = None) -> Line:
     """Runs a case and returns its line. However this ends, the process and those that it started have ended, too.
 
-    It is stopped where the command's own budget ends, too; the reason is then `ALL_SPENT`. `stopped`: set by another thread, which
-    interrupts it.
+    It is stopped where the command's own budget ends, too; the reason is then `ALL_SPENT`. `stopped`: set by
+    another thread, which interrupts it.
     """
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:

@@ -56,8 +56,8 @@ def run_bench(
 
     A line among the cases says why there is nothing to run; it is shown in its place. Cases with the same arguments are run
     once. What the journal holds is checked again (`kept_lines`). `seen` gets all lines that are shown. `is_told`: stderr says
-    which of several cases begins. Up to `jobs` cases run at the same time; lines come in the order of the cases. Where the command's budget ends, the case that runs is stopped and no other begins; the journal
-    has neither, so that the next run goes on there.
+    which of several cases begins. Up to `jobs` cases run at the same time; lines come in the order of the cases. Where the
+    command's budget ends, the case that runs is stopped and no other begins; the journal has neither: the next run goes on there.
     """
     seen = [] if seen is None else seen
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +20,7 @@ _WORD = 4
 
 
 def mended(line: int, worst: Conflict, counts: Counts, program: Program, kernel: str) -> str:
-    """How to index the array of the worst request, which is one of the line's; empty where no map of the engine serves all requests to it."""
+    """How to index the array of the worst request, which is one of the line's; empty where no map serves all requests to it."""
     layout = shared_layout(program, program.routines[kernel])
     sizes = {v.name: v.size_bytes for v in (*program.routines[kernel].variables.values(), *program.variables.values())}
     first = max((place for r in counts.by_line[line].shared[:1] for place in r.places), default=0)
@@ -44,7 +45,7 @@ def _lies(request: SharedRequest, start: int, end: int) -> bool:
 def _columns(worst: Conflict, width: int) -> int:
     """Elements of a row: the distance in which most neighbouring lanes of the request lie apart."""
     words = [word for _, word in sorted(worst.words)]
-    apart = Counter(abs(b - a) for a, b in zip(words, words[1:], strict=False) if a != b)
+    apart = Counter(abs(b - a) for a, b in pairwise(words) if a != b)
     return apart.most_common(1)[0][0] * _WORD // width if apart else 0
 
 

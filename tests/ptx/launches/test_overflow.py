@@ -53,7 +53,9 @@ def of(body: str, assumed: str = "") -> Overflows:
         ("add.s32 %r9, %r6, 2;", "2 + arg1 < 2147483648"),
         ("shl.b32 %r9, %r6, 2;", "4 * arg1 < 2147483648"),
         ("mul.lo.s32 %r9, %r6, %r2;", "arg2 >= 0 && arg1 * arg2 < 2147483648"),
-        ("mad.lo.s32 %r9, %r6, %r2, %r2;", "arg2 >= 0 && arg2 + arg1 * arg2 < 2147483648"),
+        pytest.param(
+            "mad.lo.s32 %r9, %r6, %r2, %r2;", "arg2 >= 0 && arg2 + arg1 * arg2 < 2147483648", marks=pytest.mark.slow
+        ),
     ],
 )  # fmt: skip
 def test_what_is_offered_is_enough(body: str, needed: str | None) -> None:
@@ -64,6 +66,7 @@ def test_what_is_offered_is_enough(body: str, needed: str | None) -> None:
         assert of(body, needed.replace("2147483648", "2147490000")).found
 
 
+@pytest.mark.slow
 def test_a_launch_shows_an_index_that_no_sizes_bound() -> None:
     (one,) = of("mul.lo.s32 %r9, %r6, %r6;", "arg1 == arg2").found
     assert one.needed is None and one.shown is not None
@@ -73,12 +76,26 @@ def test_a_launch_shows_an_index_that_no_sizes_bound() -> None:
 
 
 @pytest.mark.slow
-def test_conditions_on_the_way_count_and_what_has_too_many_parts_is_refused() -> None:
+def test_conditions_on_the_way_count() -> None:
     body = "mul.lo.s32 %r8, %r6, %r2; cvt.s64.s32 %rd5, %r8; setp.gt.s64 %p2, %rd5, 7; @%p2 bra END; mov.u32 %r9, %r6;"
     assert [one.needed for one in of(body).found] == ["arg2 >= 0 && arg1 * arg2 < 2147483648"]
-    sums = "add.s32 %r10, %r6, %r1; add.s32 %r10, %r10, %r2; mul.lo.s32 %r11, %r10, %r10; mul.lo.s32 %r12, %r11, %r11; "
-    answer = overflows(lower(parse(_HEAD + sums + "mul.lo.s32 %r9, %r12, %r12;" + TAIL)), "k")
-    assert answer == NotDecided("an index has too many parts") or (isinstance(answer, Overflows) and answer.found)
+
+
+def test_a_branch_before_a_barrier_that_may_go_another_way_is_not_decided() -> None:
+    body = "mul.lo.s32 %r10, %r1, %r2; cvt.s64.s32 %rd5, %r10; setp.gt.s64 %p2, %rd5, 7; @%p2 bra L; bar.sync 0;"
+    body += "L: mov.u32 %r9, %r6;"
+    answer = overflows(lower(parse(_HEAD + body + TAIL)), "k", assumptions("blockDim.x == 32"))
+    assert isinstance(answer, NotDecided) and answer.reason == "a branch before a barrier depends on a sum that may wrap"
+
+
+def test_an_index_of_too_many_parts_is_never_said_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warploom.ptx.launches.integers._LARGEST_SUM", 3)
+    assert of("mul.lo.s32 %r9, %r6, %r6;", "arg1 < 100").found
+
+
+def test_no_launch_is_shown_where_data_decide() -> None:
+    (one,) = of("ld.global.u32 %r9, [%rd1]; add.s32 %r9, %r9, %r6;", "blockDim.x == 32").found
+    assert (one.needed, one.shown) == (None, None)
 
 
 @pytest.mark.slow

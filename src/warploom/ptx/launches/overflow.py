@@ -108,15 +108,13 @@ class _Overflows(OneThread):
         yield from sorted((p for p in found if p.width == 32 and p.op in ("sum", "product")), key=lambda p: p.serial)
 
     def _exact(self, pair: Pair, term: Term) -> Number:
-        """The sum or product over whole numbers. UnclearError where it has too many parts."""
+        """The sum or product over whole numbers; a product of too many parts is an open number, which fits nowhere."""
         parts = linear(term)[1] if term.op == "sum" else ((term, 1),)
         total = constant(signed(linear(term)[0], term.width) if term.op == "sum" else 0)
         for part, coefficient in parts:
-            value: Number | None = constant(1)
+            value: Number = constant(1)
             for factor in part.args if part.op == "product" else (part,):
-                value = None if value is None else times(value, pair.signed(factor, 1))
-            if value is None:
-                raise UnclearError("an index has too many parts")
+                value = times(value, pair.signed(factor, 1)) or pair.atom(f"product {part.serial}", 1)
             total = total.plus(value, signed(coefficient, term.width))
         return total
 

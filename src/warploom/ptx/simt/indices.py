@@ -48,7 +48,7 @@ class Indices:
     words: frozenset[str]
     """Signed indices of 32 bits, and what they are summed of."""
     longs: frozenset[str]
-    """Of 64 bits, in which an index may be."""
+    """Registers of 64 bits, in which an index may be."""
 
 
 def indices(routine: Routine) -> Indices:

@@ -154,7 +154,7 @@ def _bounded(
 
 @dataclass(frozen=True, slots=True)
 class _Indices:
-    """What is known of signed 32-bit indices."""
+    """Facts about signed 32-bit indices."""
 
     fields: dict[str, Any]
     messages: tuple[str, ...]

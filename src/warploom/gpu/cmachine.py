@@ -384,6 +384,12 @@ class CMachine:
             return self._function(self.parsed.functions[name], values, active)
         if name.startswith("__shfl"):
             return self._shuffle(name, values, active)
+        if name in ("__ballot_sync", "__any_sync", "__all_sync"):
+            return self._vote(name, values, active)
+        if name in ("__popc", "__popcll"):
+            word = convert(values[0], "u32" if name == "__popc" else "u64").data.astype(np.uint64)
+            ones = [(word >> np.uint64(bit)) & np.uint64(1) for bit in range(64)]
+            return Value("i32", np.add.reduce(ones).astype(np.int32))
         if name.startswith("make_"):
             kind = name.removeprefix("make_")
             component = component_type(kind)
@@ -448,6 +454,25 @@ class CMachine:
         self._check_shuffle(mask, active, lane, base, source)
         exists = base + source < (flat // self.per_block + 1) * self.per_block
         return Value(value.type, value.data[np.where(exists, base + source, flat)])
+
+    def _vote(self, name: str, values: list[Value], active: Mask) -> Value:
+        """One lane after the other; the mask must name exactly the lanes of the warp that are here."""
+        mask, flags = values[0].data.astype(np.int64) & 0xFFFFFFFF, convert(values[1], "bool").data
+        outcome = np.zeros(self.threads, np.uint32)
+        for block in range(self.blocks):
+            for first in range(block * self.per_block, (block + 1) * self.per_block, 32):
+                lanes = range(first, min(first + 32, (block + 1) * self.per_block))
+                here = sum(1 << (thread - first) for thread in lanes if active[thread])
+                if not here:
+                    continue
+                own = np.zeros(self.threads, np.bool_)
+                own[lanes.start : lanes.stop] = active[lanes.start : lanes.stop]
+                if any(int(mask[thread]) != here for thread in lanes if active[thread]):
+                    self._trouble("VOTE_MASK", "a vote is taken by other lanes than its mask names", own)
+                ballot = sum(1 << (thread - first) for thread in lanes if active[thread] and flags[thread])
+                result = {"__ballot_sync": ballot, "__any_sync": int(ballot != 0), "__all_sync": int(ballot == here)}[name]
+                outcome[own] = result
+        return Value("u32" if name == "__ballot_sync" else "i32", outcome.astype(np.uint32 if name == "__ballot_sync" else np.int32))
 
     def _check_shuffle(self, mask: Data, active: Mask, lane: Data, base: Data, source: Data) -> None:
         flat = np.arange(self.threads)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, assert_never, cast
 
-from warploom.core import DType, Span, scalar_of
+from warploom.core import DType, Span, scalar_of, u32
 from warploom.core.intervals import ANYTHING, NATURAL, Interval, only
 from warploom.ir import (
     Accumulate,
@@ -21,6 +21,7 @@ from warploom.ir import (
     Declare,
     For,
     FromIndex,
+    Holds,
     HoleUse,
     If,
     IndexExpr,
@@ -40,6 +41,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
     index_range,
     is_boolean,
 )
@@ -67,6 +69,8 @@ class Facts:
         match expr:
             case ValueConst(_, dtype) | Cast(dtype, _) | FromIndex(_, dtype) | MakeVector(dtype, _):
                 return dtype
+            case Holds() | Vote():
+                return u32
             case Read(array):
                 return self.params[array].dtype if array in self.params else self.arrays[array].dtype
             case ValueVar(name):

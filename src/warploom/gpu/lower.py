@@ -22,6 +22,7 @@ from warploom.ir import (
     Compare,
     Component,
     For,
+    Holds,
     HoleUse,
     If,
     IndexBinary,
@@ -39,6 +40,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
     fill,
     grid,
     index_range,
@@ -149,7 +151,9 @@ def map_operands(expr: ValueExpr, change: Callable[[ValueExpr], ValueExpr]) -> V
             return Arith(op, tuple(change(e) for e in operands))
         case ValueSelect(cond, then, other):
             return ValueSelect(cond, change(then), change(other))
-        case Shuffle():
+        case Holds(op, lhs, rhs):
+            return Holds(op, change(lhs), change(rhs))
+        case Shuffle() | Vote():
             return replace(expr, value=change(expr.value))
         case Cast(dtype, value):
             return Cast(dtype, change(value))
@@ -202,14 +206,19 @@ class _ShufflePass:
                     return inner
                 shuffle = replace(expr, value=inner, operand=self._operand(expr, stmt))
                 self._check_converged(conditions, stmt, expr.span)
-                if not hoist:
-                    return shuffle
-                name, dtype = self.fresh("got"), self.facts.dtype(expr)
-                self.facts.values[name], self.facts.bindings[name] = dtype, 1
-                before.append(SetValue(name, dtype, shuffle, span=stmt.span))
-                return ValueVar(name)
+                return self._hoisted(shuffle, stmt, before) if hoist else shuffle
+            case Vote():
+                vote = replace(expr, value=self._value(expr.value, stmt, conditions, before, hoist=hoist))
+                self._check_converged(conditions, stmt, expr.span, "VOTE_DIVERGENT", "vote")
+                return self._hoisted(vote, stmt, before) if hoist else vote
             case _:
                 return map_operands(expr, lambda e: self._value(e, stmt, conditions, before, hoist=hoist))
+
+    def _hoisted(self, value: ValueExpr, stmt: Stmt, before: list[Stmt]) -> ValueVar:
+        name, dtype = self.fresh("got"), self.facts.dtype(value)
+        self.facts.values[name], self.facts.bindings[name] = dtype, 1
+        before.append(SetValue(name, dtype, value, span=stmt.span))
+        return ValueVar(name)
 
     def _operand(self, shuffle: Shuffle, stmt: Stmt) -> IndexExpr:
         width = min(shuffle.width, self.kernel.warp_size)
@@ -226,14 +235,16 @@ class _ShufflePass:
             raise UnsupportedError(self._problem("SHUFFLE_OPERAND", message, stmt, shuffle))
         return shuffle.operand
 
-    def _check_converged(self, conditions: tuple[IndexExpr, ...], stmt: Stmt, span: Span) -> None:
+    def _check_converged(
+        self, conditions: tuple[IndexExpr, ...], stmt: Stmt, span: Span, code: str = "SHUFFLE_DIVERGENT", what: str = "shuffle"
+    ) -> None:
         for cond in conditions:
             if not self._uniform(cond):
                 message = (
-                    "expected every lane of the warp to execute the shuffle, got one under a condition that differs in a warp"
+                    f"expected every lane of the warp to execute the {what}, got one under a condition that differs in a warp"
                 )
-                fix = "shuffle into a variable before the condition, and use that variable under it"
-                raise UnsupportedError(Diagnostic("SHUFFLE_DIVERGENT", message, span if span.line else self._span(stmt), fix))
+                fix = f"{what} into a variable before the condition, and use that variable under it"
+                raise UnsupportedError(Diagnostic(code, message, span if span.line else self._span(stmt), fix))
 
     def from_itself(self, shuffle: Shuffle) -> bool:
         """Whether every lane gets its own value, decided on every value of every variable."""

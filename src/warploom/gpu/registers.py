@@ -28,6 +28,7 @@ from warploom.ir import (
     Declare,
     For,
     FromIndex,
+    Holds,
     If,
     IndexConst,
     IndexExpr,
@@ -45,6 +46,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
     index_range,
     leaves,
     map_index,
@@ -215,7 +217,9 @@ class RegisterPass:
                 return Arith(op, tuple(self._value(e) for e in operands))
             case ValueSelect(cond, then, other):
                 return ValueSelect(cond, self._value(then), self._value(other))
-            case Shuffle():
+            case Holds(op, lhs, rhs):
+                return Holds(op, self._value(lhs), self._value(rhs))
+            case Shuffle() | Vote():
                 return replace(expr, value=self._value(expr.value))
             case Cast(dtype, value):
                 return Cast(dtype, self._value(value))

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from warploom.core import INT, DType, scalar_of, vector_of
+from warploom.core import INT, DType, scalar_of, u32, vector_of
 from warploom.ctext import (
     SHUFFLES,
+    VOTES,
     Names,
     Text,
     binary,
@@ -33,6 +34,7 @@ from warploom.ir import (
     Cast,
     Component,
     FromIndex,
+    Holds,
     IndexBinary,
     IndexConst,
     IndexExpr,
@@ -45,6 +47,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
     simplify,
 )
 
@@ -92,6 +95,15 @@ class ValueCode:
                 return conditional(self.index.text(cond), inner(then), inner(other))
             case Shuffle():
                 return self._shuffle(expr, inner(expr.value), self.facts.dtype(expr, state_type))
+            case Holds(op, lhs, rhs):
+                return cast_to(cuda_type(u32), binary(op, inner(lhs), inner(rhs)))
+            case Vote(kind, value):
+                if isinstance(value, Holds):
+                    cast = binary(value.op, inner(value.lhs), inner(value.rhs))
+                else:
+                    cast = binary("!=", inner(value), literal(u32, 0))
+                outcome = call(VOTES[kind], Text("0xffffffffu"), cast)
+                return outcome if kind == "ballot" else cast_to(cuda_type(u32), binary("!=", outcome, decimal(0)))
             case Cast(dtype, value):
                 return self._cast(dtype, self.facts.dtype(value, state_type), inner(value))
             case FromIndex(index, dtype):
@@ -176,6 +188,8 @@ class ValueCode:
                 return unary("-", a)
             case "neg":
                 return self.apply("-", dtype, self.constant(dtype, 0), a)
+            case "popc":
+                return cast_to(cuda_type(dtype), call("__popc" if dtype.bits == 32 else "__popcll", a))
             case "~":
                 return cast_to(cuda_type(dtype), unary("~", a)) if is_narrow(dtype) else unary("~", a)
             case _:  # a fold of one operand is that operand

@@ -10,6 +10,7 @@ from warploom.ir.kernel.cost import index_cost, is_power_of_two
 from warploom.ir.kernel.counts import AccessCounts, AccessUnit, Counts, by_warps
 from warploom.ir.kernel.interp import RunResult, run
 from warploom.ir.kernel.nodes import (
+    UNARY,
     Accumulate,
     Accumulated,
     Accumulator,
@@ -26,6 +27,7 @@ from warploom.ir.kernel.nodes import (
     Hole,
     HoleArg,
     HoleUse,
+    Holds,
     If,
     IndexBinary,
     IndexConst,
@@ -52,6 +54,7 @@ from warploom.ir.kernel.nodes import (
     ValueOp,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.ir.kernel.parse import parse_index, parse_kernel
 from warploom.ir.kernel.rewrite import fill, instantiate, map_index
@@ -63,6 +66,7 @@ from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, s
 from warploom.ir.linear import linear
 
 __all__ = [
+    "UNARY",
     "AccessCounts",
     "AccessUnit",
     "Accumulate",
@@ -84,6 +88,7 @@ __all__ = [
     "Hole",
     "HoleArg",
     "HoleUse",
+    "Holds",
     "If",
     "IndexBinary",
     "IndexConst",
@@ -114,6 +119,7 @@ __all__ = [
     "ValueOp",
     "ValueSelect",
     "ValueVar",
+    "Vote",
     "aligned_params",
     "alignment_text",
     "by_warps",

@@ -37,6 +37,10 @@ class Arithmetic(Protocol):
 
     def cast(self, data: Data, source: DType, target: DType) -> Data: ...
 
+    def compare(self, op: str, lhs: Data, rhs: Data) -> Data:
+        """1 where the comparison of two values of one type holds, else 0."""
+        ...
+
     def apply(self, op: str, operands: list[Data], dtype: DType, where: Where) -> tuple[Data, Where]:
         """A built-in operation, and where it divided by zero (None: nowhere); there the result is 0."""
         ...
@@ -92,12 +96,18 @@ class MachineArithmetic:
             return self._from_float(data, target) if source.is_float else self.from_index(data, target)
         return self._to_integer(data, target) if source.is_float else data.astype(to_numpy(target))
 
+    def compare(self, op: str, lhs: Data, rhs: Data) -> Data:
+        ufunc = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+        return np.asarray(ufunc[op](lhs, rhs)).astype(np.uint32)
+
     def apply(self, op: str, operands: list[Data], dtype: DType, where: Where) -> tuple[Data, Where]:
         bad: Where = None
         if op in ("/", "//", "%") and not dtype.is_float:
             result, bad = _divide(op, operands[0], operands[1], where)
         elif op in ("neg", "~"):
             result = np.negative(operands[0]) if op == "neg" else np.invert(operands[0])
+        elif op == "popc":
+            result = np.bitwise_count(operands[0]).astype(operands[0].dtype)
         else:
             ufunc = {
                 "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "&": np.bitwise_and, "|": np.bitwise_or,
@@ -190,6 +200,10 @@ class FieldArithmetic:
 
     def cast(self, data: Data, source: DType, target: DType) -> Data:
         return data
+
+    def compare(self, op: str, lhs: Data, rhs: Data) -> Data:
+        message = f"expected + - * / or neg where a kernel is checked over a field, got a comparison by {op!r}"
+        raise UnsupportedError(Diagnostic("FIELD_OPERATION", message, fix="check it over machine integers instead"))
 
     def apply(self, op: str, operands: list[Data], dtype: DType, where: Where) -> tuple[Data, Where]:
         p = self._type.type(self.p) if self._fast else self.p

@@ -13,6 +13,9 @@ from warploom.sketch.term_specs import Spec, TermArrays, TermSpec, term_spec
 from warploom.sketch.types import ArrayType, Constant, Global, Size, ceil_div, size
 from warploom.sketch.words import (
     accumulator,
+    all,
+    any,
+    ballot,
     block_dim,
     block_id,
     cast,
@@ -21,10 +24,12 @@ from warploom.sketch.words import (
     global_to_register,
     global_to_shared,
     grid_dim,
+    holds,
     lane_grid,
     lane_id,
     literal,
     pack,
+    popc,
     register,
     register_to_global,
     register_to_shared,
@@ -45,9 +50,9 @@ from warploom.sketch.words import (
 
 __all__ = [
     "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec",
-    "UserOperator", "Written", "accumulator", "block_dim", "block_id", "cast", "ceil_div", "conflict_free", "device",
-    "global_id", "global_to_register", "global_to_shared", "grid_dim", "lane_grid", "lane_id", "literal", "load",
-    "load_variables", "operator", "pack", "parse_spec", "register", "register_to_global", "register_to_shared", "require",
+    "UserOperator", "Written", "accumulator", "all", "any", "ballot", "block_dim", "block_id", "cast", "ceil_div", "conflict_free", "device",
+    "global_id", "global_to_register", "global_to_shared", "grid_dim", "holds", "lane_grid", "lane_id", "literal", "load",
+    "load_variables", "operator", "pack", "parse_spec", "popc", "register", "register_to_global", "register_to_shared", "require",
     "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch", "sync",
     "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
 ]  # fmt: skip

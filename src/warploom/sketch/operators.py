@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from warploom.core import Diagnostic, UserError
+from warploom.ir import ValueOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,16 @@ class UserOperator:
 def operator(name: str, body: Callable[[Any, Any], Any], identity: int | float | None = None) -> UserOperator:
     """Declare a commutative associative operator for accumulators, with its neutral element if it has one.
 
-    Raises UserError if `name` is no identifier.
+    Raises UserError if `name` is no identifier, or the name of an operation that is built in.
     """
     if not name.isidentifier():
         raise UserError(
             Diagnostic(
                 "OPERATOR_NAME", f"expected an identifier as an operator's name, got {name!r}", fix="Rename it, say `plus7`."
             )
+        )
+    if name in get_args(ValueOp):
+        raise UserError(
+            Diagnostic("OPERATOR_NAME", f"expected a new name for the operator, got {name!r}, which is built in", fix="Rename it.")
         )
     return UserOperator(name, body, identity)

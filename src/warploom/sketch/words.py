@@ -123,6 +123,31 @@ def shfl_xor(value: Any, mask: Any, width: int | None = None) -> Any:
 
 
 @inside_sketches
+def holds(a: Any, comparison: str, b: Any) -> Any:
+    """1 if a comparison of data (`wl.holds(x[i], "<", 3)`) holds, else 0, as u32. Also in specs."""
+
+
+@inside_sketches
+def ballot(condition: Any) -> Any:
+    """u32 with bit l set if the condition, which may compare data, holds in lane l of the warp. All lanes take part."""
+
+
+@inside_sketches
+def any(condition: Any) -> Any:
+    """1 if the condition, which may compare data, holds in some lane of the warp, else 0, as u32."""
+
+
+@inside_sketches
+def all(condition: Any) -> Any:
+    """1 if the condition, which may compare data, holds in every lane of the warp, else 0, as u32."""
+
+
+@inside_sketches
+def popc(value: Any) -> Any:
+    """Number of ones in a word of 32 or 64 bits, in its type. Also in specs."""
+
+
+@inside_sketches
 def accumulator(
     dtype: DType,
     op: Any = "+",

@@ -6,7 +6,7 @@ terms are equal, and the domain for which that was shown. Open `term.py` first, 
 
 from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
 from warploom.terms.arrays import DataIndexError, SymbolicArray, as_terms, stored_mask, symbols, zero_array
-from warploom.terms.casts import convert, held_number, is_exact
+from warploom.terms.casts import convert, held_number, holds, is_exact
 from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
@@ -67,6 +67,7 @@ __all__ = [
     "evaluate",
     "form_text",
     "held_number",
+    "holds",
     "is_exact",
     "is_partial",
     "iterate_post",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from warploom.terms.casts import comparison_types
 from warploom.terms.forms import Bits, NormalForm, absorb_or, check_size, multiply_bits, sorted_monomial
 from warploom.terms.term import Term, apply, constant, wrap_form
 from warploom.terms.visits import Pending, Visits
@@ -101,7 +102,22 @@ class BitVisits(Visits):
             product = absorb_or(grown) if len(grown) > 1 else grown
         return product
 
+    def _held_bits(self, parts: Bits) -> Bits:
+        """The masks without the bits in which a comparison among the factors has none."""
+        result: Bits = {}
+        for monomial, mask in parts.items():
+            for generator in monomial:
+                truth = self._truth_at(generator)
+                mask &= self._ones if truth is None else 1 << truth[1]
+            if mask:
+                result[monomial] = mask
+        return result
+
     def _thaw_or(self, canonical: Term) -> Bits:
+        parts = self._thawed_or(canonical)
+        return self._held_bits(parts) if self._has_truths else parts
+
+    def _thawed_or(self, canonical: Term) -> Bits:
         if canonical.op == "form" and canonical.data[0].kind == "or":
             return dict(canonical.data[0].items)
         if canonical.op == "form" and canonical.data[0].kind == "bits" and len(canonical.data[0].items) == 1:
@@ -119,8 +135,44 @@ class BitVisits(Visits):
             result[()] = result.get((), 0) ^ self._ones
             return {m: c for m, c in result.items() if c}
         if canonical.op == "form" and canonical.data[0].kind == "bits":
-            return dict(canonical.data[0].items)
+            parts = dict(canonical.data[0].items)
+            return self._held_bits(parts) if self._has_truths else parts
         return self._thaw_or(canonical)
+
+    def _truth_at(self, generator: Term) -> tuple[Term, int] | None:
+        """The comparison that a canonical word holds in one bit, and that bit, if all its other bits are zero."""
+        if comparison_types(generator) is not None:
+            return generator, 0
+        if generator.op != "form" or generator.data[0].kind != "polynomial" or not self._modulus:
+            return None
+        items = tuple(generator.data[0].items)
+        if len(items) != 1:
+            return None
+        ((monomial, coefficient),) = items
+        bit = coefficient & self._ones
+        if bit & (bit - 1) or len(monomial) != 1 or comparison_types(monomial[0]) is None:
+            return None
+        return monomial[0], bit.bit_length() - 1
+
+    def _is_truth(self, canonical: Term) -> bool:
+        """Whether a canonical word is known to be 0 or 1."""
+        return all(mask == 1 for mask in self._held_bits(self._thaw_bits(canonical)).values())
+
+    def _placed_truths(self, canonical: Term) -> dict[int, Term] | None:
+        """The comparisons that the bits of a word are, by bit; under -1 the number of its other ones. None for other words."""
+        if canonical.op == "constant" and isinstance(canonical.data[0], int):
+            return {-1: (canonical.data[0] & self._ones).bit_count()}
+        parts: Bits = {(canonical,): self._ones}
+        if canonical.op == "form" and canonical.data[0].kind in ("bits", "or"):
+            parts = dict(canonical.data[0].items)
+        found: dict[int, Term] = {}
+        fixed = parts.pop((), 0)
+        for monomial, mask in parts.items():
+            truth = self._truth_at(monomial[0]) if len(monomial) == 1 else None
+            if truth is None or truth[1] in found or not mask >> truth[1] & 1 or fixed >> truth[1] & 1:
+                return None
+            found[truth[1]] = truth[0]
+        return {-1: fixed.bit_count(), **found}
 
     def _known_zero(self, generator: Term) -> int:
         """Bits that are zero in every value of a shifted generator."""
@@ -129,6 +181,8 @@ class BitVisits(Visits):
             for _, coefficient in generator.data[0].items:
                 common |= coefficient
             return (common & -common) - 1
+        if (truth := self._truth_at(generator)) is not None:
+            return self._ones ^ (1 << truth[1])
         if generator.op == ">>" and self.algebra.dtype.kind == "uint":
             amount = self._shift(generator)
             return self._ones ^ (self._ones >> amount) if amount else 0

@@ -71,6 +71,27 @@ def cast_types(term: Term) -> tuple[DType, DType] | None:
             return None
 
 
+def comparison_types(term: Term) -> tuple[DType, str] | None:
+    """The type of the operands and the sign of a comparison `holds.<dtype> <sign>`, which is 1 or 0; None for any other term."""
+    if not term.op.startswith("holds."):
+        return None
+    name, _, sign = term.op.removeprefix("holds.").partition(" ")
+    return BY_NAME[name], sign
+
+
+def holds(sign: str, dtype: DType, a: Term, b: Term) -> Term:
+    """1 if a comparison of two values of `dtype` holds, else 0: a word of any type. A NaN differs from everything."""
+    return apply(f"holds.{dtype.name} {sign}", a, b)
+
+
+def operand_type(term: Term) -> DType | None:
+    """The type that the operands are computed in; None where it is the term's own."""
+    if types := cast_types(term):
+        return types[0]
+    compared = comparison_types(term)
+    return None if compared is None else compared[0]
+
+
 def undone(operand: Term, source: DType, target: DType, types: Mapping[str, DType]) -> Term | None:
     """The value that a conversion of `operand` gives back unchanged; None when it may change the value.
 

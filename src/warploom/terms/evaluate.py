@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from warploom.core import DType
-from warploom.terms.casts import cast_types, converted
+from warploom.terms.casts import cast_types, comparison_types, converted, operand_type
 from warploom.terms.term import Number, Term, component
 
 _QUOTIENTS = frozenset({"/", "//", "%"})
+COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _MOST_BITS = 256
 """More bits than any word has: a shift by more has no meaning on a machine."""
 
@@ -86,6 +90,10 @@ def evaluate(
                 if found is None:
                     return None
                 value = found
+            elif compared := comparison_types(term):
+                value = int(COMPARISONS[compared[1]](*arguments))
+            elif term.op == "popc":
+                value = (int(arguments[0]) & ((1 << context.bits) - 1)).bit_count()
             else:
                 op = term.args[0].op if term.op == "component" else term.op
                 found = _exact(op, arguments) if op != "/" or context.is_float else None
@@ -105,8 +113,8 @@ def _children(term: Term, context: DType) -> list[tuple[Term, DType]]:
     if term.op == "component":
         vector, position = term.args[0], term.data[0]
         return [(a if a.op == "constant" else component(a, position), context) for a in vector.args]
-    types = cast_types(term)
-    return [(a, context if types is None else types[0]) for a in term.args]
+    inside = operand_type(term) or context
+    return [(a, inside) for a in term.args]
 
 
 def _ordered(roots: list[Term], dtype: DType) -> list[tuple[Term, DType]]:

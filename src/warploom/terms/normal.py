@@ -13,7 +13,8 @@ from typing import TypeAlias
 from warploom.core import DType, scalar_of
 from warploom.terms.algebra import Algebra, algebra_for
 from warploom.terms.bitwise import BitVisits
-from warploom.terms.casts import cast_types, convert, narrow_quotient, undone
+from warploom.terms.casts import cast_types, comparison_types, convert, holds, narrow_quotient, undone
+from warploom.terms.evaluate import COMPARISONS
 from warploom.terms.forms import NormalForm
 from warploom.terms.orders import OrderVisits
 from warploom.terms.promotion import LOW_BITS
@@ -101,6 +102,10 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
             return self._freeze_bits((yield from self._bits(term)), "bits")
         if types := cast_types(term):
             return (yield from self._conversion(term, *types))
+        if compared := comparison_types(term):
+            return (yield from self._comparison(term, *compared))
+        if op == "popc" and self.algebra.name == "machine":
+            return (yield from self._ones_of(term))
         if op in ("//", "%") and self.algebra.name == "machine":
             bits = _floored_bits(term, self._bounds()[1])
             return (yield from self._opaque(term)) if bits is None else (yield bits)
@@ -127,8 +132,50 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
             return (yield apply(term.args[0].op, *parts))
         if operand.op == "constant" and (number := convert(operand, source, target)).op == "constant":
             return self._constant(number)
+        if comparison_types(operand) is not None and self.algebra.name not in ("syntactic", "commutative"):
+            return operand  # 1 or 0 in any type
         same = undone(operand, source, target, self._types)
         return apply(term.op, operand) if same is None else (yield same)
+
+    def _comparison(self, term: Term, dtype: DType, sign: str) -> Visit:
+        """Operands under the laws of their own type; `>` and `>=` turned round, equal operands in one order."""
+        inside = self._within(dtype)
+        self._has_truths = True
+        operands: list[Term] = []
+        for argument in term.args:
+            operands.append((yield argument) if inside is self else inside.canonical(argument))
+        if self.algebra.name == "syntactic":
+            return apply(term.op, *operands)
+        known = self._known_comparison(operands, sign, inside is self)
+        if known is not None:
+            return (yield known)
+        if sign in (">", ">=") or (sign in ("==", "!=") and operands[0].serial > operands[1].serial):
+            operands.reverse()
+        return holds({">": "<", ">=": "<="}.get(sign, sign), dtype, *operands)
+
+    def _known_comparison(self, operands: list[Term], sign: str, is_own: bool) -> Term | None:
+        """Of two numbers; of a comparison, or a word made of such, with 0."""
+        left, right = operands
+        if left.op == right.op == "constant":
+            a, b = left.data[0], right.data[0]
+            return None if isinstance(a, float) or isinstance(b, float) else constant(int(COMPARISONS[sign](a, b)))
+        if sign not in ("==", "!=") or constant(0) not in operands:
+            return None
+        word = left if right is constant(0) else right
+        if comparison_types(word) is None and not (is_own and self._has_bits and self._is_truth(word)):
+            return None
+        return word if sign == "!=" else apply("^", word, 1) if self._has_bits else None
+
+    def _ones_of(self, term: Term) -> Visit:
+        """The number of ones of a word whose bits are known to be comparisons at places of their own is the sum of these."""
+        operand = yield term.args[0]
+        places = self._placed_truths(operand)
+        if places is None:
+            return apply(term.op, operand)
+        total = constant(places.pop(-1, 0))
+        for truth in places.values():
+            total = apply("+", total, truth)
+        return (yield total)
 
     def _within(self, source: DType) -> Normaliser:
         """The normaliser of terms of type `source`."""

@@ -7,7 +7,7 @@ from math import isfinite
 
 from warploom.core import DType, scalar_of
 from warploom.terms.algebra import Algebra, algebra_for
-from warploom.terms.casts import cast_types
+from warploom.terms.casts import cast_types, operand_type
 from warploom.terms.partial import condition_of_value, is_partial
 from warploom.terms.term import Term
 
@@ -73,11 +73,11 @@ class Usage:
                             self.partial.setdefault(dtype, []).append(term)
                 elif op == "constant" and isinstance(term.data[0], float) and not isfinite(term.data[0]):
                     self.has_limits = True
-                types = cast_types(term) if "." in op else None
-                if types is None or types[0] == dtype or (types[0].is_float and dtype.is_float):
+                inside = operand_type(term) if "." in op else None
+                if inside is None or inside == dtype or (inside.is_float and dtype.is_float):
                     stack.extend(term.args)
                 else:
-                    others.append((types[0], term.args[0]))
+                    others += ((inside, a) for a in term.args)
 
     def domain(self, algebra: Algebra) -> str:
         """The domain of a proof under `algebra`."""

@@ -47,6 +47,8 @@ class Visits:
         self._has_bits = "bits" in self._regions.values()
         self._identities = dict(algebra.operators)
         self._modulus = 1 << algebra.modulus_bits if algebra.modulus_bits else 0
+        self._has_truths = False
+        """True once a comparison was met: a word of one bit."""
         self._ones = (1 << algebra.dtype.bits) - 1
 
     def _number(self, value: Number) -> Number | None:

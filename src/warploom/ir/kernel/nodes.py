@@ -5,7 +5,7 @@
     stmt    := declare | set_index | set_value | store | accumulator | accumulate | for | if | sync
     index   := const | var | builtin | size | index op index | index cmp index | and/or/not | index if index else index | hole
     value   := literal | read | var | value op value | value if index else value | shuffle | cast | from_index
-               | make_vector | component | accumulated
+               | make_vector | component | accumulated | holds | vote
 
 Two sorts of expression that never mix: *index* expressions (integers and truth values known before any data is read: ids,
 loop variables, sizes, holes) and *value* expressions (data). This is the paper's "input-independent" made a type
@@ -28,7 +28,10 @@ Space = Literal["global", "constant", "shared", "register"]
 BuiltinName = Literal["thread_id", "block_id", "block_dim", "grid_dim"]
 IndexOp = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "min", "max"]
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
-ValueOp = Literal["+", "-", "*", "/", "//", "%", "min", "max", "&", "|", "^", "<<", ">>", "neg", "~"]
+ValueOp = Literal["+", "-", "*", "/", "//", "%", "min", "max", "&", "|", "^", "<<", ">>", "neg", "~", "popc"]
+
+UNARY = ("neg", "~", "popc")
+"""Operations of one value; popc counts the ones of a word of 32 or 64 bits, in its type."""
 
 # ---------------------------------------------------------------- index expressions
 
@@ -172,6 +175,28 @@ class Shuffle:
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """1 if a comparison of two values of one type holds, else 0, as u32. A NaN differs from everything."""
+
+    op: CompareOp
+    lhs: ValueExpr
+    rhs: ValueExpr
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """CUDA's `__ballot_sync`, `__any_sync`, `__all_sync` of all lanes of the warp, as u32.
+
+    ballot: bit l is set if `value` (u32) is not 0 in lane l. any, all: 1 if it is not 0 in some lane, in every lane; else 0. A
+    lane that does not take part is an error. Source: CUDA C++ Programming Guide, warp vote functions.
+    """
+
+    kind: Literal["ballot", "any", "all"]
+    value: ValueExpr
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     dtype: DType
     value: ValueExpr
@@ -209,7 +234,19 @@ class Accumulated:
 
 
 ValueExpr: TypeAlias = (
-    ValueConst | Read | ValueVar | Arith | ValueSelect | Shuffle | Cast | FromIndex | MakeVector | Component | Accumulated
+    ValueConst
+    | Read
+    | ValueVar
+    | Arith
+    | ValueSelect
+    | Shuffle
+    | Holds
+    | Vote
+    | Cast
+    | FromIndex
+    | MakeVector
+    | Component
+    | Accumulated
 )
 
 # ---------------------------------------------------------------- statements

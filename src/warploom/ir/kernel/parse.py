@@ -16,6 +16,7 @@ from warploom.ir.kernel.nodes import (
     Builtin,
     Cast,
     Compare,
+    CompareOp,
     Component,
     Declare,
     For,
@@ -23,6 +24,7 @@ from warploom.ir.kernel.nodes import (
     Hole,
     HoleArg,
     HoleUse,
+    Holds,
     If,
     IndexBinary,
     IndexConst,
@@ -47,11 +49,12 @@ from warploom.ir.kernel.nodes import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.ir.kernel.rewrite import map_index
-from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, index_text
+from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, VOTES, index_text
 from warploom.ir.swizzle.kinds import KINDS
-from warploom.operations import SIGN_OF, SIGN_OF_COMPARISON
+from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
 
 _SHUFFLE_KINDS = {word: kind for kind, word in SHUFFLES.items()}
 
@@ -170,6 +173,12 @@ class _Reader:
 
     def text(self, node: ast.expr) -> str:
         return self.literal(node, str, "a string")
+
+    def comparison(self, node: ast.expr) -> CompareOp:
+        sign = self.text(node)
+        if sign not in COMPARISONS:
+            raise self.wrong(node, "a comparison such as '<'")
+        return COMPARISONS[sign].sign
 
     def number(self, node: ast.expr) -> int | float:
         value = self.literal(node, (int, float, str), "a number")
@@ -298,6 +307,12 @@ class _Reader:
             value, operand, width = self.arguments(node, 3)
             kind = cast(Literal["idx", "up", "down", "xor"], _SHUFFLE_KINDS[word])
             return Shuffle(kind, self.value(value), self.index(operand), self.integer(width), span=self.span(node))
+        if word == "holds":
+            lhs, sign, rhs = self.arguments(node, 3)
+            return Holds(self.comparison(sign), self.value(lhs), self.value(rhs))
+        if word in VOTES:
+            (value,) = self.arguments(node, 1)
+            return Vote(cast(Literal["ballot", "any", "all"], word), self.value(value), span=self.span(node))
         if word == "cast":
             dtype, value = self.arguments(node, 2)
             return Cast(self.dtype(dtype), self.value(value))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom import machines
-from warploom.core import NOWHERE, Diagnostic, DType, UserError, placed, scalar_of
+from warploom.core import NOWHERE, Diagnostic, DType, UserError, placed, scalar_of, u32
 from warploom.ir.arithmetic import Arithmetic, Data
 from warploom.ir.kernel.counts import by_warps
 from warploom.ir.kernel.evaluate import IndexValue, Indices, Mask, Where, both, truth
@@ -25,6 +25,7 @@ from warploom.ir.kernel.nodes import (
     Declare,
     For,
     FromIndex,
+    Holds,
     If,
     IndexExpr,
     Kernel,
@@ -40,6 +41,7 @@ from warploom.ir.kernel.nodes import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.ir.kernel.races import Found, Stamps
 from warploom.ir.kernel.shuffles import source_thread
@@ -247,6 +249,12 @@ class KernelRun:
                 return self._choose(truth(self.indices.value(cond, where)), then, other, where)
             case Shuffle():
                 return self._shuffle(expr, where)
+            case Holds(op, lhs, rhs):
+                (a, _), (b, _) = self.value(lhs, where), self.value(rhs, where)
+                self.counts.arithmetic += self._active(where)
+                return self.arithmetic.compare(op, a, b), u32
+            case Vote():
+                return self._vote(expr, where)
             case Cast(dtype, inner):
                 data, source = self.value(inner, where)
                 return self.arithmetic.cast(data, scalar_of(source), scalar_of(dtype)), dtype
@@ -370,6 +378,30 @@ class KernelRun:
         if thread.shape[0] == 1:
             return data[:, thread[0]], dtype
         return spread(data, (rows, self.threads), dtype)[np.arange(rows)[:, None], thread], dtype
+
+    def _vote(self, node: Vote, where: Where) -> Value:
+        data, _ = self.value(node.value, where)
+        warp, lanes = self.kernel.warp_size, np.arange(self.threads) % self.kernel.warp_size
+        data = spread(data, (data.shape[0], self.threads), u32)
+        if where is not None:
+            active = np.broadcast_to(where, (max(where.shape[0], data.shape[0]), self.threads))
+            whole = active.reshape(len(active), -1, warp).all(axis=2).repeat(warp, axis=1)
+            if (active & ~whole).any():
+                outer, self.span = self.span, node.span if node.span != NOWHERE else self.span
+                message = "a vote is taken without some lanes of the warp"
+                self.report("VOTE_INACTIVE", message, active & ~whole, "move the vote out of the condition")
+                self.span = outer
+        cast = data != 0
+        groups = cast.reshape(len(data), -1, warp)
+        match node.kind:
+            case "ballot":
+                bits = np.where(cast, np.uint32(1) << lanes.astype(np.uint32), np.uint32(0)).reshape(groups.shape)
+                found = np.add.reduce(bits, axis=2, dtype=np.uint32)
+            case "any":
+                found = np.logical_or.reduce(groups, axis=2).astype(np.uint32)
+            case "all":
+                found = np.logical_and.reduce(groups, axis=2).astype(np.uint32)
+        return found.repeat(warp, axis=1), u32
 
     # ------------------------------------------------------------ statements
 

@@ -17,6 +17,7 @@
                | "-" value | "~" value | value op value | min(value, ...) | max(value, ...) | OPERATOR(value, ...)
                | fold(STRING, value, ...) | value "if" index "else" value | cast(dtype, value) | from_index(dtype, index)
                | pack(dtype, value, ...) | (shfl | shfl_up | shfl_down | shfl_xor)(value, index, INT)
+               | holds(value, STRING, value) | (ballot | any | all)(value) | popc(value)
     name      := NAME | 'var["any text"]' | '__text' for $text          a word of the form itself is always written var["word"]
 
 Rank 0 is `name[()]`. Spans are not part of the form.
@@ -46,6 +47,7 @@ from warploom.ir.kernel.nodes import (
     Hole,
     HoleArg,
     HoleUse,
+    Holds,
     If,
     IndexBinary,
     IndexConst,
@@ -68,14 +70,16 @@ from warploom.ir.kernel.nodes import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 
 BUILTINS = ("thread_id", "block_id", "block_dim", "grid_dim")
 SHUFFLES = {"idx": "shfl", "up": "shfl_up", "down": "shfl_down", "xor": "shfl_xor"}
+VOTES = ("ballot", "any", "all")
 AXES = "xyz"
 COMPONENTS = "xyzw"
 WORDS = frozenset((
-    *BY_NAME, *BUILTINS, *SHUFFLES.values(), "min", "max", "hole", "arg", "var", "size", "register", "shared", "accumulator",
+    *BY_NAME, *BUILTINS, *SHUFFLES.values(), *VOTES, "holds", "popc", "min", "max", "hole", "arg", "var", "size", "register", "shared", "accumulator",
     "range", "vector", "sync", "fold", "cast", "from_index", "pack",
 ))  # fmt: skip
 """Names that mean something in the text form."""
@@ -257,6 +261,10 @@ class _Printer:
                 return self._conditional(cond, self.value(then), self.value(other))
             case Shuffle(kind, value, operand, width):
                 return f"{SHUFFLES[kind]}({self.value(value)[0]}, {self._top(operand)}, {width})", _ATOM
+            case Holds(op, lhs, rhs):
+                return f"holds({self.value(lhs)[0]}, {op!r}, {self.value(rhs)[0]})", _ATOM
+            case Vote(kind, value):
+                return f"{kind}({self.value(value)[0]})", _ATOM
             case Cast(dtype, value):
                 return f"cast({dtype.name}, {self.value(value)[0]})", _ATOM
             case FromIndex(inner, dtype):
@@ -277,7 +285,7 @@ class _Printer:
         if op in _LEVEL and len(pieces) == 2:
             return self._binary(op, pieces[0], pieces[1])
         texts = [text for text, _ in pieces]
-        if op in ("min", "max") or (op.isidentifier() and op not in WORDS and not keyword.iskeyword(op)):
+        if op in ("min", "max", "popc") or (op.isidentifier() and op not in WORDS and not keyword.iskeyword(op)):
             return f"{op}({', '.join(texts)})", _ATOM
         return f"fold({', '.join([repr(op), *texts])})", _ATOM
 

@@ -27,6 +27,7 @@ from warploom.ir.kernel.nodes import (
     Shuffle,
     Stmt,
     Store,
+    Vote,
 )
 from warploom.ir.kernel.rewrite import map_index
 
@@ -78,9 +79,9 @@ def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
         return "VECTOR_BODY", message, "write `r[j] = x[first + j]` or `y[first + j] = r[j]`"
     store, read = cast("tuple[Store, Read]", moved(loop))
     param, index = found
-    inside = [p for p in _parts(store.value) if isinstance(p, Read | Shuffle)]
+    inside = [p for p in _parts(store.value) if isinstance(p, Read | Shuffle | Vote)]
     is_load = store.array not in params
-    if not is_load and any(isinstance(p, Shuffle) or p.array in params or p.array in _shared(kernel) for p in inside):
+    if not is_load and any(isinstance(p, Shuffle | Vote) or p.array in params or p.array in _shared(kernel) for p in inside):
         message = f"expected the stored elements of {param.name} in registers, got a read of memory or a shuffle"
         return "VECTOR_BODY", message, "load or shuffle into registers before the loop"
     if is_load and (store.array in _shared(kernel) or read.array != param.name):

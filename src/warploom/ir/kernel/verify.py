@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
 
-from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of, u32
 from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID, STATIC_SHARED_BYTES
 from warploom.ir.kernel.nodes import (
+    UNARY,
     Accumulate,
     Accumulated,
     Accumulator,
@@ -23,6 +24,7 @@ from warploom.ir.kernel.nodes import (
     FromIndex,
     HoleArg,
     HoleUse,
+    Holds,
     If,
     IndexBinary,
     IndexConst,
@@ -45,6 +47,7 @@ from warploom.ir.kernel.nodes import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.ir.kernel.vectors import vector_problem
 from warploom.ir.swizzle.kinds import kind_of
@@ -281,6 +284,21 @@ class _Verifier:
                     self.wrong("SHUFFLE_WIDTH", message, span=span)
                 self.index(operand)
                 return self.value(value)
+            case Holds(_, lhs, rhs):
+                dtype = self.value(lhs)
+                self.same("values to compare", dtype, self.value(rhs))
+                if dtype is not None and dtype.lanes > 1:
+                    self.wrong("DTYPE_MISMATCH", f"expected scalars to compare, got {dtype.name}")
+                return u32
+            case Vote(_, value, span):
+                self.same("what lanes vote on", u32, self.value(value))
+                if self.kernel.warp_size > u32.bits or self.kernel.threads % self.kernel.warp_size:
+                    message = (
+                        f"expected a block of whole warps of up to {u32.bits} lanes for a vote, got {self.kernel.threads} threads"
+                        f" in warps of {self.kernel.warp_size}"
+                    )
+                    self.wrong("VOTE_LANES", message, "use a block of a multiple of the warp size", span)
+                return u32
             case Cast(dtype, value):
                 source = self.value(value)
                 if source is not None and source.lanes != dtype.lanes:
@@ -325,15 +343,17 @@ class _Verifier:
         dtype = types[0] if types else None
         for other in types[1:]:
             self.same(f"operands of {op}", dtype, other)
-        least, most = (1, 1) if op in ("neg", "~") else (2, 2) if op in PAIRS else (2, len(types) + 2)
+        least, most = (1, 1) if op in UNARY else (2, 2) if op in PAIRS else (2, len(types) + 2)
         if not least <= len(types) <= most:
             self.wrong("OPERANDS", f"expected {least}{'' if most == least else ' or more'} operands of {op}, got {len(types)}")
-        self.operator(op, dtype, PAIRS.union(FOLDS, ("neg", "~")))
+        self.operator(op, dtype, PAIRS.union(FOLDS, UNARY))
         return dtype
 
     def operator(self, op: str, dtype: DType | None, builtin: frozenset[str]) -> None:
         if op in builtin:
-            if op in OF_INTEGERS and dtype is not None and dtype.is_float:
+            if op == "popc" and dtype is not None and (dtype.is_float or dtype.bits < 32 or dtype.lanes > 1):
+                self.wrong("DTYPE_MISMATCH", f"expected a word of 32 or 64 bits for {op}, got {dtype.name}")
+            elif op in OF_INTEGERS and dtype is not None and dtype.is_float:
                 self.wrong("DTYPE_MISMATCH", f"expected integers for {op}, got {dtype.name}")
             return
         declared = next((o for o in self.kernel.operators if o.name == op), None)

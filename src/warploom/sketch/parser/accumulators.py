@@ -14,6 +14,7 @@ from warploom.ir import (
     Cast,
     Component,
     FromIndex,
+    Holds,
     IndexConst,
     MakeVector,
     Read,
@@ -23,6 +24,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.sketch import fold, words
 from warploom.sketch.literals import number_of
@@ -155,8 +157,10 @@ def _folded(state: State, owner: Accumulators, operand: Operand, level: int, nod
 
 def _has_shuffle(value: ValueExpr) -> bool:
     match value:
-        case Shuffle():
+        case Shuffle() | Vote():
             return True
+        case Holds(lhs=lhs, rhs=rhs):
+            return _has_shuffle(lhs) or _has_shuffle(rhs)
         case Arith(operands=parts) | MakeVector(items=parts):
             return any(map(_has_shuffle, parts))
         case ValueSelect(then=then, other=other):

@@ -13,9 +13,10 @@ from typing import assert_never
 
 import numpy as np
 
-from warploom.core import NOWHERE, DType, scalar_of
+from warploom.core import NOWHERE, DType, scalar_of, u32
 from warploom.core.linear import Linear
 from warploom.ir import (
+    UNARY,
     Accumulate,
     Accumulated,
     Accumulator,
@@ -25,6 +26,7 @@ from warploom.ir import (
     Declare,
     For,
     FromIndex,
+    Holds,
     If,
     IndexExpr,
     Kernel,
@@ -40,6 +42,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, conjunction, disjunction, negation
@@ -49,7 +52,8 @@ from warploom.synth.lift.trace import Cell, Demand, Event, OutputRead, Place, Tr
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.bodies import declared_in, has_barrier, set_in
 from warploom.synth.proof.lanes import Findings, source_lanes
-from warploom.terms import Term, apply, atom, component, constant, convert, held_number, pack
+from warploom.synth.proof.votes import counted
+from warploom.terms import Term, apply, atom, component, constant, convert, held_number, holds, pack
 
 Values = list[Term | None]
 
@@ -360,6 +364,11 @@ class GenericBlock:
                 return self._select(self.indices.condition(cond, path), then, other, path)
             case Shuffle():
                 return self._shuffle(expr, path)
+            case Holds(op, lhs, rhs):
+                kind, a, b = self._type_of(lhs), self._value(lhs, path), self._value(rhs, path)
+                return self._each(path, lambda lane: holds(op, kind, _given(a[lane]), _given(b[lane])))
+            case Vote():
+                return self._vote(expr, path)
             case Cast(dtype, value):
                 return self._converted(value, dtype, path)
             case FromIndex(index, dtype):
@@ -465,7 +474,7 @@ class GenericBlock:
         def folded(lane: int) -> Term:
             first = _given(operands[0][lane])
             if len(operands) == 1:
-                return apply(op, first) if op in ("neg", "~") else first
+                return apply(op, first) if op in UNARY else first
             for operand in operands[1:]:
                 first = apply(op, first, _given(operand[lane]))
             return first
@@ -494,6 +503,14 @@ class GenericBlock:
 
         return self._each(path, received)
 
+    def _vote(self, expr: Vote, path: Path) -> Values:
+        cast = self._value(expr.value, path)
+        if not all(is_uniform(c) for c in path.conditions) or len(path.lanes) < self.threads:
+            raise UnliftableError(f"{expr.span}: a vote under a condition that differs between the threads of a block")
+        warp = self.kernel.warp_size
+        outcomes = [counted(expr, [_given(v) for v in cast[i : i + warp]]) for i in range(0, self.threads, warp)]
+        return [outcomes[thread // warp] for thread in range(self.threads)]
+
     def _accumulated(self, name: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
         cells = self.private[name]
         places = self._own_places(name, index, cells.shape, path)
@@ -508,6 +525,8 @@ class GenericBlock:
         match expr:
             case ValueConst(_, dtype) | Cast(dtype) | FromIndex(_, dtype) | MakeVector(dtype):
                 return dtype
+            case Holds() | Vote():
+                return u32
             case Read(array):
                 cells = self.private.get(array) or self.shared.get(array)
                 return cells.dtype if cells is not None else self.params[array].dtype

@@ -16,6 +16,7 @@ from warploom.ir import (
     Cast,
     Component,
     FromIndex,
+    Holds,
     IndexExpr,
     Kernel,
     MakeVector,
@@ -26,6 +27,7 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.synth.network.network import (
     UNDEFINED,
@@ -130,6 +132,10 @@ class ValueLowering(IndexLowering):
                 return self._select(self.index(cond), then, other)
             case Shuffle():
                 return self._shuffle(expr)
+            case Holds(op, lhs, rhs):
+                return self._arithmetic(f"comparison {op}", (self.value(lhs), self.value(rhs)))
+            case Vote():
+                return self._vote(expr)
             case Cast(dtype, value):
                 return self._arithmetic(f"cast.{dtype.name}", (self.value(value),))
             case FromIndex(index, _):
@@ -250,6 +256,14 @@ class ValueLowering(IndexLowering):
         if isinstance(taken, Open) and "shuffles" in self.priced:
             self._note("shuffles", "", expr.span, 4, taken.slots, taken.table, result, is_load=True)
         return result
+
+    def _vote(self, expr: Vote) -> IntArray:
+        """An operation of the values of all lanes; undefined in a warp of which some lane takes no part."""
+        given = np.where(self.active, self.value(expr.value), UNDEFINED)
+        if self.guard is not None:
+            given = self.selected(self.guard, given, np.full(self.threads, UNDEFINED))
+        warps = given.reshape(-1, self.kernel.warp_size)
+        return self._arithmetic(f"vote {expr.kind}", tuple(lane.repeat(self.kernel.warp_size) for lane in warps.T))
 
     def _from_index(self, index: IndexValue) -> IntArray:
         def cells_of(values: Table) -> IntArray:

@@ -14,8 +14,9 @@ from typing import assert_never
 
 import numpy as np
 
-from warploom.core import NOWHERE, DType, Span, scalar_of
+from warploom.core import NOWHERE, DType, Span, scalar_of, u32
 from warploom.ir import (
+    UNARY,
     Accumulate,
     Accumulated,
     Accumulator,
@@ -25,6 +26,7 @@ from warploom.ir import (
     Declare,
     For,
     FromIndex,
+    Holds,
     If,
     IndexExpr,
     Kernel,
@@ -40,11 +42,13 @@ from warploom.ir import (
     ValueExpr,
     ValueSelect,
     ValueVar,
+    Vote,
 )
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.lanes import Findings, Lanes, Mask, source_lanes
 from warploom.synth.proof.listening import SILENT, Listener, Values
-from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, pack
+from warploom.synth.proof.votes import counted
+from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, holds, pack
 
 
 @dataclass(slots=True)
@@ -296,6 +300,11 @@ class Block:
                 return [r if c is None else c for c, r in zip(chosen, rest, strict=True)]
             case Shuffle():
                 return self._shuffle(expr, mask)
+            case Holds(op, lhs, rhs):
+                dtype, a, b = self._type_of(lhs), self._value(lhs, mask), self._value(rhs, mask)
+                return self._each(mask, lambda lane: holds(op, dtype, _given(a[lane]), _given(b[lane])))
+            case Vote():
+                return self._vote(expr, mask)
             case Cast(dtype, value):
                 return self._converted(value, dtype, mask)
             case FromIndex(index, dtype):
@@ -363,7 +372,7 @@ class Block:
         def folded(lane: int) -> Term:
             first = _given(operands[0][lane])
             if len(operands) == 1:
-                return apply(op, first) if op in ("neg", "~") else first
+                return apply(op, first) if op in UNARY else first
             for operand in operands[1:]:
                 first = apply(op, first, _given(operand[lane]))
             return first
@@ -393,6 +402,27 @@ class Block:
                 result[thread] = atom("inactive", (self.number, thread))
         return result
 
+    def _vote(self, expr: Vote, mask: Mask) -> Values:
+        self.listener.inside()
+        cast = self._value(expr.value, mask)
+        warp = self.kernel.warp_size
+        result: Values = [None] * self.threads
+        if expr.span is not NOWHERE:
+            self.span = expr.span
+        for first in range(0, self.threads, warp):
+            voters = [v for v in cast[first : first + warp] if v is not None]
+            if not voters:
+                continue
+            if len(voters) < warp:
+                self._find(
+                    "VOTE_INACTIVE",
+                    f"expected all {warp} lanes of the warp of thread {first} to take part in the vote, got {len(voters)}",
+                    "Move the vote out of the condition.",
+                )
+            outcome = counted(expr, voters) if len(voters) == warp else atom("inactive", (self.number, first))
+            result[first : first + warp] = [None if v is None else outcome for v in cast[first : first + warp]]
+        return result
+
     def _accumulated(self, name: str, index: tuple[IndexExpr, ...], mask: Mask) -> Values:
         private = self.private[name]
         places = self._places(name, index, private.shape, mask)
@@ -412,6 +442,8 @@ class Block:
         match expr:
             case ValueConst(_, dtype) | Cast(dtype) | FromIndex(_, dtype) | MakeVector(dtype):
                 return dtype
+            case Holds() | Vote():
+                return u32
             case Read(array):
                 return (self.private.get(array) or self.memory[array]).dtype
             case ValueVar(name):

@@ -472,7 +472,8 @@ class CMachine:
                 ballot = sum(1 << (thread - first) for thread in lanes if active[thread] and flags[thread])
                 result = {"__ballot_sync": ballot, "__any_sync": int(ballot != 0), "__all_sync": int(ballot == here)}[name]
                 outcome[own] = result
-        return Value("u32" if name == "__ballot_sync" else "i32", outcome.astype(np.uint32 if name == "__ballot_sync" else np.int32))
+        word = Value("u32", outcome)
+        return word if name == "__ballot_sync" else convert(word, "i32")
 
     def _check_shuffle(self, mask: Data, active: Mask, lane: Data, base: Data, source: Data) -> None:
         flat = np.arange(self.threads)

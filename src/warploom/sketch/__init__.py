@@ -49,10 +49,10 @@ from warploom.sketch.words import (
 )
 
 __all__ = [
-    "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec",
-    "UserOperator", "Written", "accumulator", "all", "any", "ballot", "block_dim", "block_id", "cast", "ceil_div", "conflict_free", "device",
+    "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec", "UserOperator",
+    "Written", "accumulator", "all", "any", "ballot", "block_dim", "block_id", "cast", "ceil_div", "conflict_free", "device",
     "global_id", "global_to_register", "global_to_shared", "grid_dim", "holds", "lane_grid", "lane_id", "literal", "load",
-    "load_variables", "operator", "pack", "parse_spec", "popc", "register", "register_to_global", "register_to_shared", "require",
-    "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch", "sync",
-    "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
+    "load_variables", "operator", "pack", "parse_spec", "popc", "register", "register_to_global", "register_to_shared",
+    "require", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch",
+    "sync", "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
 ]  # fmt: skip

@@ -38,7 +38,6 @@ def operator(name: str, body: Callable[[Any, Any], Any], identity: int | float |
             )
         )
     if name in get_args(ValueOp):
-        raise UserError(
-            Diagnostic("OPERATOR_NAME", f"expected a new name for the operator, got {name!r}, which is built in", fix="Rename it.")
-        )
+        message = f"expected a new name for the operator, got {name!r}, which is built in"
+        raise UserError(Diagnostic("OPERATOR_NAME", message, fix="Rename it, or use it as a string."))
     return UserOperator(name, body, identity)

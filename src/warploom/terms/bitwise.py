@@ -158,10 +158,10 @@ class BitVisits(Visits):
         """Whether a canonical word is known to be 0 or 1."""
         return all(mask == 1 for mask in self._held_bits(self._thaw_bits(canonical)).values())
 
-    def _placed_truths(self, canonical: Term) -> dict[int, Term] | None:
-        """The comparisons that the bits of a word are, by bit; under -1 the number of its other ones. None for other words."""
+    def _placed_truths(self, canonical: Term) -> tuple[int, list[Term]] | None:
+        """How many bits of a word are ones, and the comparisons that its other bits are. None for other words."""
         if canonical.op == "constant" and isinstance(canonical.data[0], int):
-            return {-1: (canonical.data[0] & self._ones).bit_count()}
+            return (canonical.data[0] & self._ones).bit_count(), []
         parts: Bits = {(canonical,): self._ones}
         if canonical.op == "form" and canonical.data[0].kind in ("bits", "or"):
             parts = dict(canonical.data[0].items)
@@ -172,7 +172,7 @@ class BitVisits(Visits):
             if truth is None or truth[1] in found or not mask >> truth[1] & 1 or fixed >> truth[1] & 1:
                 return None
             found[truth[1]] = truth[0]
-        return {-1: fixed.bit_count(), **found}
+        return fixed.bit_count(), list(found.values())
 
     def _known_zero(self, generator: Term) -> int:
         """Bits that are zero in every value of a shifted generator."""

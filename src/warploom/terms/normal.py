@@ -143,7 +143,8 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
         self._has_truths = True
         operands: list[Term] = []
         for argument in term.args:
-            operands.append((yield argument) if inside is self else inside.canonical(argument))
+            canonical = (yield argument) if inside is self else inside.canonical(argument)
+            operands.append(canonical)
         if self.algebra.name == "syntactic":
             return apply(term.op, *operands)
         known = self._known_comparison(operands, sign, inside is self)
@@ -172,8 +173,9 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
         places = self._placed_truths(operand)
         if places is None:
             return apply(term.op, operand)
-        total = constant(places.pop(-1, 0))
-        for truth in places.values():
+        ones, truths = places
+        total = constant(ones)
+        for truth in truths:
             total = apply("+", total, truth)
         return (yield total)
 

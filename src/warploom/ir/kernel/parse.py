@@ -21,10 +21,10 @@ from warploom.ir.kernel.nodes import (
     Declare,
     For,
     FromIndex,
+    Holds,
     Hole,
     HoleArg,
     HoleUse,
-    Holds,
     If,
     IndexBinary,
     IndexConst,
@@ -312,7 +312,7 @@ class _Reader:
             return Holds(self.comparison(sign), self.value(lhs), self.value(rhs))
         if word in VOTES:
             (value,) = self.arguments(node, 1)
-            return Vote(cast(Literal["ballot", "any", "all"], word), self.value(value), span=self.span(node))
+            return Vote(word, self.value(value), span=self.span(node))
         if word == "cast":
             dtype, value = self.arguments(node, 2)
             return Cast(self.dtype(dtype), self.value(value))

@@ -44,10 +44,10 @@ from warploom.ir.kernel.nodes import (
     Declare,
     For,
     FromIndex,
+    Holds,
     Hole,
     HoleArg,
     HoleUse,
-    Holds,
     If,
     IndexBinary,
     IndexConst,
@@ -79,8 +79,8 @@ VOTES = ("ballot", "any", "all")
 AXES = "xyz"
 COMPONENTS = "xyzw"
 WORDS = frozenset((
-    *BY_NAME, *BUILTINS, *SHUFFLES.values(), *VOTES, "holds", "popc", "min", "max", "hole", "arg", "var", "size", "register", "shared", "accumulator",
-    "range", "vector", "sync", "fold", "cast", "from_index", "pack",
+    *BY_NAME, *BUILTINS, *SHUFFLES.values(), *VOTES, "holds", "popc", "min", "max", "hole", "arg", "var", "size", "register",
+    "shared", "accumulator", "range", "vector", "sync", "fold", "cast", "from_index", "pack",
 ))  # fmt: skip
 """Names that mean something in the text form."""
 

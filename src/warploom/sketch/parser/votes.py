@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from math import prod
 from typing import Literal
 
 from warploom.core import u32
@@ -16,7 +17,7 @@ from warploom.sketch.parser.expressions import as_condition, evaluate, static_va
 from warploom.sketch.parser.numbers import adapt
 from warploom.sketch.parser.state import State
 
-SPEC_WORDS |= {words.holds, words.popc}
+SPEC_WORDS.update((words.holds, words.popc))
 _ZERO, _ONE = ValueConst(0, u32), ValueConst(1, u32)
 
 
@@ -94,6 +95,11 @@ def _holds(state: State, args: Arguments) -> Operand:
 
 def _vote_handler(kind: Literal["ballot", "any", "all"]) -> WordHandler:
     def read(state: State, args: Arguments) -> Operand:
+        threads = prod(state.block)
+        if state.warp_size > u32.bits or threads % state.warp_size:
+            message = f"expected whole warps of up to {u32.bits} lanes for a vote, got {threads} threads in warps of {state.warp_size}"
+            fix = f"Use a block of a multiple of {state.warp_size} threads."
+            raise state.problem("VOTE_LANES", message, args.call, fix)
         return Data(Vote(kind, _truth(state, args.node("condition")), state.span(args.call)), u32)
 
     return read

@@ -17,7 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError, promoted, scalar_of, to_numpy
-from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, ValueConst, run
+from warploom.ir import (
+    Accumulator,
+    Arith,
+    Cast,
+    FieldArithmetic,
+    FromIndex,
+    Holds,
+    Kernel,
+    Param,
+    RedrawError,
+    ValueConst,
+    Vote,
+    run,
+)
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.proof.concrete import (
     PRIME,
@@ -326,6 +339,8 @@ def _found(node: Any) -> Iterator[str]:
             yield op
         case Cast() | FromIndex():
             yield "cast"
+        case Holds() | Vote():
+            yield "comparison"
         case ValueConst(value) if isinstance(value, float) and not isfinite(value):
             yield "infinity"
         case _:

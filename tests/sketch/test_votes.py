@@ -1,0 +1,202 @@
+"""Votes of a warp: their values by plain loops, what is proved of them, what is printed, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from tests.sketch.helpers import problem
+
+import warploom as wl
+from warploom import i32, u32
+from warploom.core import UnsupportedError, UserError
+from warploom.gpu import cuda_source, read_back
+from warploom.ir import kernel_text, parse_kernel, run
+from warploom.synth.lift.lift import lift
+from warploom.synth.proof.check import check
+from warploom.synth.proof.prove import prove
+from warploom.terms import Normaliser, Term, algebra_for, apply, atom, constant, evaluate, holds
+
+n = wl.size("n")
+MACHINE = algebra_for(u32)
+
+
+def votes_body(x: wl.Global[i32, 64], y: wl.Global[u32, 4, 64]):
+    i = wl.thread_id()
+    kept = wl.ballot(x[i] > 2 and not x[i] == 5 or i < 3)
+    y[0, i] = kept
+    y[1, i] = wl.any(x[i] >= 9)
+    y[2, i] = wl.all(kept & 1)
+    y[3, i] = wl.popc(kept) + wl.holds(x[i], "!=", 4)
+
+
+def test_the_interpreter_and_the_printed_text_do_what_plain_loops_do() -> None:
+    kernel = wl.sketch(block=64)(votes_body).kernel
+    assert parse_kernel(kernel_text(kernel)) == kernel
+    x = np.random.default_rng(0).integers(-3, 10, 64).astype(np.int32)
+    found = run(kernel, {"x": x}, {}).arrays["y"]
+    for warp in (range(32), range(32, 64)):
+        kept = [bool((x[i] > 2 and x[i] != 5) or i < 3) for i in warp]
+        mask = sum(1 << lane for lane, holds_here in enumerate(kept) if holds_here)
+        for i in warp:
+            high = int(any(x[k] >= 9 for k in warp))
+            assert found[:, i].tolist() == [mask, high, mask & 1, bin(mask).count("1") + (x[i] != 4)]
+    source = cuda_source(kernel).text
+    assert "__ballot_sync(0xffffffffu" in source and "__any_sync" in source and "__all_sync" in source and "__popc" in source
+    assert read_back(source, kernel).ok
+    assert not read_back(source.replace("__any_sync", "__all_sync"), kernel).ok
+    assert not read_back(source.replace("0xffffffffu", "0xfffffffeu", 1), kernel).ok
+
+
+def ranks_spec(x, rank):
+    for w in range(len(rank) // 32):
+        for i in range(32):
+            for j in range(i):
+                rank[32 * w + i] += wl.holds(x[32 * w + j], ">", 0)
+
+
+def ranks_body(x: wl.Global[i32, 32 * n], rank: wl.Global[u32, 32 * n]):
+    i = wl.global_id()
+    kept = wl.ballot(x[i] > 0)
+    rank[i] = wl.popc(kept & ((wl.literal(u32, 1) << wl.cast(u32, wl.lane_id())) - 1))
+
+
+def inclusive(x: wl.Global[i32, 32 * n], rank: wl.Global[u32, 32 * n]):
+    i = wl.global_id()
+    kept = wl.ballot(x[i] > 0)
+    rank[i] = wl.popc(kept & ((wl.literal(u32, 2) << wl.cast(u32, wl.lane_id())) - 1))
+
+
+def not_strict(x: wl.Global[i32, 32 * n], rank: wl.Global[u32, 32 * n]):
+    i = wl.global_id()
+    kept = wl.ballot(x[i] >= 0)
+    rank[i] = wl.popc(kept & ((wl.literal(u32, 1) << wl.cast(u32, wl.lane_id())) - 1))
+
+
+def _sketch(body):
+    return wl.sketch(spec=ranks_spec, block=32, grid=n)(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"), [(ranks_body, "proved"), (inclusive, "refuted"), (not_strict, "refuted")]
+)
+def test_ranks_by_votes(body, verdict: str) -> None:
+    kernel = _sketch(body).kernel
+    proof = prove(kernel, ranks_spec, {"n": 1}, MACHINE)
+    assert proof.verdict == verdict, proof.reason
+    if body is not not_strict:  # random numbers are seldom 0
+        assert check(kernel, ranks_spec, {"n": 1}).verdict == ("tested" if verdict == "proved" else "refuted")
+
+
+def test_ranks_are_lifted_to_every_size() -> None:
+    sketch = _sketch(ranks_body)
+    assert lift(sketch, sketch.kernel).verdict == "proved"
+
+
+def divergent(x: wl.Global[i32, 32], y: wl.Global[u32, 32]):
+    i = wl.thread_id()
+    if i < 20:
+        y[i] = wl.ballot(x[i] > 0)
+
+
+def divergent_spec(x, y):
+    for i in range(20):
+        y[i] = 1
+
+
+def test_a_vote_without_some_lanes_is_a_fault_everywhere() -> None:
+    kernel = wl.sketch(spec=divergent_spec, block=32)(divergent).kernel
+    assert [d.code for d in run(kernel, {"x": np.zeros(32, np.int32)}, {}).diagnostics] == ["VOTE_INACTIVE"]
+    proof = prove(kernel, divergent_spec, {}, MACHINE)
+    assert proof.verdict == "refuted" and "VOTE_INACTIVE" in [d.code for d in proof.diagnostics]
+    with pytest.raises(UnsupportedError) as error:
+        cuda_source(kernel)
+    assert error.value.diagnostics[0].code == "VOTE_DIVERGENT"
+
+
+def half(x: wl.Global[i32, 48], y: wl.Global[u32, 48]):
+    y[wl.thread_id()] = wl.ballot(x[wl.thread_id()] > 0)
+
+
+def of_a_float(x: wl.Global[wl.f32, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.ballot(x[wl.thread_id()])
+
+
+def of_two_types(x: wl.Global[wl.f32, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.ballot(x[wl.thread_id()] < y[wl.thread_id()])
+
+
+def of_vectors(x: wl.Global[wl.int2, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.ballot(x[wl.thread_id()] == x[0])
+
+
+def no_comparison(x: wl.Global[i32, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.holds(x[wl.thread_id()], "=<", 3)
+
+
+def no_data(x: wl.Global[i32, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.holds(wl.thread_id(), "<", 3)
+
+
+def of_bytes(x: wl.Global[wl.u8, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.cast(u32, wl.popc(x[wl.thread_id()]))
+
+
+@pytest.mark.parametrize(
+    ("body", "block", "code"),
+    [
+        (half, 48, "VOTE_LANES"), (of_a_float, 32, "CONDITION_EXPECTED"), (of_two_types, 32, "DTYPE_MISMATCH"),
+        (of_vectors, 32, "DTYPE_MISMATCH"), (no_comparison, 32, "ARGUMENTS"), (no_data, 32, "DATA_EXPECTED"),
+        (of_bytes, 32, "DTYPE_MISMATCH"),
+    ],
+)  # fmt: skip
+def test_refused(body, block: int, code: str) -> None:
+    assert problem(body, block=block).code == code
+
+
+def test_an_operator_has_a_name_of_its_own() -> None:
+    with pytest.raises(UserError) as error:
+        wl.operator("popc", lambda a, b: a + b)
+    assert error.value.diagnostics[0].code == "OPERATOR_NAME"
+
+
+# ------------------------------------------------------------ laws of the normal forms
+
+_ATOMS = [atom("x", (k,)) for k in range(2)]
+
+
+def _word(rng: random.Random, depth: int) -> Term:
+    if depth == 0:
+        a, b = rng.choice(_ATOMS), rng.choice([*_ATOMS, constant(0), constant(1)])
+        return rng.choice([holds(rng.choice(["<", "<=", ">", ">=", "==", "!="]), rng.choice([u32, i32]), a, b), constant(1), a])
+    a, b = _word(rng, depth - 1), _word(rng, depth - 1)
+    match rng.randrange(8):
+        case 0:
+            return apply("popc", a)
+        case 1:
+            return apply(rng.choice(["<<", ">>"]), a, rng.choice([0, 1, 2, 31]))
+        case 2:
+            return holds(rng.choice(["==", "!=", "<"]), u32, a, rng.choice([b, constant(0)]))
+        case 3:
+            return apply("~", a)
+        case _:
+            return apply(rng.choice(["&", "|", "^", "+"]), a, b)
+
+
+def test_words_of_one_normal_form_have_one_value() -> None:
+    rng = random.Random(5)
+    normaliser = Normaliser(MACHINE, {"x": u32})
+    classes: dict[Term, list[Term]] = {}
+    words = [_word(rng, depth) for depth in (1, 2, 2, 3) for _ in range(250)]
+    for word in dict.fromkeys(words):
+        classes.setdefault(normaliser.canonical(word), []).append(word)
+    numbers = (0, 1, 2, 5, 0x80000000, 0xFFFFFFFF)
+    points = list(itertools.product(numbers, repeat=2))
+    assert sum(len(c) > 1 for c in classes.values()) > 20
+    for together in classes.values():
+        if len(together) > 1:
+            for point in points:
+                values = evaluate(together, u32, lambda a, p=point: p[a.data[1][0]], casts=True)
+                assert values is not None and len(set(values)) == 1, together

@@ -79,9 +79,7 @@ def _sketch(body):
     return wl.sketch(spec=ranks_spec, block=32, grid=n)(body)
 
 
-@pytest.mark.parametrize(
-    ("body", "verdict"), [(ranks_body, "proved"), (inclusive, "refuted"), (not_strict, "refuted")]
-)
+@pytest.mark.parametrize(("body", "verdict"), [(ranks_body, "proved"), (inclusive, "refuted"), (not_strict, "refuted")])
 def test_ranks_by_votes(body, verdict: str) -> None:
     kernel = _sketch(body).kernel
     proof = prove(kernel, ranks_spec, {"n": 1}, MACHINE)

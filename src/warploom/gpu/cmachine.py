@@ -386,6 +386,13 @@ class CMachine:
             return self._shuffle(name, values, active)
         if name in ("__ballot_sync", "__any_sync", "__all_sync"):
             return self._vote(name, values, active)
+        if name == "__byte_perm":
+            low, high, selector = (convert(v, "u32").data.astype(np.uint64) for v in values)
+            both, result = low | high << np.uint64(32), np.zeros(self.threads, np.uint64)
+            for k in range(4):
+                place = (selector >> np.uint64(4 * k)) & np.uint64(7)
+                result |= ((both >> (place * np.uint64(8))) & np.uint64(255)) << np.uint64(8 * k)
+            return Value("u32", result.astype(np.uint32))
         if name in ("__popc", "__popcll"):
             word = convert(values[0], "u32" if name == "__popc" else "u64").data.astype(np.uint64)
             ones = [(word >> np.uint64(bit)) & np.uint64(1) for bit in range(64)]

@@ -28,6 +28,7 @@ from warploom.ir import (
     IndexVar,
     Kernel,
     MakeVector,
+    Mixed,
     Param,
     Read,
     SetIndex,
@@ -69,7 +70,7 @@ class Facts:
         match expr:
             case ValueConst(_, dtype) | Cast(dtype, _) | FromIndex(_, dtype) | MakeVector(dtype, _):
                 return dtype
-            case Holds() | Vote():
+            case Holds() | Vote() | Mixed():
                 return u32
             case Read(array):
                 return self.params[array].dtype if array in self.params else self.arrays[array].dtype

@@ -32,6 +32,7 @@ from warploom.ir import (
     Kernel,
     Logical,
     MakeVector,
+    Mixed,
     SetIndex,
     SetValue,
     Shuffle,
@@ -153,6 +154,8 @@ def map_operands(expr: ValueExpr, change: Callable[[ValueExpr], ValueExpr]) -> V
             return ValueSelect(cond, change(then), change(other))
         case Holds(op, lhs, rhs):
             return Holds(op, change(lhs), change(rhs))
+        case Mixed(op, operands, control):
+            return Mixed(op, tuple(change(e) for e in operands), control)
         case Shuffle() | Vote():
             return replace(expr, value=change(expr.value))
         case Cast(dtype, value):

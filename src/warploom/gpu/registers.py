@@ -35,6 +35,7 @@ from warploom.ir import (
     IndexSelect,
     IndexVar,
     MakeVector,
+    Mixed,
     Read,
     SetIndex,
     SetValue,
@@ -219,6 +220,8 @@ class RegisterPass:
                 return ValueSelect(cond, self._value(then), self._value(other))
             case Holds(op, lhs, rhs):
                 return Holds(op, self._value(lhs), self._value(rhs))
+            case Mixed(op, operands, control):
+                return Mixed(op, tuple(self._value(e) for e in operands), control)
             case Shuffle() | Vote():
                 return replace(expr, value=self._value(expr.value))
             case Cast(dtype, value):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from warploom.core import INT, DType, scalar_of, u32, vector_of
+from warploom.core import INT, Diagnostic, DType, UnsupportedError, scalar_of, u32, vector_of
 from warploom.ctext import (
     SHUFFLES,
     VOTES,
@@ -40,6 +40,7 @@ from warploom.ir import (
     IndexExpr,
     Kernel,
     MakeVector,
+    Mixed,
     Operator,
     Read,
     Shuffle,
@@ -104,6 +105,8 @@ class ValueCode:
                     cast = binary("!=", inner(value), literal(u32, 0))
                 outcome = call(VOTES[kind], Text("0xffffffffu"), cast)
                 return outcome if kind == "ballot" else cast_to(cuda_type(u32), binary("!=", outcome, decimal(0)))
+            case Mixed(op, operands, control):
+                return self._mixed(op, [inner(e) for e in operands], control)
             case Cast(dtype, value):
                 return self._cast(dtype, self.facts.dtype(value, state_type), inner(value))
             case FromIndex(index, dtype):
@@ -118,6 +121,25 @@ class ValueCode:
                 return self.text(accumulator.finalize, {"$state": at}, accumulator.dtype)
             case _:
                 assert_never(expr)
+
+    def _mixed(self, op: str, words: list[Text], control: IndexExpr) -> Text:
+        """prmt by its intrinsic; lop3, which has none, as the sum of products that the compiler turns into one."""
+        if op == "byte_perm":
+            masked = simplify(IndexBinary("&", control, IndexConst(0x7777)), self.facts.ranges)
+            return call("__byte_perm", *words, self.index.text(masked))
+        if not isinstance(control, IndexConst):
+            message = f"expected a number as the table of lop3, got {self.index.text(control).text}"
+            raise UnsupportedError(Diagnostic("LOP3_TABLE", message, fix="Give a constant, or a hole of constants."))
+        products = [
+            [w if row >> (2 - k) & 1 else unary("~", w) for k, w in enumerate(words)]
+            for row in range(8)
+            if int(control.value) >> row & 1
+        ]
+        result = literal(u32, 0)
+        for position, factors in enumerate(products):
+            product = binary("&", binary("&", factors[0], factors[1]), factors[2])
+            result = binary("|", result, product) if position else product
+        return result
 
     def constant(self, dtype: DType, value: int | float) -> Text:
         """`value` in every component."""

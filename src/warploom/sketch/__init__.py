@@ -18,6 +18,7 @@ from warploom.sketch.words import (
     ballot,
     block_dim,
     block_id,
+    byte_perm,
     cast,
     conflict_free,
     global_id,
@@ -28,6 +29,7 @@ from warploom.sketch.words import (
     lane_grid,
     lane_id,
     literal,
+    lop3,
     pack,
     popc,
     register,
@@ -50,9 +52,9 @@ from warploom.sketch.words import (
 
 __all__ = [
     "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec", "UserOperator",
-    "Written", "accumulator", "all", "any", "ballot", "block_dim", "block_id", "cast", "ceil_div", "conflict_free", "device",
-    "global_id", "global_to_register", "global_to_shared", "grid_dim", "holds", "lane_grid", "lane_id", "literal", "load",
-    "load_variables", "operator", "pack", "parse_spec", "popc", "register", "register_to_global", "register_to_shared",
-    "require", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch",
-    "sync", "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
+    "Written", "accumulator", "all", "any", "ballot", "block_dim", "block_id", "byte_perm", "cast", "ceil_div", "conflict_free",
+    "device", "global_id", "global_to_register", "global_to_shared", "grid_dim", "holds", "lane_grid", "lane_id", "literal",
+    "load", "load_variables", "lop3", "operator", "pack", "parse_spec", "popc", "register", "register_to_global",
+    "register_to_shared", "require", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up",
+    "shfl_xor", "size", "sketch", "sync", "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
 ]  # fmt: skip

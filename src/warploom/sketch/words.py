@@ -148,6 +148,18 @@ def popc(value: Any) -> Any:
 
 
 @inside_sketches
+def byte_perm(a: Any, b: Any, selector: Any) -> Any:
+    """u32 of four bytes out of the eight of `a` and `b`, both u32: byte k is number `selector >> 4 * k & 7`, those of `a` first.
+    `selector` is an index or a hole. CUDA's `__byte_perm`, PTX's `prmt`. Also in specs."""
+
+
+@inside_sketches
+def lop3(a: Any, b: Any, c: Any, table: Any) -> Any:
+    """u32 of which each bit is bit `4 a + 2 b + c` of `table`, 0 to 255, for the bits of the u32 words `a`, `b`, `c`. `table`
+    is a number or a hole. PTX's `lop3`. Also in specs."""
+
+
+@inside_sketches
 def accumulator(
     dtype: DType,
     op: Any = "+",

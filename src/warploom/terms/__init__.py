@@ -9,6 +9,7 @@ from warploom.terms.arrays import DataIndexError, SymbolicArray, as_terms, store
 from warploom.terms.casts import convert, held_number, holds, is_exact
 from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
+from warploom.terms.mixed import mixed, mixed_op
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.partial import PARTIAL, beyond_numbers, condition_of_value, is_partial, without_value
 from warploom.terms.products import NotSumOfProductsError, ProductReader
@@ -73,6 +74,8 @@ __all__ = [
     "iterate_post",
     "maximum",
     "minimum",
+    "mixed",
+    "mixed_op",
     "normal",
     "operations",
     "pack",

@@ -9,6 +9,7 @@ from collections.abc import Generator
 
 from warploom.terms.casts import comparison_types
 from warploom.terms.forms import Bits, NormalForm, absorb_or, check_size, multiply_bits, sorted_monomial
+from warploom.terms.mixed import control_of
 from warploom.terms.term import Term, apply, constant, wrap_form
 from warploom.terms.visits import Pending, Visits
 
@@ -20,7 +21,7 @@ class BitVisits(Visits):
         stack = [root]
         while stack:
             term = stack.pop()
-            if term.op in ("^", "~") or self._is_shifted_bits(term):
+            if term.op in ("^", "~") or control_of(term) is not None or self._is_shifted_bits(term):
                 return False
             if term.op in ("&", "|"):
                 fresh = [a for a in term.args if a not in seen]
@@ -69,11 +70,51 @@ class BitVisits(Visits):
         result: Bits = {}
         for monomial, mask in self._thaw_bits((yield term.args[0])).items():
             factors: set[Term] = set()
+            own = self._shift_mask(mask, term.op, amount)
             for generator in monomial:
-                factors.add((yield apply(term.op, generator, amount)))
-            key = sorted_monomial(factors)
-            result[key] = result.get(key, 0) ^ self._shift_mask(mask, term.op, amount)
+                if self.algebra.dtype.kind == "uint":
+                    base, left, held = self._placed(generator)
+                    moved = self._moved(base, left + (amount if term.op == "<<" else -amount))
+                    own = 0 if moved is None else own & self._shift_mask(held, term.op, amount)
+                    factors |= set() if moved is None else {moved}
+                else:
+                    factors.add((yield apply(term.op, generator, amount)))
+            if own:
+                key = sorted_monomial(factors)
+                result[key] = result.get(key, 0) ^ own
         return {m: c for m, c in result.items() if c}
+
+    def _placed(self, generator: Term) -> tuple[Term, int, int]:
+        """(base, places, mask): the unsigned word is `base` moved left by so many places, without the bits outside the mask.
+
+        Before: (x >> 24) << 8. After: x, -16, 0xff00.
+        """
+        left, mask, shifts = 0, self._ones, list[int]()
+        while True:
+            amount = -(self._shift(generator) or 0) if generator.op == ">>" else self._power(generator)
+            if not amount:
+                break
+            shifts.append(amount)
+            generator = generator.args[0] if amount < 0 else next(iter(generator.data[0].items))[0][0]
+        for amount in reversed(shifts):
+            left += amount
+            mask = (mask << amount) & self._ones if amount > 0 else mask >> -amount
+        return generator, left, mask
+
+    def _power(self, generator: Term) -> int:
+        """k of a canonical 2**k times another generator, 0 for other terms."""
+        if generator.op != "form" or generator.data[0].kind != "polynomial" or len(generator.data[0].items) != 1:
+            return 0
+        ((monomial, coefficient),) = generator.data[0].items
+        return coefficient.bit_length() - 1 if len(monomial) == 1 and coefficient & (coefficient - 1) == 0 else 0
+
+    def _moved(self, base: Term, left: int) -> Term | None:
+        """A canonical word moved left by so many places, or right; None if no bit of it is left."""
+        if abs(left) >= self.algebra.dtype.bits:
+            return None
+        if left <= 0:
+            return apply(">>", base, -left) if left else base
+        return wrap_form(NormalForm("polynomial", frozenset((((base,), 1 << left),))))
 
     def _shift_mask(self, mask: int, op: str, amount: int) -> int:
         if op == "<<":
@@ -125,6 +166,10 @@ class BitVisits(Visits):
         if canonical.op == "constant" and isinstance(canonical.data[0], int):
             mask = canonical.data[0] & self._ones
             return {(): mask} if mask else {}
+        if self.algebra.dtype.kind == "uint" and self._modulus:
+            base, left, mask = self._placed(canonical)
+            moved = self._moved(base, left)
+            return {(moved,): mask} if moved is not None and mask else {}
         return {(canonical,): self._ones}
 
     def _thaw_bits(self, canonical: Term) -> Bits:

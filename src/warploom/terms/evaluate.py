@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from warploom.core import DType
 from warploom.terms.casts import cast_types, comparison_types, converted, operand_type
+from warploom.terms.mixed import control_of
+from warploom.terms.mixed import value_of as mixed_value
 from warploom.terms.term import Number, Term, component
 
 _QUOTIENTS = frozenset({"/", "//", "%"})
@@ -92,6 +94,8 @@ def evaluate(
                 value = found
             elif compared := comparison_types(term):
                 value = int(COMPARISONS[compared[1]](*arguments))
+            elif mixing := control_of(term):
+                value = mixed_value(*mixing, [int(a) & 0xFFFFFFFF for a in arguments])
             elif term.op == "popc":
                 value = (int(arguments[0]) & ((1 << context.bits) - 1)).bit_count()
             else:

@@ -16,6 +16,7 @@ from warploom.terms.bitwise import BitVisits
 from warploom.terms.casts import cast_types, comparison_types, convert, holds, narrow_quotient, undone
 from warploom.terms.evaluate import COMPARISONS
 from warploom.terms.forms import NormalForm
+from warploom.terms.mixed import control_of, in_bit_operations
 from warploom.terms.orders import OrderVisits
 from warploom.terms.promotion import LOW_BITS
 from warploom.terms.rings import RingVisits
@@ -102,6 +103,10 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
             return self._freeze_bits((yield from self._bits(term)), "bits")
         if types := cast_types(term):
             return (yield from self._conversion(term, *types))
+        if op in ("<<", ">>") and term.args[1] is constant(0) and self.algebra.name == "machine":
+            return (yield term.args[0])
+        if control_of(term) is not None and self.algebra.name == "machine":
+            return (yield in_bit_operations(term))
         if compared := comparison_types(term):
             return (yield from self._comparison(term, *compared))
         if op == "popc" and self.algebra.name == "machine":

@@ -8,6 +8,7 @@ from math import isfinite
 from warploom.core import DType, scalar_of
 from warploom.terms.algebra import Algebra, algebra_for
 from warploom.terms.casts import cast_types, operand_type
+from warploom.terms.mixed import control_of
 from warploom.terms.partial import condition_of_value, is_partial
 from warploom.terms.term import Term
 
@@ -65,7 +66,7 @@ class Usage:
                 seen.add(term)
                 op = term.op
                 if op not in _LEAVES:
-                    operators.add(op)
+                    operators.add("&" if control_of(term) is not None else op)
                     if op not in _TOTAL:
                         if condition := condition_of(term, dtype):
                             self.conditions[condition] = None

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from warploom.terms.algebra import Algebra, Region
+from warploom.terms.mixed import control_of
 from warploom.terms.term import Number, Term, apply
 
 Visit: TypeAlias = Generator[Term, Term, Term]
@@ -80,7 +81,7 @@ class Visits:
             return False
         while term.op in ("<<", ">>") and self._shift(term) is not None:
             term = term.args[0]
-        return term.op in BIT_OPS
+        return term.op in BIT_OPS or control_of(term) is not None
 
     def _operands(self, root: Term) -> list[Term]:
         """Distinct operands of nested applications of `root`'s idempotent operator."""

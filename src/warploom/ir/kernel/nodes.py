@@ -5,7 +5,7 @@
     stmt    := declare | set_index | set_value | store | accumulator | accumulate | for | if | sync
     index   := const | var | builtin | size | index op index | index cmp index | and/or/not | index if index else index | hole
     value   := literal | read | var | value op value | value if index else value | shuffle | cast | from_index
-               | make_vector | component | accumulated | holds | vote
+               | make_vector | component | accumulated | holds | vote | byte_perm | lop3
 
 Two sorts of expression that never mix: *index* expressions (integers and truth values known before any data is read: ids,
 loop variables, sizes, holes) and *value* expressions (data). This is the paper's "input-independent" made a type
@@ -197,6 +197,19 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
+class Mixed:
+    """A u32 made of the bits of u32 words, as an index expression says.
+
+    byte_perm, of two words: byte k is byte `control >> 4 k & 7` of the eight of the first and the second. lop3, of three: each
+    bit is bit `4 a + 2 b + c` of `control & 255`. Source: PTX ISA, prmt (default mode, without replicated signs) and lop3.
+    """
+
+    op: Literal["byte_perm", "lop3"]
+    operands: tuple[ValueExpr, ...]
+    control: IndexExpr
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     dtype: DType
     value: ValueExpr
@@ -242,6 +255,7 @@ ValueExpr: TypeAlias = (
     | Shuffle
     | Holds
     | Vote
+    | Mixed
     | Cast
     | FromIndex
     | MakeVector

@@ -35,6 +35,7 @@ from warploom.ir.kernel.nodes import (
     Kernel,
     Logical,
     MakeVector,
+    Mixed,
     Operator,
     Param,
     Read,
@@ -310,6 +311,9 @@ class _Reader:
         if word == "holds":
             lhs, sign, rhs = self.arguments(node, 3)
             return Holds(self.comparison(sign), self.value(lhs), self.value(rhs))
+        if word == "byte_perm" or word == "lop3":
+            *words, control = self.arguments(node, 3 if word == "byte_perm" else 4)
+            return Mixed(word, tuple(self.value(w) for w in words), self.index(control))
         if word in VOTES:
             (value,) = self.arguments(node, 1)
             return Vote(word, self.value(value), span=self.span(node))

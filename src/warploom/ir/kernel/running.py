@@ -30,6 +30,7 @@ from warploom.ir.kernel.nodes import (
     IndexExpr,
     Kernel,
     MakeVector,
+    Mixed,
     Read,
     SetIndex,
     SetValue,
@@ -255,6 +256,8 @@ class KernelRun:
                 return self.arithmetic.compare(op, a, b), u32
             case Vote():
                 return self._vote(expr, where)
+            case Mixed():
+                return self._mixed(expr, where), u32
             case Cast(dtype, inner):
                 data, source = self.value(inner, where)
                 return self.arithmetic.cast(data, scalar_of(source), scalar_of(dtype)), dtype
@@ -378,6 +381,25 @@ class KernelRun:
         if thread.shape[0] == 1:
             return data[:, thread[0]], dtype
         return spread(data, (rows, self.threads), dtype)[np.arange(rows)[:, None], thread], dtype
+
+    def _mixed(self, node: Mixed, where: Where) -> Data:
+        words = [self.value(o, where)[0] for o in node.operands]
+        number = np.asarray(self.indices.value(node.control, where), np.int64)
+        control = number.reshape(number.shape or (1, 1))
+        self.counts.arithmetic += self._active(where)
+        shape = np.broadcast_shapes(control.shape, *(w.shape for w in words))
+        if node.op == "byte_perm":
+            eight = np.concatenate(
+                [np.ascontiguousarray(np.broadcast_to(w, shape))[..., None].view(np.uint8) for w in words], axis=-1
+            )
+            places = np.stack([np.broadcast_to(control >> 4 * k & 7, shape) for k in range(4)], axis=-1)
+            return np.ascontiguousarray(np.take_along_axis(eight, places, axis=-1)).view(np.uint32)[..., 0]
+        a, b, c = ([(w >> np.uint32(bit)) & np.uint32(1) for bit in range(32)] for w in words)
+        result = np.zeros(shape, np.uint32)
+        for bit in range(32):
+            row = (4 * a[bit] + 2 * b[bit] + c[bit]).astype(np.int64)
+            result |= ((control >> row & 1) << bit).astype(np.uint32)
+        return result
 
     def _vote(self, node: Vote, where: Where) -> Value:
         data, _ = self.value(node.value, where)

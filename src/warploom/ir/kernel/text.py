@@ -18,6 +18,7 @@
                | fold(STRING, value, ...) | value "if" index "else" value | cast(dtype, value) | from_index(dtype, index)
                | pack(dtype, value, ...) | (shfl | shfl_up | shfl_down | shfl_xor)(value, index, INT)
                | holds(value, STRING, value) | (ballot | any | all)(value) | popc(value)
+               | byte_perm(value, value, index) | lop3(value, value, value, index)
     name      := NAME | 'var["any text"]' | '__text' for $text          a word of the form itself is always written var["word"]
 
 Rank 0 is `name[()]`. Spans are not part of the form.
@@ -57,6 +58,7 @@ from warploom.ir.kernel.nodes import (
     Kernel,
     Logical,
     MakeVector,
+    Mixed,
     Param,
     Read,
     SetIndex,
@@ -79,8 +81,8 @@ VOTES = ("ballot", "any", "all")
 AXES = "xyz"
 COMPONENTS = "xyzw"
 WORDS = frozenset((
-    *BY_NAME, *BUILTINS, *SHUFFLES.values(), *VOTES, "holds", "popc", "min", "max", "hole", "arg", "var", "size", "register",
-    "shared", "accumulator", "range", "vector", "sync", "fold", "cast", "from_index", "pack",
+    *BY_NAME, *BUILTINS, *SHUFFLES.values(), *VOTES, "holds", "popc", "byte_perm", "lop3", "min", "max", "hole", "arg", "var",
+    "size", "register", "shared", "accumulator", "range", "vector", "sync", "fold", "cast", "from_index", "pack",
 ))  # fmt: skip
 """Names that mean something in the text form."""
 
@@ -265,6 +267,8 @@ class _Printer:
                 return f"holds({self.value(lhs)[0]}, {op!r}, {self.value(rhs)[0]})", _ATOM
             case Vote(kind, value):
                 return f"{kind}({self.value(value)[0]})", _ATOM
+            case Mixed(op, operands, control):
+                return f"{op}({', '.join(self.value(o)[0] for o in operands)}, {self._top(control)})", _ATOM
             case Cast(dtype, value):
                 return f"cast({dtype.name}, {self.value(value)[0]})", _ATOM
             case FromIndex(inner, dtype):

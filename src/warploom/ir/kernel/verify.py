@@ -34,6 +34,7 @@ from warploom.ir.kernel.nodes import (
     Kernel,
     Logical,
     MakeVector,
+    Mixed,
     Param,
     Read,
     SetIndex,
@@ -298,6 +299,13 @@ class _Verifier:
                         f" in warps of {self.kernel.warp_size}"
                     )
                     self.wrong("VOTE_LANES", message, "use a block of a multiple of the warp size", span)
+                return u32
+            case Mixed(op, operands, control):
+                if len(operands) != (2 if op == "byte_perm" else 3):
+                    self.wrong("OPERANDS", f"expected {2 if op == 'byte_perm' else 3} operands of {op}, got {len(operands)}")
+                for operand in operands:
+                    self.same(f"operands of {op}", u32, self.value(operand))
+                self.index(control)
                 return u32
             case Cast(dtype, value):
                 source = self.value(value)

@@ -17,6 +17,7 @@ from warploom.ir import (
     Holds,
     IndexConst,
     MakeVector,
+    Mixed,
     Read,
     SetValue,
     Shuffle,
@@ -161,7 +162,7 @@ def _has_shuffle(value: ValueExpr) -> bool:
             return True
         case Holds(lhs=lhs, rhs=rhs):
             return _has_shuffle(lhs) or _has_shuffle(rhs)
-        case Arith(operands=parts) | MakeVector(items=parts):
+        case Arith(operands=parts) | Mixed(operands=parts) | MakeVector(items=parts):
             return any(map(_has_shuffle, parts))
         case ValueSelect(then=then, other=other):
             return _has_shuffle(then) or _has_shuffle(other)

@@ -1,4 +1,4 @@
-"""Votes of a warp, comparisons of data as numbers, and counts of ones."""
+"""Votes of a warp, comparisons of data as numbers, counts of ones, and words made of the bits of other words."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from math import prod
 from typing import Literal
 
 from warploom.core import u32
-from warploom.ir import Arith, Holds, IndexConst, ValueConst, ValueExpr, ValueSelect, Vote
+from warploom.ir import Arith, Holds, IndexConst, Mixed, ValueConst, ValueExpr, ValueSelect, Vote
 from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON, ComparisonSign
 from warploom.sketch import words
 from warploom.sketch.operands import Data, Operand, describe
 from warploom.sketch.parser.arguments import Arguments
 from warploom.sketch.parser.calls import SPEC_WORDS, WORDS, WordHandler, handles
-from warploom.sketch.parser.expressions import as_condition, evaluate, static_value, without_statements
+from warploom.sketch.parser.expressions import as_condition, evaluate, index, static_value, without_statements
 from warploom.sketch.parser.numbers import adapt
 from warploom.sketch.parser.state import State
 
-SPEC_WORDS.update((words.holds, words.popc))
+SPEC_WORDS.update((words.holds, words.popc, words.byte_perm, words.lop3))
 _ZERO, _ONE = ValueConst(0, u32), ValueConst(1, u32)
 
 
@@ -97,7 +97,9 @@ def _vote_handler(kind: Literal["ballot", "any", "all"]) -> WordHandler:
     def read(state: State, args: Arguments) -> Operand:
         threads = prod(state.block)
         if state.warp_size > u32.bits or threads % state.warp_size:
-            message = f"expected whole warps of up to {u32.bits} lanes for a vote, got {threads} threads in warps of {state.warp_size}"
+            message = (
+                f"expected whole warps of up to {u32.bits} lanes for a vote, got {threads} threads in warps of {state.warp_size}"
+            )
             fix = f"Use a block of a multiple of {state.warp_size} threads."
             raise state.problem("VOTE_LANES", message, args.call, fix)
         return Data(Vote(kind, _truth(state, args.node("condition")), state.span(args.call)), u32)
@@ -118,3 +120,26 @@ def _popc(state: State, args: Arguments) -> Operand:
         got = describe(operand)
         raise state.problem("DTYPE_MISMATCH", f"expected a word of 32 or 64 bits, got {got}", node, "Write wl.cast(u32, ...).")
     return Data(Arith("popc", (operand.expr,)), operand.dtype)
+
+
+def _mixed(state: State, args: Arguments, op: Literal["byte_perm", "lop3"], names: str, control: str, most: int) -> Operand:
+    operands: list[ValueExpr] = []
+    for name in names:
+        node = args.node(name)
+        operands.append(adapt(state, evaluate(state, node), u32, node))
+    node = args.node(control)
+    number = index(state, node, f"a {control}")
+    if isinstance(number, IndexConst) and (not 0 <= number.value <= most or number.value & ~most):
+        message = f"expected a {control} of the bits of {most:#x}, got {int(number.value):#x}"
+        raise state.problem("ARGUMENTS", message, node, "Give another one.")
+    return Data(Mixed(op, tuple(operands), number), u32)
+
+
+@handles(words.byte_perm)
+def _byte_perm(state: State, args: Arguments) -> Operand:
+    return _mixed(state, args, "byte_perm", "ab", "selector", 0x7777)
+
+
+@handles(words.lop3)
+def _lop3(state: State, args: Arguments) -> Operand:
+    return _mixed(state, args, "lop3", "abc", "table", 0xFF)

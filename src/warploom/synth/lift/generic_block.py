@@ -31,6 +31,7 @@ from warploom.ir import (
     IndexExpr,
     Kernel,
     MakeVector,
+    Mixed,
     Read,
     SetIndex,
     SetValue,
@@ -53,7 +54,7 @@ from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.bodies import declared_in, has_barrier, set_in
 from warploom.synth.proof.lanes import Findings, source_lanes
 from warploom.synth.proof.votes import counted
-from warploom.terms import Term, apply, atom, component, constant, convert, held_number, holds, pack
+from warploom.terms import Term, apply, atom, component, constant, convert, held_number, holds, mixed, pack
 
 Values = list[Term | None]
 
@@ -369,6 +370,12 @@ class GenericBlock:
                 return self._each(path, lambda lane: holds(op, kind, _given(a[lane]), _given(b[lane])))
             case Vote():
                 return self._vote(expr, path)
+            case Mixed(op, operands, control):
+                parts = [self._value(o, path) for o in operands]
+                form = self.indices.form(control, path)
+                if form.terms:
+                    raise UnliftableError(f"{self.span}: a selector that depends on a block number or a size")
+                return self._each(path, lambda lane: mixed(op, int(form.base[lane]), *(_given(p[lane]) for p in parts)))
             case Cast(dtype, value):
                 return self._converted(value, dtype, path)
             case FromIndex(index, dtype):
@@ -525,7 +532,7 @@ class GenericBlock:
         match expr:
             case ValueConst(_, dtype) | Cast(dtype) | FromIndex(_, dtype) | MakeVector(dtype):
                 return dtype
-            case Holds() | Vote():
+            case Holds() | Vote() | Mixed():
                 return u32
             case Read(array):
                 cells = self.private.get(array) or self.shared.get(array)

@@ -20,6 +20,7 @@ from warploom.ir import (
     IndexExpr,
     Kernel,
     MakeVector,
+    Mixed,
     Read,
     Shuffle,
     Store,
@@ -43,7 +44,7 @@ from warploom.synth.network.network import (
 )
 from warploom.synth.network.open_index import IndexLowering, IndexValue, Open, Table, rows_of
 from warploom.synth.proof.lanes import source_lanes
-from warploom.terms import Term, component, constant
+from warploom.terms import Term, component, constant, mixed_op
 
 
 @dataclass(eq=False, slots=True)
@@ -136,6 +137,8 @@ class ValueLowering(IndexLowering):
                 return self._arithmetic(f"comparison {op}", (self.value(lhs), self.value(rhs)))
             case Vote():
                 return self._vote(expr)
+            case Mixed():
+                return self._mixed(expr)
             case Cast(dtype, value):
                 return self._arithmetic(f"cast.{dtype.name}", (self.value(value),))
             case FromIndex(index, _):
@@ -264,6 +267,18 @@ class ValueLowering(IndexLowering):
             given = self.selected(self.guard, given, np.full(self.threads, UNDEFINED))
         warps = given.reshape(-1, self.kernel.warp_size)
         return self._arithmetic(f"vote {expr.kind}", tuple(lane.repeat(self.kernel.warp_size) for lane in warps.T))
+
+    def _mixed(self, expr: Mixed) -> IntArray:
+        """One operation for each number that the control may be."""
+        operands = tuple(self.value(o) for o in expr.operands)
+
+        def cells_of(values: Table) -> IntArray:
+            distinct, inverse = np.unique(values, return_inverse=True)
+            made = np.stack([self._arithmetic(mixed_op(expr.op, int(v)), operands) for v in distinct])
+            own = np.arange(self.threads).reshape(self.threads, *(1,) * (values.ndim - 1))
+            return made[inverse.reshape(values.shape), own]
+
+        return self._cells_of(self.map(cells_of, self.index(expr.control)))
 
     def _from_index(self, index: IndexValue) -> IntArray:
         def cells_of(values: Table) -> IntArray:

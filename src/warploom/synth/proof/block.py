@@ -31,6 +31,7 @@ from warploom.ir import (
     IndexExpr,
     Kernel,
     MakeVector,
+    Mixed,
     Read,
     SetIndex,
     SetValue,
@@ -48,7 +49,7 @@ from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.lanes import Findings, Lanes, Mask, source_lanes
 from warploom.synth.proof.listening import SILENT, Listener, Values
 from warploom.synth.proof.votes import counted
-from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, holds, pack
+from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, holds, mixed, pack
 
 
 @dataclass(slots=True)
@@ -305,6 +306,10 @@ class Block:
                 return self._each(mask, lambda lane: holds(op, dtype, _given(a[lane]), _given(b[lane])))
             case Vote():
                 return self._vote(expr, mask)
+            case Mixed(op, operands, control):
+                parts = [self._value(o, mask) for o in operands]
+                numbers = self.lanes.evaluate(control, mask).tolist()
+                return self._each(mask, lambda lane: mixed(op, numbers[lane], *(_given(p[lane]) for p in parts)))
             case Cast(dtype, value):
                 return self._converted(value, dtype, mask)
             case FromIndex(index, dtype):
@@ -442,7 +447,7 @@ class Block:
         match expr:
             case ValueConst(_, dtype) | Cast(dtype) | FromIndex(_, dtype) | MakeVector(dtype):
                 return dtype
-            case Holds() | Vote():
+            case Holds() | Vote() | Mixed():
                 return u32
             case Read(array):
                 return (self.private.get(array) or self.memory[array]).dtype

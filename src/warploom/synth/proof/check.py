@@ -25,6 +25,7 @@ from warploom.ir import (
     FromIndex,
     Holds,
     Kernel,
+    Mixed,
     Param,
     RedrawError,
     ValueConst,
@@ -339,8 +340,8 @@ def _found(node: Any) -> Iterator[str]:
             yield op
         case Cast() | FromIndex():
             yield "cast"
-        case Holds() | Vote():
-            yield "comparison"
+        case Holds() | Vote() | Mixed():
+            yield "words"
         case ValueConst(value) if isinstance(value, float) and not isfinite(value):
             yield "infinity"
         case _:

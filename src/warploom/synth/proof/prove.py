@@ -184,14 +184,13 @@ def _are_told_apart(a: Term, b: Term, param: Param, kernel: Kernel, algebra: Alg
     is_exact = algebra.modulus_bits == 0
     types = {p.name: scalar_of(p.dtype) for p in kernel.params}
     rng = random.Random(0)
-    for trial in range(_TRIALS + _SMALL_TRIALS):
+    for trial in range(_TRIALS + _SMALL_TRIALS):  # small ones: equal numbers and zeros, which comparisons tell apart
         numbers: dict[Term, int] = {}
 
-        def value_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
+        def value_of(element: Term, numbers: dict[Term, int] = numbers, is_small: bool = trial >= _TRIALS) -> int:
             if element not in numbers:
                 array = (element.args[0] if element.op == "component" else element).data[0]
                 dtype = types.get(array, scalar_of(param.dtype))
-                is_small = trial >= _TRIALS  # equal numbers and zeros, which comparisons tell apart
                 numbers[element] = rng.randint(-(dtype.kind != "uint"), 2) if is_small else _drawn(dtype, is_exact, rng)
             return numbers[element]
 

@@ -17,7 +17,7 @@ from warploom.ir import kernel_text, parse_kernel, run
 from warploom.synth.lift.lift import lift
 from warploom.synth.proof.check import check
 from warploom.synth.proof.prove import prove
-from warploom.terms import Normaliser, Term, algebra_for, apply, atom, constant, evaluate, holds
+from warploom.terms import Normaliser, Term, algebra_for, apply, atom, constant, evaluate, holds, mixed
 
 n = wl.size("n")
 MACHINE = algebra_for(u32)
@@ -25,7 +25,7 @@ MACHINE = algebra_for(u32)
 
 def votes_body(x: wl.Global[i32, 64], y: wl.Global[u32, 4, 64]):
     i = wl.thread_id()
-    kept = wl.ballot(x[i] > 2 and not x[i] == 5 or i < 3)
+    kept = wl.ballot((x[i] > 2 and not (x[i] == 5 or x[i] == 6)) or i < 3)
     y[0, i] = kept
     y[1, i] = wl.any(x[i] >= 9)
     y[2, i] = wl.all(kept & 1)
@@ -38,7 +38,7 @@ def test_the_interpreter_and_the_printed_text_do_what_plain_loops_do() -> None:
     x = np.random.default_rng(0).integers(-3, 10, 64).astype(np.int32)
     found = run(kernel, {"x": x}, {}).arrays["y"]
     for warp in (range(32), range(32, 64)):
-        kept = [bool((x[i] > 2 and x[i] != 5) or i < 3) for i in warp]
+        kept = [bool((x[i] > 2 and x[i] not in (5, 6)) or i < 3) for i in warp]
         mask = sum(1 << lane for lane, holds_here in enumerate(kept) if holds_here)
         for i in warp:
             high = int(any(x[k] >= 9 for k in warp))
@@ -51,32 +51,32 @@ def test_the_interpreter_and_the_printed_text_do_what_plain_loops_do() -> None:
 
 
 def ranks_spec(x, rank):
-    for w in range(len(rank) // 32):
-        for i in range(32):
+    for w in range(len(rank) // 8):
+        for i in range(8):
             for j in range(i):
-                rank[32 * w + i] += wl.holds(x[32 * w + j], ">", 0)
+                rank[8 * w + i] += wl.holds(x[8 * w + j], ">", 0)
 
 
-def ranks_body(x: wl.Global[i32, 32 * n], rank: wl.Global[u32, 32 * n]):
+def ranks_body(x: wl.Global[i32, 8 * n], rank: wl.Global[u32, 8 * n]):
     i = wl.global_id()
     kept = wl.ballot(x[i] > 0)
     rank[i] = wl.popc(kept & ((wl.literal(u32, 1) << wl.cast(u32, wl.lane_id())) - 1))
 
 
-def inclusive(x: wl.Global[i32, 32 * n], rank: wl.Global[u32, 32 * n]):
+def inclusive(x: wl.Global[i32, 8 * n], rank: wl.Global[u32, 8 * n]):
     i = wl.global_id()
     kept = wl.ballot(x[i] > 0)
     rank[i] = wl.popc(kept & ((wl.literal(u32, 2) << wl.cast(u32, wl.lane_id())) - 1))
 
 
-def not_strict(x: wl.Global[i32, 32 * n], rank: wl.Global[u32, 32 * n]):
+def not_strict(x: wl.Global[i32, 8 * n], rank: wl.Global[u32, 8 * n]):
     i = wl.global_id()
     kept = wl.ballot(x[i] >= 0)
     rank[i] = wl.popc(kept & ((wl.literal(u32, 1) << wl.cast(u32, wl.lane_id())) - 1))
 
 
 def _sketch(body):
-    return wl.sketch(spec=ranks_spec, block=32, grid=n)(body)
+    return wl.sketch(spec=ranks_spec, block=8, grid=n, warp_size=8)(body)
 
 
 @pytest.mark.parametrize(("body", "verdict"), [(ranks_body, "proved"), (inclusive, "refuted"), (not_strict, "refuted")])
@@ -170,11 +170,15 @@ def _word(rng: random.Random, depth: int) -> Term:
         a, b = rng.choice(_ATOMS), rng.choice([*_ATOMS, constant(0), constant(1)])
         return rng.choice([holds(rng.choice(["<", "<=", ">", ">=", "==", "!="]), rng.choice([u32, i32]), a, b), constant(1), a])
     a, b = _word(rng, depth - 1), _word(rng, depth - 1)
-    match rng.randrange(8):
+    match rng.randrange(10):
+        case 8:
+            return mixed("byte_perm", rng.choice([0x3210, 0x5140, 0x0765, 0x0444]), a, b)
+        case 9:
+            return mixed("lop3", rng.randrange(256), a, b, rng.choice([a, constant(5)]))
         case 0:
             return apply("popc", a)
         case 1:
-            return apply(rng.choice(["<<", ">>"]), a, rng.choice([0, 1, 2, 31]))
+            return apply(rng.choice(["<<", ">>"]), a, rng.choice([0, 1, 8, 31]))
         case 2:
             return holds(rng.choice(["==", "!=", "<"]), u32, a, rng.choice([b, constant(0)]))
         case 3:
@@ -198,3 +202,101 @@ def test_words_of_one_normal_form_have_one_value() -> None:
             for point in points:
                 values = evaluate(together, u32, lambda a, p=point: p[a.data[1][0]], casts=True)
                 assert values is not None and len(set(values)) == 1, together
+
+
+# ------------------------------------------------------------ words made of the bits of other words
+
+
+def mixed_body(x: wl.Global[u32, 3, 32], y: wl.Global[u32, 3, 32]):
+    i = wl.thread_id()
+    y[0, i] = wl.byte_perm(x[0, i], x[1, i], 0x0527)
+    y[1, i] = wl.byte_perm(x[0, i], x[1, i], i * 0x111)
+    y[2, i] = wl.lop3(x[0, i], x[1, i], x[2, i], 0x6A)
+
+
+def test_mixed_words_are_those_of_single_bytes_and_bits() -> None:
+    kernel = wl.sketch(block=32)(mixed_body).kernel
+    assert parse_kernel(kernel_text(kernel)) == kernel
+    x = np.random.default_rng(1).integers(0, 1 << 32, (3, 32), dtype=np.uint32)
+    found = run(kernel, {"x": x}, {}).arrays["y"]
+    for i in range(32):
+        eight = x[:2, i].astype("<u4").tobytes()
+        for row, selector in ((0, 0x0527), (1, i * 0x111)):
+            assert int(found[row, i]) == int.from_bytes(bytes(eight[selector >> 4 * k & 7] for k in range(4)), "little")
+        for bit in range(32):
+            a, b, c = (int(word) >> bit & 1 for word in x[:, i])
+            assert int(found[2, i]) >> bit & 1 == 0x6A >> (4 * a + 2 * b + c) & 1
+    source = cuda_source(kernel).text
+    assert read_back(source, kernel).ok
+    assert not read_back(source.replace("1319", "1318"), kernel).ok
+
+
+def transposed_spec(x, y):
+    for t in range(1):
+        for j in range(4):
+            for i in range(4):
+                y[t, j] |= ((x[t, i] >> (8 * j)) & 255) << (8 * i)
+
+
+S = (0x5140, 0x7362, 0x5410, 0x7632)
+
+
+@wl.device(shared_holes=True)
+def pairs(p, q):
+    return wl.byte_perm(p, q, wl.const(*S, name="low bytes")), wl.byte_perm(p, q, wl.const(*S, name="high bytes"))
+
+
+@wl.device(shared_holes=True)
+def halves(p, q):
+    return wl.byte_perm(p, q, wl.const(*S, name="low halves")), wl.byte_perm(p, q, wl.const(*S, name="high halves"))
+
+
+@wl.sketch(spec=transposed_spec, block=1)
+def transposed(x: wl.Global[u32, 1, 4], y: wl.Global[u32, 1, 4]):
+    t = wl.thread_id()
+    a, b = pairs(x[t, 0], x[t, 1])
+    c, d = pairs(x[t, 2], x[t, 3])
+    y[t, 0], y[t, 1] = halves(a, c)
+    y[t, 2], y[t, 3] = halves(b, d)
+
+
+def test_selectors_of_a_byte_transposition_are_found() -> None:
+    found = wl.complete(transposed)
+    assert found.verdict == "proved"
+    assert list(found.holes.values()) == [str(number) for number in S]
+
+
+def majority_spec(x, y):
+    for i in range(4):
+        y[i] = (x[0, i] & x[1, i]) | (x[0, i] & x[2, i]) | (x[1, i] & x[2, i])
+
+
+@pytest.mark.parametrize(("table", "verdict"), [(0xE8, "proved"), (0xE9, "refuted"), (0x68, "refuted")])
+def test_the_table_of_lop3_is_proved(table: int, verdict: str) -> None:
+    def body(x: wl.Global[u32, 3, 4], y: wl.Global[u32, 4]):
+        i = wl.thread_id()
+        y[i] = wl.lop3(x[0, i], x[1, i], x[2, i], table)
+
+    assert prove(wl.sketch(spec=majority_spec, block=4)(body).kernel, majority_spec, {}, MACHINE).verdict == verdict
+
+
+def wide_selector(x: wl.Global[u32, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.byte_perm(x[0], x[1], 0x8000)
+
+
+def wide_table(x: wl.Global[u32, 32], y: wl.Global[u32, 32]):
+    y[wl.thread_id()] = wl.lop3(x[0], x[1], x[2], 256)
+
+
+@pytest.mark.parametrize("body", [wide_selector, wide_table])
+def test_selectors_and_tables_have_their_bits(body) -> None:
+    assert problem(body).code == "ARGUMENTS"
+
+
+def test_a_table_that_differs_between_lanes_is_not_printed() -> None:
+    def body(x: wl.Global[u32, 32], y: wl.Global[u32, 32]):
+        y[wl.thread_id()] = wl.lop3(x[0], x[1], x[2], wl.thread_id())
+
+    with pytest.raises(UnsupportedError) as error:
+        cuda_source(wl.sketch(block=32)(body).kernel)
+    assert error.value.diagnostics[0].code == "LOP3_TABLE"

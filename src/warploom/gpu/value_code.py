@@ -130,16 +130,17 @@ class ValueCode:
         if not isinstance(control, IndexConst):
             message = f"expected a number as the table of lop3, got {self.index.text(control).text}"
             raise UnsupportedError(Diagnostic("LOP3_TABLE", message, fix="Give a constant, or a hole of constants."))
-        products = [
-            [w if row >> (2 - k) & 1 else unary("~", w) for k, w in enumerate(words)]
-            for row in range(8)
-            if int(control.value) >> row & 1
-        ]
+        table = int(control.value) & 255
+        names = [Text(name) for name in "abc"]
         result = literal(u32, 0)
-        for position, factors in enumerate(products):
-            product = binary("&", binary("&", factors[0], factors[1]), factors[2])
-            result = binary("|", result, product) if position else product
-        return result
+        for row in range(8):
+            if table >> row & 1:
+                factors = [w if row >> (2 - k) & 1 else unary("~", w) for k, w in enumerate(names)]
+                product = binary("&", binary("&", factors[0], factors[1]), factors[2])
+                result = product if result.value == 0 else binary("|", result, product)
+        word = cuda_type(u32)
+        name = self.helpers.user_function(f"lop3_{table:02x}", word, ", ".join(f"{word} {w.text}" for w in names), result.text)
+        return call(name, *words)
 
     def constant(self, dtype: DType, value: int | float) -> Text:
         """`value` in every component."""

@@ -41,8 +41,12 @@ def in_bit_operations(term: Term) -> Term:
             part = apply("&", apply(">>", source, 8 * byte) if byte else source, 255)
             parts.append(apply("<<", part, 8 * k) if k else part)
     else:
+        grows = all(control >> (row | bit) & 1 for row in range(8) if control >> row & 1 for bit in (1, 2, 4))
         for row in range(8):
-            if control >> row & 1:
+            if grows and row and control >> row & 1:  # without complements, as a person would write it
+                ones = [w for k, w in enumerate(term.args) if row >> (2 - k) & 1]
+                parts.append(reduce(lambda a, b: apply("&", a, b), ones))
+            elif control >> row & 1:
                 chosen = [w if row >> (2 - k) & 1 else apply("~", w) for k, w in enumerate(term.args)]
                 parts.append(reduce(lambda a, b: apply("&", a, b), chosen))
     return reduce(lambda a, b: apply("|", a, b), parts, constant(0))

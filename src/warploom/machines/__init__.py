@@ -35,12 +35,13 @@ from warploom.machines.gpu import (
     compiled_architecture,
     nearest_architecture,
 )
+from warploom.machines.matrices import LANES_OF_A_ROW, MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
 from warploom.machines.occupancy import occupancy, resident_warps
 from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
 from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined, usual
 
 __all__ = [
-    "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "NVIDIA", "OTHERS", "PORTS",
+    "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LANES_OF_A_ROW", "MATRIX_INSTRUCTIONS", "MatrixInstruction", "matrix_instruction", "LINE_BYTES", "MAX_BLOCK_THREADS", "NVIDIA", "OTHERS", "PORTS",
     "SECTOR_BYTES", "SOURCES", "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure",
     "LargestBoard", "Limits", "Port", "Quantity", "Requests", "RowError", "SharedMemory", "Speeds", "Timing", "Unit", "Work",
     "architecture", "compiled_architecture", "fastest", "go_in_pairs", "joined", "least_each", "lines", "lines_each",

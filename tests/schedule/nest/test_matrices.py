@@ -64,7 +64,7 @@ def test_a_product_is_found_as_it_is_decided(name: str) -> None:
     assert verify(nest) == ()
     (part,) = products_of(nest)
     first = {"by rows": (True, False), "by columns": (False, False), "summed outside": (True, True)}[name]
-    assert (part.rows.is_transposed, part.columns.is_transposed) == first
+    assert (part.rows.way is Way.TRANSPOSED, part.columns.way is Way.TRANSPOSED) == first
     assert part.count * 16 * 8 * 16 * 32 == 32 * sum(1 for _ in part.row_points) * sum(1 for _ in part.column_points) * (
         16 * len(part.rows.slices) * 32
     )

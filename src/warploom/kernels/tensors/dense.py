@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.core import bf16, f16, f32
+from warploom.core import bf16, f16, f32, f64, i8, i32, u8
 from warploom.kernels.tensors.kernel import TensorKernel
 from warploom.schedule.frontend import out, temp, tensor
 
@@ -71,6 +71,21 @@ def matmul_f16(A: f16["m", "k"], B: f16["k", "n"], C: out[f32["m", "n"]]):
 @tensor
 def matmul_bf16(A: bf16["m", "k"], B: bf16["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def matmul_i8(A: i8["m", "k"], B: i8["n", "k"], C: out[i32["m", "n"]]):
+    C[m, n] += i32(A[m, k]) * i32(B[n, k])
+
+
+@tensor
+def matmul_u8(A: u8["m", "k"], B: u8["n", "k"], C: out[i32["m", "n"]]):
+    C[m, n] += i32(A[m, k]) * i32(B[n, k])
+
+
+@tensor
+def matmul_f64(A: f64["m", "k"], B: f64["k", "n"], C: out[f64["m", "n"]]):
+    C[m, n] += A[m, k] * B[k, n]
 
 
 @tensor
@@ -137,6 +152,10 @@ def _wide(A, B):
     return (A.astype(np.float32) @ B.astype(np.float32),)
 
 
+def _integers(A, B):
+    return (A.astype(np.int32) @ B.T.astype(np.int32),)
+
+
 def _linear_relu(X, W, bias):
     return (np.maximum(X.astype(np.float32) @ W.T.astype(np.float32) + bias, 0).astype(np.float16),)
 
@@ -170,6 +189,9 @@ DENSE = (
     TensorKernel("matmul_tt", matmul_tt, _SQUARE, lambda A, B: (A.T @ B.T,)),
     TensorKernel("matmul_f16", matmul_f16, _SQUARE, _wide),
     TensorKernel("matmul_bf16", matmul_bf16, _SQUARE, _wide),
+    TensorKernel("matmul_i8", matmul_i8, _SQUARE, _integers),
+    TensorKernel("matmul_u8", matmul_u8, _SQUARE, _integers),
+    TensorKernel("matmul_f64", matmul_f64, _SQUARE, lambda A, B: (A @ B,)),
     TensorKernel("linear_relu_f16", linear_relu_f16, _SQUARE, _linear_relu),
     TensorKernel("matmul_strided", matmul_strided, _SQUARE, lambda A, B: (A[:, ::32] @ B,)),
     TensorKernel("matmul_batched", matmul_batched, _BATCHED, lambda A, B: (A @ B,)),

@@ -213,7 +213,7 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
         case Operator.FMA:
             wide = np.longdouble if dtype.bits == 64 else np.float64
             if not dtype.is_float:
-                return first * operands[1] + operands[2]
+                return first.astype(to_numpy(dtype)) * operands[1].astype(to_numpy(dtype)) + operands[2]
             return first.astype(wide) * operands[1].astype(wide) + operands[2].astype(wide)
         case Operator.MAX:
             return np.maximum(first, operands[1])

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
-from warploom.machines import WIDEST_BYTES
-from warploom.schedule.backbone import Access, Backbone, Operator, is_of_matrices
+from warploom.machines import WIDEST_BYTES, MatrixInstruction
+from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation
 
@@ -29,17 +29,23 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     sums = [
         o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
     ]
-    instructions = objects.backbone.instructions
     found: list[tuple[Habit, ...]] = []
     for way in (True, False):
         tiles = [
-            MatrixTiles(objects, o, way) if is_of_matrices(instructions, instructions[o.instruction]) else Tiles(objects, o)
-            for o in sums
+            Tiles(objects, o) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way) for o in sums
         ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
+    """The instruction whose shape the tiles of a sum have."""
+    instructions = objects.backbone.instructions
+    on = matrix_of(instructions, instructions[total.instruction])
+    axes = {e.axis: e.sizes for e in objects.backbone.extents}
+    return on if on is not None and {(8,), (2,)} <= set(axes.values()) else None
 
 
 class Tiles:
@@ -263,9 +269,10 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, is_deep: bool) -> None:
+    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, is_deep: bool) -> None:
+        self.on = on
         self.is_deep = is_deep
-        """Slices of 64 instead of 32."""
+        """Slices of 128 bytes instead of 64."""
         super().__init__(objects, total)
 
     def role(self, extent: int) -> str:
@@ -292,12 +299,14 @@ class MatrixTiles(Tiles):
         for extent, statement in loads.items():
             yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
         vector = self.vector_of(temporary)
+        along = "" if vector is None else self.role(self.loop[vector].extent)
+        if along == "x3" and self.on.piece < 8:
+            vector, along = None, "narrow" if self.on.piece == 4 else "single"
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = _DEEP if self.is_deep else _FLAT
-        along = "" if vector is None else self.role(self.loop[vector].extent)
+        table = (_DEEP if self.is_deep else _FLAT) | _SCATTERED
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -328,6 +337,8 @@ class MatrixTiles(Tiles):
 
     def sizes(self) -> Iterator[Habit]:
         wanted = _DEEP_SIZES if self.is_deep else _FLAT_SIZES
+        if self.on.factor_bytes > 4:
+            wanted = wanted | _WIDE_SIZES
         for extent in self.own:
             if size := wanted.get(self.role(extent)):
                 yield "size", (extent,), size
@@ -350,5 +361,12 @@ _FLAT = {
     ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y3", ("k2", "k1"): "y3", ("k2", "x1"): "x1", ("k2", "x3"): "x3",
     ("k2", "y2"): "x3", ("y4", "y3"): "y3", ("y4", "k2"): "x3",
 }  # fmt: skip
+_SCATTERED = {
+    ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
+    ("single", "k1"): "y3",
+}  # fmt: skip
+"""The same where 8 neighbours are more than a vector: elements of 4 bytes, of 8 bytes."""
 _DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
 _FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}
+_WIDE_SIZES = {"k1": "4", "x2": "4", "y2": "4"}
+"""In place of these for elements of 8 bytes, whose sums take two registers."""

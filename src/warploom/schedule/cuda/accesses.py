@@ -143,7 +143,7 @@ class Accesses:
             places.append(_moved(self.context.copied[argument.value], argument))
         dtype = self._dtype(node.memory)
         atom = self.context.indices.atom(loop)
-        for lanes in (8, 4, 2) if is_copy else (4, 2):
+        for lanes in (16, 8, 4, 2) if is_copy else (4, 2):
             if loop.size % lanes or dtype.size_bytes * lanes > MOST_VECTOR_BYTES:
                 continue
             if not is_copy and vector_type(dtype, lanes) is None:

@@ -12,7 +12,7 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ctext import c_type
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles, matrix_tiles, read_once, widened
+from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, matrix_tiles, read_once, widened
 from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
@@ -97,7 +97,7 @@ def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
 
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
-    tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles if options.target.has_matrices else cuda_tiles
+    tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles(options.target.matrices)
     program = function.at_run_time(function.program(sizes_of(function, options.sizes, options.run_time), tiles), options.run_time)
     if points_of(program) > _MOST_POINTS:
         message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
@@ -107,8 +107,7 @@ def program_of(function: Function, options: KernelOptions) -> Program:
     if options.target.kind == "cuda":
         _check_served(program)
         program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
-        if options.target.has_matrices:
-            program = replace(program, stages=tuple(map(widened, program.stages)))
+        program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
     return program
 
 

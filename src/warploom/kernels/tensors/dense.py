@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.core import bf16, f16, f32, f64, i8, i32, u8
+from warploom.core import bf16, e4m3, e5m2, f16, f32, f64, i8, i32, tf32, u8, values_of
 from warploom.kernels.tensors.kernel import TensorKernel
 from warploom.schedule.frontend import out, temp, tensor
 
@@ -81,6 +81,21 @@ def matmul_i8(A: i8["m", "k"], B: i8["n", "k"], C: out[i32["m", "n"]]):
 @tensor
 def matmul_u8(A: u8["m", "k"], B: u8["n", "k"], C: out[i32["m", "n"]]):
     C[m, n] += i32(A[m, k]) * i32(B[n, k])
+
+
+@tensor
+def matmul_tf32(A: tf32["m", "k"], B: tf32["k", "n"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def matmul_e4m3(A: e4m3["m", "k"], B: e4m3["n", "k"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[n, k])
+
+
+@tensor
+def matmul_e5m2(A: e5m2["m", "k"], B: e5m2["n", "k"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[n, k])
 
 
 @tensor
@@ -191,6 +206,9 @@ DENSE = (
     TensorKernel("matmul_bf16", matmul_bf16, _SQUARE, _wide),
     TensorKernel("matmul_i8", matmul_i8, _SQUARE, _integers),
     TensorKernel("matmul_u8", matmul_u8, _SQUARE, _integers),
+    TensorKernel("matmul_tf32", matmul_tf32, _SQUARE, lambda A, B: (values_of(tf32, A) @ values_of(tf32, B),)),
+    TensorKernel("matmul_e4m3", matmul_e4m3, _SQUARE, lambda A, B: (A @ B.T,)),
+    TensorKernel("matmul_e5m2", matmul_e5m2, _SQUARE, lambda A, B: (A @ B.T,)),
     TensorKernel("matmul_f64", matmul_f64, _SQUARE, lambda A, B: (A @ B,)),
     TensorKernel("linear_relu_f16", linear_relu_f16, _SQUARE, _linear_relu),
     TensorKernel("matmul_strided", matmul_strided, _SQUARE, lambda A, B: (A[:, ::32] @ B,)),

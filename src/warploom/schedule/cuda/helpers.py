@@ -123,6 +123,13 @@ __device__ __forceinline__ void await_copies()
         for name in ("ldg", "ldcg", "ldcs")
         for suffix, c_type in _TYPES_OF_HALVES.items()
     },
+    "rounded_tf32": """__device__ __forceinline__ float rounded_tf32(float value)
+{
+    unsigned rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
+    return __uint_as_float(rounded);
+}
+""",
     "swizzled": """template <int Bits, int Base, int Shift>
 __device__ __forceinline__ int swizzled(int index)
 {

@@ -35,6 +35,8 @@ class Matrices:
         ]
         multiply = f"multiply_{on.factor}"
         self.context.helpers.add(multiply)
+        if on.factor == "tf32":
+            self.context.helpers.add("rounded_tf32")
         together = products.columns_together if columns.way is not Way.WORDS else 1
         for k in range(len(rows.slices)):
             for n in range(len(rows.parts)):
@@ -63,10 +65,15 @@ class Matrices:
         load = f"load_{len(places)}_matrices{'_transposed' if factor.way is Way.TRANSPOSED else ''}"
         self.context.helpers.add(load)
         pointer = self._place(factor, constant, is_rows=is_rows, count=len(places))
-        return [Line(f"{call(load, *(Text(name) for name, _, _ in places), pointer).text};")]
+        loaded: list[Item] = [Line(f"{call(load, *(Text(name) for name, _, _ in places), pointer).text};")]
+        if on.factor == "tf32":
+            loaded += [Line(f"{n} = __float_as_uint(rounded_tf32(__uint_as_float({n})));") for n, _, _ in places]
+        return loaded
 
     def _word(self, on: MatrixInstruction, pointer: Text) -> Text:
         value = unary("*", pointer)
+        if on.factor == "tf32":
+            value = call("rounded_tf32", value)
         return value if register_type(on) != "unsigned" else call("__float_as_uint", value)
 
     def _sum(self, products: Products, row: int, column: int) -> Text:

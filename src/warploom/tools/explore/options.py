@@ -143,6 +143,6 @@ def _check_in_c(program: Program) -> None:
 def _check_served(program: Program) -> None:
     """Arithmetic that CUDA printing would refuse after the search. UnsupportedError at its place in the source."""
     for instruction in (i for stage in program.stages for i in stage.instructions):
-        if instruction.dtype.name in ("f16", "bf16") and instruction.operator not in _UNTYPED:
+        if instruction.dtype.is_narrow_float and instruction.operator not in _UNTYPED:
             message = f"expected f32, f64 or an integer type of {instruction.operator}, got {instruction.dtype.name}"
             raise UnsupportedError(Diagnostic("CUDA_TYPE", message, instruction.span, "Declare the arrays as f32."))

@@ -66,6 +66,11 @@ SIZES = {"by rows": (120, 128, 64), "by columns": (32, 64, 192), "summed outside
 WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0}
 
 
+def architecture_of(name: str) -> str:
+    """An old one that multiplies such matrices."""
+    return "sm_89" if name == "small floats" else "sm_80"
+
+
 def stage(name: str, m: int | None = None, k: int | None = None) -> Backbone:
     given = {axis: size for axis, size in (("m", m), ("k", k)) if size is not None}
     return widened(FUNCTIONS[name].program(dict(zip("mnk", SIZES[name], strict=True)) | given, TILES[name]).stages[0])
@@ -81,7 +86,7 @@ def first(space: KernelSpace, candidate: Candidate) -> Candidate:
 
 @cache
 def decided(name: str, m: int | None = None, k: int | None = None) -> tuple[KernelSpace, Candidate]:
-    space = kernel_space(stage(name, m, k), target("sm_89" if name == "small floats" else "sm_80"))
+    space = kernel_space(stage(name, m, k), target(architecture_of(name)))
     return space, first(space, space.usually(space.root(), lambda _: False, WAYS[name]))
 
 

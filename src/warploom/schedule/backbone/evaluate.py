@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, to_numpy, values_of, words_of
+from warploom.core import DType, tf32, to_numpy, values_of, words_of
 from warploom.schedule.backbone.nodes import (
     Access,
     AxisSum,
@@ -199,7 +199,7 @@ def compute(operator: Operator, operands: list[Array], dtype: DType) -> Array:
     target = to_numpy(dtype)
     with np.errstate(all="ignore"):
         made = np.asarray(_exact(operator, operands, dtype)).astype(target)
-        return values_of(dtype, words_of(dtype, made)).reshape(made.shape) if dtype.is_held else made
+        return values_of(dtype, words_of(dtype, made)).reshape(made.shape) if dtype.is_held or dtype is tf32 else made
 
 
 def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:

@@ -368,5 +368,5 @@ _SCATTERED = {
 """The same where 8 neighbours are more than a vector: elements of 4 bytes, of 8 bytes."""
 _DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
 _FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}
-_WIDE_SIZES = {"k1": "4", "x2": "4", "y2": "4"}
+_WIDE_SIZES = {"k1": "4", "x2": "4", "y1": "1", "y2": "8"}
 """In place of these for elements of 8 bytes, whose sums take two registers."""

@@ -18,7 +18,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import TypeAlias
 
-from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
+import numpy as np
+
+from warploom.core import BY_NAME, FACTORS, DType, WarploomError, f16, f32, f64, values_of, words_of
 from warploom.synth.compiled.placed import UNSIGNED, Placed
 from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
@@ -311,6 +313,9 @@ class Data:
     def decoded(bits: int, kind: DType) -> float | Fraction:
         if kind.name == "bf16":
             number: float = struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+        elif kind in FACTORS:
+            word = np.uint8(bits) if kind.is_held else np.uint32(bits).view(np.float32)
+            number = float(values_of(kind, np.array([word]))[0])
         else:
             floating, word = _FLOAT_CODES[kind.name]
             number = struct.unpack(floating, struct.pack(word, bits))[0]
@@ -322,6 +327,9 @@ class Data:
         if kind.name == "bf16":
             bits = struct.unpack("<I", struct.pack("<f", number))[0]
             return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
+        if kind in FACTORS:
+            found = np.array([number], np.float32)
+            return int(words_of(kind, found)[0]) if kind.is_held else int(values_of(kind, found).view(np.uint32)[0])
         floating, word = _FLOAT_CODES[kind.name]
         return struct.unpack(word, struct.pack(floating, number))[0]
 

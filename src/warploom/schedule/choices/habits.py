@@ -25,14 +25,17 @@ Habit: TypeAlias = tuple[str, tuple[int, ...], str]
 
 def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
-    again; several where matrices are multiplied by whole warps."""
+    again."""
     sums = [
         o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
     ]
     found: list[tuple[Habit, ...]] = []
     for way in (True, False):
         tiles = [
-            Tiles(objects, o) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way) for o in sums
+            Tiles(objects, o, is_tall=not way)
+            if (on := _matrix_of(objects, o)) is None
+            else MatrixTiles(objects, o, on, way)
+            for o in sums
         ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
     if not any(found):
@@ -51,8 +54,11 @@ def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
 class Tiles:
     """Habits of one sum."""
 
-    def __init__(self, objects: Objects, total: Operation) -> None:
+    def __init__(self, objects: Objects, total: Operation, *, is_tall: bool = False) -> None:
         self.objects, self.total = objects, total
+        self.is_tall = is_tall
+        """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
+        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads are as slow as arithmetic."""
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -125,7 +131,7 @@ class Tiles:
             if extent not in outside and statement != vector:
                 yield "dim_kind", (statement,), "UNROLL"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "2"
+        yield "stages", (temporary.region,), "1" if self.is_tall else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _apart(self) -> Iterator[Habit]:
@@ -148,16 +154,20 @@ class Tiles:
         return iter(())
 
     def sizes(self) -> Iterator[Habit]:
-        """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out."""
+        """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out, or twice as
+        many."""
+        along = 2 * _RESULTS if self.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
+            if kind == "THREAD" and self.is_tall:
+                yield "size", (loop.extent,), str(_RESULTS)
+            elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
-                yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else _RESULTS)
+                yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)
 
     def _laid_out(self, temporary: Temporary) -> Iterator[Habit]:
         """The tile lies as its array does, threads next to each other where they are in the sum."""

@@ -58,8 +58,7 @@ class Limits:
 @checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixRates:
-    """Multiply-adds of `mma.sync` by the kind of its factors (`machines.matrices`); 0: the architecture lacks it, or has no units
-    of their own for it."""
+    """Multiply-adds of `mma.sync` by the kind of its factors (`machines.matrices`); 0: the architecture lacks it."""
 
     f16: _Products
     """Factors of f16 or bf16, sums of f32."""
@@ -221,7 +220,7 @@ def _most(f16: float, f64: float, *, has_f8: bool) -> MatrixRates:
     )  # fmt: skip
 
 
-_SLOW_DOUBLES = assumed(0, "no faster than the f64 units, of which there are two")
+_SLOW_DOUBLES = assumed(2, "no faster than the f64 units, of which there are two")
 _UNPACKED = "as f16: ptxas 13 makes two HMMA of f16 and conversions of it"
 
 _KEPLER = Timing(

@@ -96,7 +96,7 @@ class Speeds:
     nc_is_texture: bool
     integer_lanes: float = math.inf
     matrix_products: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By the type of the factors; infinite for those that are not there."""
+    """By the type of the factors."""
     barrier_cycles: float = 2.0
     """Cycles between two warps that arrive at a barrier."""
     l2_bytes: float = math.inf
@@ -129,7 +129,10 @@ class Speeds:
         }
 
     def product_cycles(self, work: Work) -> float:
-        return sum(count / self.matrix_products.get(kind, math.inf) for kind, count in work.products)
+        """Infinite where there is no instruction for such products."""
+        return sum(
+            count / self.matrix_products[kind] if kind in self.matrix_products else math.inf for kind, count in work.products
+        )
 
     def time_ns(self, work: Work, sharpness: float = math.inf) -> float:
         return work.launches * self.launch_ns + joined(self.cycles(work).values(), sharpness) / self.clock_ghz

@@ -49,6 +49,13 @@ def matmul(A: f32["m", "k"], B: f32["k", "n"], C: out[f32["m", "n"]]):
 
 
 @tensor
+def matmul_split(A: f32["m", "parts", "k"], B: f32["parts", "k", "n"], P: temp[f32["parts", "m", "n"]], C: out[f32["m", "n"]]):
+    """The sum in parts, for products of few tiles; in memory A is m by parts * k, B parts * k by n."""
+    P[p, m, n] += A[m, p, k] * B[p, k, n]
+    C[m, n] += P[p, m, n]
+
+
+@tensor
 def matmul_tn(A: f32["k", "m"], B: f32["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += A[k, m] * B[k, n]
 
@@ -189,6 +196,7 @@ def _syrk(A, C, alpha, beta):
 
 _SCALARS = {"alpha": 1.5, "beta": 1.25}
 _SQUARE = {"m": 1024, "n": 1024, "k": 1024}
+_SPLIT = {"m": 1024, "n": 1024, "parts": 4, "k": 256}
 _BATCHED = {"b": 512, "m": 32, "n": 32, "k": 32}
 
 DENSE = (
@@ -199,6 +207,7 @@ DENSE = (
     TensorKernel("matvec_t", matvec_t, {"m": 4096, "n": 4096}, lambda A, x: (A.T @ x,)),
     TensorKernel("gesummv", gesummv, {"n": 4096}, _gesummv, _SCALARS),
     TensorKernel("matmul", matmul, _SQUARE, lambda A, B: (A @ B,)),
+    TensorKernel("matmul_split", matmul_split, _SPLIT, lambda A, B: (np.tensordot(A, B, 2),)),
     TensorKernel("matmul_tn", matmul_tn, _SQUARE, lambda A, B: (A.T @ B,)),
     TensorKernel("matmul_nt", matmul_nt, _SQUARE, lambda A, B: (A @ B.T,)),
     TensorKernel("matmul_tt", matmul_tt, _SQUARE, lambda A, B: (A.T @ B.T,)),

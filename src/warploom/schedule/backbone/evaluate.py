@@ -61,7 +61,7 @@ def evaluate(backbone: Backbone, arrays: Mapping[str, Array], parameters: Mappin
 
 
 def _read(dtype: DType, array: Array) -> Array:
-    """What loads give of an array as NumPy holds it."""
+    """The values that loads give, of an array as NumPy holds it."""
     return array if dtype.is_held else values_of(dtype, array)
 
 

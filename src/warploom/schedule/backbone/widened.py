@@ -82,12 +82,12 @@ def _conversions(instructions: Sequence[Instruction], total: Instruction) -> _Co
     readers = [o.instruction for i in instructions for o in i.operands if isinstance(o, Result)]
     fused, apart = total, frozenset[int]()
     if total.operator is Operator.ADD and not total.dtype.is_float:
-        (product,) = [o for o in total.operands if isinstance(o, Result)] or [None]
-        (carry,) = [o for o in total.operands if isinstance(o, Carry)] or [None]
-        made = None if product is None else instructions[product.instruction]
-        if product is None or carry is None or made is None or made.operator is not Operator.MUL:
+        product = next((o for o in total.operands if isinstance(o, Result)), None)
+        carry = next((o for o in total.operands if isinstance(o, Carry)), None)
+        if product is None or carry is None:
             return None
-        if made.dtype != total.dtype or product.mapped != made.axes or readers.count(product.instruction) != 1:
+        made = instructions[product.instruction]
+        if made.operator is not Operator.MUL or made.dtype != total.dtype or product.mapped != made.axes or readers.count(product.instruction) != 1:
             return None
         fused = replace(total, operator=Operator.FMA, operands=(*made.operands, carry))
         apart = frozenset((product.instruction,))

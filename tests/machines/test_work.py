@@ -8,7 +8,18 @@ from dataclasses import fields, replace
 
 import pytest
 
-from warploom.machines import ARCHITECTURES, MATRIX_INSTRUCTIONS, COMPILED, Architecture, Requests, Speeds, Work, fastest, joined, usual
+from warploom.machines import (
+    ARCHITECTURES,
+    COMPILED,
+    MATRIX_INSTRUCTIONS,
+    Architecture,
+    Requests,
+    Speeds,
+    Work,
+    fastest,
+    joined,
+    usual,
+)
 
 AMOUNTS = [f.name for f in fields(Work) if f.name not in ("requests", "products")]
 ROWS = list(ARCHITECTURES.values())
@@ -64,7 +75,11 @@ def test_shuffles_and_shared_memory_share_the_load_path() -> None:
 def test_no_speed_of_a_row_is_above_its_fastest(row: Architecture) -> None:
     most = fastest(row)
     products = [Work(products=((name, 1.0),)) for name in MATRIX_INSTRUCTIONS]
-    for work in [Work(**{name: 1.0}) for name in AMOUNTS] + products + [Work(requests=(Requests(1, s, n),)) for s in (1, 9) for n in (0, 9)]:
+    for work in (
+        [Work(**{name: 1.0}) for name in AMOUNTS]
+        + products
+        + [Work(requests=(Requests(1, s, n),)) for s in (1, 9) for n in (0, 9)]
+    ):
         assert most.time_ns(work) <= board(row).time_ns(work)
 
 

@@ -362,8 +362,11 @@ _HOPPER = replace(
     double_lanes=known(64, "guide"),
     load_lanes=known(32, "white"),
     matrix_products=MatrixRates(
-        f16=known(1288, "hopper"), tf32=assumed(644, "half of f16"), bytes=assumed(2576, "twice f16"),
-        f64=assumed(64, "m8n8k4 as on A100; m16n8k16 has twice as much"), f8=assumed(1288, _UNPACKED),
+        f16=known(1288, "hopper"),
+        tf32=assumed(644, "half of f16"),
+        bytes=assumed(2576, "twice f16"),
+        f64=assumed(64, "m8n8k4 as on A100; m16n8k16 has twice as much"),
+        f8=assumed(1288, _UNPACKED),
     ),
     matrix_peak=_most(2048, 128, has_f8=True),
 )
@@ -376,8 +379,11 @@ _BLACKWELL = replace(
     integer_lanes=assumed(64, "as Hopper"),
     load_lanes=assumed(32, "as Hopper"),
     matrix_products=MatrixRates(
-        f16=assumed(1288, "as Hopper"), tf32=assumed(644, "as Hopper"), bytes=assumed(2576, "as Hopper"),
-        f64=assumed(64, "as Hopper"), f8=assumed(1288, _UNPACKED),
+        f16=assumed(1288, "as Hopper"),
+        tf32=assumed(644, "as Hopper"),
+        bytes=assumed(2576, "as Hopper"),
+        f64=assumed(64, "as Hopper"),
+        f8=assumed(1288, _UNPACKED),
     ),
     matrix_peak=_most(4096, 128, has_f8=True),
 )

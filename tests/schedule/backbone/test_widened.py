@@ -9,7 +9,17 @@ import pytest
 
 from warploom.core import bf16_values, bf16_words, f32
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import Backbone, Operator, Result, evaluate, evaluate_terms, matrix_of, random_inputs, verify, widened
+from warploom.schedule.backbone import (
+    Backbone,
+    Operator,
+    Result,
+    evaluate,
+    evaluate_terms,
+    matrix_of,
+    random_inputs,
+    verify,
+    widened,
+)
 
 SIZES = {"m": 3, "n": 4, "k": 5}
 

@@ -52,7 +52,15 @@ def small_floats(A: e4m3["m", "k"], B: e4m3["n", "k"], C: out[f32["m", "n"]]):
     C[m, n] += f32(A[m, k]) * f32(B[n, k])
 
 
-FUNCTIONS: dict[str, TensorFunction] = {"by rows": by_rows, "by columns": by_columns, "summed outside": summed_outside, "bytes": bytes_, "doubles": doubles, "rounded": rounded, "small floats": small_floats}
+FUNCTIONS: dict[str, TensorFunction] = {
+    "by rows": by_rows,
+    "by columns": by_columns,
+    "summed outside": summed_outside,
+    "bytes": bytes_,
+    "doubles": doubles,
+    "rounded": rounded,
+    "small floats": small_floats,
+}
 TILES = {
     "by rows": {"m": ((1,), (8,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
     "by columns": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (8,))},
@@ -62,7 +70,15 @@ TILES = {
     "rounded": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((4,), (4,))},
     "small floats": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (16,))},
 }
-SIZES = {"by rows": (120, 128, 64), "by columns": (32, 64, 192), "summed outside": (32, 128, 64), "bytes": (32, 64, 256), "doubles": (32, 32, 24), "rounded": (32, 64, 48), "small floats": (32, 64, 256)}
+SIZES = {
+    "by rows": (120, 128, 64),
+    "by columns": (32, 64, 192),
+    "summed outside": (32, 128, 64),
+    "bytes": (32, 64, 256),
+    "doubles": (32, 32, 24),
+    "rounded": (32, 64, 48),
+    "small floats": (32, 64, 256),
+}
 WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0}
 
 

@@ -13,7 +13,16 @@ from warploom.schedule.cuda import Options, cuda_kernel, interpret_all, ptx_of
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
 
 
-@pytest.mark.parametrize(("name", "m"), [("by rows", 120), ("by columns", 32), ("summed outside", 32), ("bytes", 32), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("doubles", 32), ("rounded", 32), ("small floats", 32)))])
+@pytest.mark.parametrize(
+    ("name", "m"),
+    [
+        ("by rows", 120),
+        ("by columns", 32),
+        ("summed outside", 32),
+        ("bytes", 32),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("doubles", 32), ("rounded", 32), ("small floats", 32))),
+    ],
+)
 def test_products_of_whole_warps_are_right(name: str, m: int) -> None:
     kernel = cuda_kernel(nest_of(name, m), Options(arch=architecture_of(name)))
     ptx = ptx_of(kernel)

@@ -36,7 +36,9 @@ def test_a_product_with_an_epilogue_is_proved() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "m"), [("by rows", 120), ("by columns", 32), ("bytes", 32), ("doubles", 32), ("rounded", 32), ("small floats", 32)])
+@pytest.mark.parametrize(
+    ("name", "m"), [("by rows", 120), ("by columns", 32), ("bytes", 32), ("doubles", 32), ("rounded", 32), ("small floats", 32)]
+)
 def test_products_are_proved(name: str, m: int) -> None:
     proof = judged(name, m)
     assert proof.verdict == "proved", proof.reason

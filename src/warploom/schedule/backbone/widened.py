@@ -43,8 +43,8 @@ def matrix_factors(instructions: Sequence[Instruction], total: Instruction) -> t
 
 
 def widened(stage: Backbone, narrow: Collection[str] = MATRIX_INSTRUCTIONS) -> Backbone:
-    """The same kernel in which sums of products take what is loaded of a narrow type as it is: where both factors of a carried sum
-    are conversions of loads that nothing else reads, the conversions are gone, and so is a product apart from the sum. So tiles
+    """The same kernel in which sums of products take what is loaded of a narrow type as it is: where both factors of a carried
+    sum are conversions of loads that nothing else reads, the conversions are gone, and so is a product apart from the sum. So tiles
     of them are staged as they lie in memory, and instructions that multiply matrices can take them. `narrow`: the types of
     factors that may be."""
     instructions = list(stage.instructions)
@@ -87,7 +87,12 @@ def _conversions(instructions: Sequence[Instruction], total: Instruction) -> _Co
         if product is None or carry is None:
             return None
         made = instructions[product.instruction]
-        if made.operator is not Operator.MUL or made.dtype != total.dtype or product.mapped != made.axes or readers.count(product.instruction) != 1:
+        if (
+            made.operator is not Operator.MUL
+            or made.dtype != total.dtype
+            or product.mapped != made.axes
+            or readers.count(product.instruction) != 1
+        ):
             return None
         fused = replace(total, operator=Operator.FMA, operands=(*made.operands, carry))
         apart = frozenset((product.instruction,))

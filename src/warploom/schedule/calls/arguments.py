@@ -172,7 +172,12 @@ class Signature:
             message = f"expected an array for {parameter.name!r}, got {array.got}"
             self._refuse("CALL_ARRAY", message, parameter.span, array.fix.format(parameter.name, self.dtypes[parameter.name]))
         if parameter.dtype.is_held:
-            self._refuse("CALL_DTYPE", f"expected a type that NumPy has, {parameter.name!r} is of {parameter.dtype}", parameter.span, _F32_FIX)
+            self._refuse(
+                "CALL_DTYPE",
+                f"expected a type that NumPy has, {parameter.name!r} is of {parameter.dtype}",
+                parameter.span,
+                _F32_FIX,
+            )
         wanted = self.dtypes[parameter.name]
         if array.dtype != wanted:
             if array.dtype.newbyteorder("=") == wanted:

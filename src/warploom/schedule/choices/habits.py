@@ -32,9 +32,7 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     found: list[tuple[Habit, ...]] = []
     for way in (True, False):
         tiles = [
-            Tiles(objects, o, is_tall=not way)
-            if (on := _matrix_of(objects, o)) is None
-            else MatrixTiles(objects, o, on, way)
+            Tiles(objects, o, is_tall=not way) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way)
             for o in sums
         ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
@@ -58,7 +56,8 @@ class Tiles:
         self.objects, self.total = objects, total
         self.is_tall = is_tall
         """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
-        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads are as slow as arithmetic."""
+        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
+        are as slow as arithmetic."""
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}

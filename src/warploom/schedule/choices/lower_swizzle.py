@@ -114,7 +114,7 @@ def _access(threads: Threads, statement: Node, around: tuple[Loop, ...]) -> _Acc
 
 
 def _of_matrices(products: Products, factor: Factor) -> _Access:
-    """What instructions of a warp load of the factor, each all at once."""
+    """The parts of the factor that instructions of a warp load, each all at once."""
     loads = [(together, places) for found, together, places in products.matrices() if found is factor]
     together, first = loads[0]
     requests = np.zeros((len(loads), WARP), np.int64)

@@ -30,9 +30,7 @@ class Matrices:
         row, column = (self.context.indices.loop_names(wish) for wish in ("rows", "columns"))
         word = register_type(on)
         sizes = on.halves * on.groups, on.groups
-        lines: list[Item] = [
-            Line(f"{word} {row}[{len(rows.parts)}][{sizes[0]}], {column}[{len(columns.parts)}][{sizes[1]}];")
-        ]
+        lines: list[Item] = [Line(f"{word} {row}[{len(rows.parts)}][{sizes[0]}], {column}[{len(columns.parts)}][{sizes[1]}];")]
         multiply = f"multiply_{on.factor}"
         self.context.helpers.add(multiply)
         if on.factor == "tf32":
@@ -121,7 +119,9 @@ class Matrices:
         steps = list(factor.lane_steps)
         if factor.way is not Way.WORDS:
             far, deep = (1, 2) if is_rows else (2, 1)
-            steps += [(step, 8 * bit, 2) for bit, step in ((far, factor.across), (deep, factor.inward)) if step and 2 * bit <= count]
+            steps += [
+                (step, 8 * bit, 2) for bit, step in ((far, factor.across), (deep, factor.inward)) if step and 2 * bit <= count
+            ]
         terms = [_scaled(_digit(lane, divisor, n), step) for step, divisor, n in steps if step]
         text = terms[0]
         for term in terms[1:]:

@@ -132,8 +132,8 @@ def run(
     *,
     device: int = 0,
 ) -> None:
-    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. NumPy's of bf16, e4m3 and e5m2 hold float32, as for
-    `interpret`; those on the device have the real type. UserError as `warploom.gpu.launch`."""
+    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. NumPy's of bf16, e4m3 and e5m2 hold
+    float32, as for `interpret`; those on the device have the real type. UserError as `warploom.gpu.launch`."""
     given = _device_arrays(kernel, arrays)
     launch_on_device(
         compiled, kernel.name, kernel.grid, kernel.block, given, _scalars(kernel, scalars or {}),

@@ -35,6 +35,8 @@ COLUMN_THREADS, ROW_THREADS = LANES_OF_A_ROW, 8
 Ints = NDArray[np.int64]
 Point: TypeAlias = tuple[tuple[int, int], ...]
 """Indices of loops, by their numbers."""
+
+
 class Way(Enum):
     """How the elements of a factor get into registers."""
 
@@ -142,7 +144,9 @@ class Products:
                 yield from _loads(on, self.columns, part, k, far_first=False, far=together)
 
 
-def _loads(on: MatrixInstruction, factor: Factor, part: int, slice_: int, *, far_first: bool, far: int) -> Iterator[tuple[Factor, int, Ints]]:
+def _loads(
+    on: MatrixInstruction, factor: Factor, part: int, slice_: int, *, far_first: bool, far: int
+) -> Iterator[tuple[Factor, int, Ints]]:
     start = factor.parts[part] + factor.slices[slice_]
     places = [start + f * factor.across + d * factor.inward for f in range(far) for d in range(on.groups)]
     if factor.way is Way.WORDS:

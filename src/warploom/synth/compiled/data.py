@@ -32,7 +32,14 @@ _COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 _EXACT: dict[str, Callable[..., Fraction]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _LARGEST: dict[str, Fraction] = {
     name: (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
-    for name, digits, most in (("e5m2", 3, 15), ("f16", 11, 15), ("tf32", 11, 127), ("bf16", 8, 127), ("f32", 24, 127), ("f64", 53, 1023))
+    for name, digits, most in (
+        ("e5m2", 3, 15),
+        ("f16", 11, 15),
+        ("tf32", 11, 127),
+        ("bf16", 8, 127),
+        ("f32", 24, 127),
+        ("f64", 53, 1023),
+    )
 } | {"e4m3": Fraction(448)}
 """Largest of the finite numbers of a float type."""
 ZEROS = "zeros of either sign are equal"

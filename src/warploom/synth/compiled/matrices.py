@@ -40,7 +40,8 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     "f64": ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"),
 }
 _TOTALS: dict[str, tuple[str, DType]] = {
-    "f16": ("f32", f32), "bf16": ("f32", f32), "tf32": ("f32", f32), "e4m3": ("f32", f32), "e5m2": ("f32", f32), "s8": ("s32", i32), "u8": ("s32", i32), "f64": ("f64", f64),
+    "f16": ("f32", f32), "bf16": ("f32", f32), "tf32": ("f32", f32),
+    "e4m3": ("f32", f32), "e5m2": ("f32", f32), "s8": ("s32", i32), "u8": ("s32", i32), "f64": ("f64", f64),
 }  # fmt: skip
 _ROUNDED = "cvt.rna.tf32.f32"
 _DROPPED = (1 << 13) - 1
@@ -235,7 +236,6 @@ class Matrices:
             return known[id(value)][1]
 
         return run
-
 
     def _of_rounded(self, value: Value) -> Value:
         """A factor of tf32 in f32. NotFollowedError unless `cvt.rna.tf32.f32` has made it: which bits count otherwise is open

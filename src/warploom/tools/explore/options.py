@@ -142,11 +142,13 @@ def _check_in_c(program: Program) -> None:
 
 
 def _check_factors(program: Program, on: Target) -> None:
-    """Types that only factors of products of matrices have, where the target does not multiply them. UnsupportedError at the place
-    of an array."""
+    """Types that only factors of products of matrices have, where the target does not multiply them. UnsupportedError at the
+    place of an array."""
     for region in (r for stage in program.stages for r in stage.regions if r.dtype in FACTORS):
         if region.role is not Role.INPUT:
-            message = f"expected {region.name} of a type that kernels write, got {region.dtype.name}, which is for factors of products"
+            message = (
+                f"expected {region.name} of a type that kernels write, got {region.dtype.name}, which is for factors of products"
+            )
             raise UnsupportedError(Diagnostic("CUDA_TYPE", message, region.span, "Store f32, f16 or bf16."))
         if region.dtype.name not in on.matrices:
             able = [name for name, other in TARGETS.items() if region.dtype.name in other.matrices]

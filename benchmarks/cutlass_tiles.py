@@ -5,9 +5,8 @@
 A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search decides everything else. `ours_ms` is what a
 search of as many nodes finds without fixed sizes.
 
-Of CUTLASS's kernels the tile of a block, the results of a thread (or of an instruction) and the slice of the sum are fixed. Not in
-the space: threads of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of
-other loops.
+A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
+of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
 
 Source: the tile shapes of CUTLASS 3.5, python/cutlass_library/generator.py, GenerateSM50_Simt, GenerateSM80_Simt_f32 and
 GenerateSM80_TensorOp_16816.

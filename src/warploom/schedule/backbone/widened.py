@@ -44,9 +44,11 @@ def matrix_factors(instructions: Sequence[Instruction], total: Instruction) -> t
 
 def widened(stage: Backbone, narrow: Collection[str] = MATRIX_INSTRUCTIONS) -> Backbone:
     """The same kernel in which sums of products take what is loaded of a narrow type as it is: where both factors of a carried
-    sum are conversions of loads that nothing else reads, the conversions are gone, and so is a product apart from the sum. So tiles
-    of them are staged as they lie in memory, and instructions that multiply matrices can take them. `narrow`: the types of
-    factors that may be."""
+    sum are conversions of loads that nothing else reads, the conversions are gone, and so is a product apart from the sum. So
+    tiles of them are staged as they lie in memory, and instructions that multiply matrices can take them.
+
+    narrow: types of factors, as the rows of `machines.matrices` name them; others stay.
+    """
     instructions = list(stage.instructions)
     gone: set[int] = set()
     for n, instruction in enumerate(stage.instructions):

@@ -3,7 +3,7 @@
     python -m benchmarks.cutlass_tiles [ARCH ...] --nodes 200     one JSON line for each kernel and architecture
 
 A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search decides everything else. `ours_ms` is what a
-search of as many nodes finds without fixed sizes.
+search of as many nodes finds without fixed sizes; null is a tile for which it found nothing.
 
 A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
 of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
@@ -50,7 +50,7 @@ class Row:
     @property
     def line(self) -> dict[str, object]:
         best = min(self.tiles_ms, key=self.tiles_ms.__getitem__)
-        rounded = {name: round(ms, 4) for name, ms in self.tiles_ms.items()}
+        rounded = {name: round(ms, 4) if math.isfinite(ms) else None for name, ms in self.tiles_ms.items()}
         return {
             "kernel": self.kernel, "arch": self.arch, "size": SIZE, "nodes": self.nodes, "tiles_ms": rounded, "best": best,
             "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),

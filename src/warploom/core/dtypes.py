@@ -150,7 +150,7 @@ def words_of(dtype: DType, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def values_of(dtype: DType, words: NDArray[Any]) -> NDArray[Any]:
-    """What is read of an array as it lies in memory, in the type that NumPy holds it in."""
+    """The numbers that reading an array as it lies in memory gives, in the type that NumPy holds them in."""
     if dtype.name == "bf16":
         return bf16_values(words)
     if dtype.name == "tf32":

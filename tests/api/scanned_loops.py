@@ -130,3 +130,20 @@ def asserted_square(xs: list[int]):
         assert x * x >= 9
         s = 2 * s + x
     return s
+
+
+def crc8(bits: list[bool]):
+    state = 0
+    for bit in bits:
+        top = state >> 7 & 1
+        state = state << 1 & 255
+        if top != bit:
+            state = state ^ 7
+    return state
+
+
+def decayed(starts: list[int]):
+    here = 0
+    for start in starts:
+        here = max(start, here - 2)
+    return here

@@ -30,6 +30,8 @@ GIVEN: dict[str, tuple[Any, ...]] = {
     "beyond": (WHOLE, 3),
     "positive": (WHOLE + 20, WHOLE + 10),
     "listed": (np.sign(WHOLE),),
+    "crc8": (WHOLE > 4,),
+    "decayed": (WHOLE,),
 }
 
 

@@ -165,3 +165,11 @@ def test_numbers_of_c_have_their_type_and_are_rounded_once() -> None:
     assert printed(ex.add(R, ex.constant(Fraction(1, 3))), C) == "r + 0.33333334f"
     assert printed(ex.add(R, ex.constant(1 + Fraction(1, 2**24))), C) == "r + 1.0f"
     assert printed(ex.bitwise("bitand", ex.add(X, Y), ex.bitwise("bitor", X, Y)), C) == "(x + y) & (x | y)"
+
+
+def test_a_quotient_of_numbers_is_left_to_the_library() -> None:
+    """Python would raise for a zero below, although the quotient is a branch that nobody takes."""
+    expr = ex.select(P, R, ex.quotient(ex.constant(0), ex.constant(0)))
+    assert printed(expr, NUMPY) == "np.where(p, r, np.divide(0.0, 0.0))"
+    assert printed(expr, TRITON) == "tl.where(p, r, tl.full((), 0.0, tl.float32) / 0.0)"
+    assert printed(expr, C) == "p ? r : 0.0f / 0.0f"

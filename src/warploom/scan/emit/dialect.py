@@ -201,6 +201,7 @@ TRITON = Dialect(
         "floordiv": _call("floor_quotient", 2),
         "mod": _call("floor_remainder", 2),
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "div_numbers": Spelling("tl.full((), {0}, {T}) / {1}", PRODUCT, ATOM),
         "exp": _call("tl.exp", 1),
         "log": _call("tl.log", 1),
         "sqrt": _call("tl.sqrt", 1),
@@ -231,6 +232,7 @@ NUMPY = Dialect(
         "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
         "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
         "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "div_numbers": _call("np.divide", 2),  # Python's division by a zero raises, though nobody may take the quotient
         "gcd": _call("np.gcd", 2),
         "exp": _call(f"np.{_EXP.numpy}", 1),
         "log": _call("np.log", 1),

@@ -176,6 +176,8 @@ class Printer:
         found = self.dialect.spellings.get(op)
         if op == "select" and wanted in ("int32", "int64"):
             found = self.dialect.spellings.get("select_whole", found)
+        if op == "div" and all(a.op == "const" for e in exprs for a in e.args):
+            found = self.dialect.spellings.get("div_numbers", found)
         if found is None:
             raise unserved(op, self.dialect.name)
         return found

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from warploom.core import UnsupportedError
 from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, build_library, find_compiler
+from warploom.core.intervals import Interval
 from warploom.scan.emit import c_body, c_source, function_name, source_of, whole_bound
-from warploom.scan.operators.expression import subexpressions
+from warploom.scan.operators.expression import Expr, subexpressions
 from warploom.scan.operators.machine_numbers import computes_no_reals, has_infinities
 from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.ranges import stays_within
 from warploom.scan.parallel.folding import printed_module
 
 Array: TypeAlias = NDArray[Any]
@@ -27,6 +29,15 @@ PART = 1 << 16
 _DTYPES = {"int64": np.dtype(np.int64), "float64": np.dtype(np.float64), "bool": np.dtype(np.bool_), "int32": np.dtype(np.int32)}
 _C_TYPES = {"int64": ctypes.c_int64, "float64": ctypes.c_double, "bool": ctypes.c_bool, "int32": ctypes.c_int32}
 _LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def _rounded(low: int, high: int) -> Interval:
+    """A range around the given one, of few that there are; its ends are powers of two, or a number of one digit is kept."""
+    return Interval(-_least_power(-low) if low < 0 else min(low, 0), _least_power(high) if high > 1 else max(high, 0))
+
+
+def _least_power(number: int) -> int:
+    return 1 << (number - 1).bit_length() if number > 1 else number
 
 
 class NotMeantError(ValueError):
@@ -45,6 +56,7 @@ class ArrayScan:
         self.operator = operator
         self._numpy_source = source_of(operator, "numpy")
         self._body = c_body(operator)
+        self._shown_within: dict[tuple[tuple[tuple[Expr, Interval], ...], int], bool] = {}
 
     @cached_property
     def _library(self) -> ctypes.CDLL | None:
@@ -86,12 +98,21 @@ class ArrayScan:
             return False
         if not self._has_whole:
             return True
-        if whole_bound(self.operator) is None:
-            return False
-        whole = [c for c, s in zip(columns, self._body.elements, strict=True) if s.scalar == "int64"]
-        most = max((abs(int(m)) for c in whole for m in (c.min(), c.max())), default=0)
-        given = [abs(int(v)) for v, s in zip(constants, self._body.constants, strict=True) if s.scalar == "int64"]
-        return (len(columns[0]) + 1) * max([1, most, *given]) < _MOST  # the largest of the bounds
+        slots = [*zip(self._body.elements, columns, strict=True), *zip(self._body.constants, constants, strict=True)]
+        whole = [(slot, np.asarray(values)) for slot, values in slots if slot.scalar == "int64"]
+        ends = [(slot, int(values.min()), int(values.max())) for slot, values in whole]
+        most = max([1, *(max(-low, high) for _, low, high in ends)])
+        if whole_bound(self.operator) is not None and (len(columns[0]) + 1) * most < _MOST:  # the largest of the bounds
+            return True
+        known = tuple((slot.expr, _rounded(low, high)) for slot, low, high in ends if slot.expr is not None)
+        return self._stays_within(known, len(columns[0]).bit_length())
+
+    def _stays_within(self, known: tuple[tuple[Expr, Interval], ...], length_bits: int) -> bool:
+        """Remembered for numbers and lists of about these sizes."""
+        asked = (known, length_bits)
+        if asked not in self._shown_within:
+            self._shown_within[asked] = stays_within(self.operator, dict(known), 1 << length_bits)
+        return self._shown_within[asked]
 
     def run(self, columns: Sequence[Array], constants: Sequence[Any], threads: int) -> tuple[Any, ...]:
         """One array for each result of a scan, one number for each of a reduction. NotMeantError."""

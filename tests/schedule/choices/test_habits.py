@@ -49,7 +49,10 @@ def test_tiles_of_a_product_are_copied_ahead_in_vectors() -> None:
     assert [x.stages for x in loops(nest.body) if x.stages > 1] == [2]
 
 
-@pytest.mark.parametrize(("arch", "share"), [("sm_86", 0.74), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("sm_120", 0.73), ("sm_89", 0.7)))])
+@pytest.mark.parametrize(
+    ("arch", "share"),
+    [("sm_86", 0.74), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("sm_120", 0.73), ("sm_89", 0.7)))],
+)
 def test_tall_tiles_reach_70_percent_of_the_f32_units(arch: str, share: float) -> None:
     """4096^3 by the model, before any search, where loads of shared memory are as slow as arithmetic."""
     on, size = target(arch), 4096

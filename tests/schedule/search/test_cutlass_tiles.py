@@ -22,7 +22,9 @@ def test_every_tile_is_a_point(kernel: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kernel", "tiles"), [("matmul", ("64x128x8", "128x128x8")), ("matmul_f16", ("128x128x32", "256x128x32"))])
+@pytest.mark.parametrize(
+    ("kernel", "tiles"), [("matmul", ("64x128x8", "128x128x8")), ("matmul_f16", ("128x128x32", "256x128x32"))]
+)
 def test_no_tile_is_faster_than_ours(kernel: str, tiles: tuple[str, ...]) -> None:
     found = row(kernel, "sm_90", 60, tiles)
     assert found.ours_ms <= min(found.tiles_ms.values())

@@ -146,10 +146,8 @@ class Matrices:
 
 
 def _digit(lane: Text, divisor: int, number: int) -> Text:
-    """lane / divisor % number, for lanes below 32."""
-    if divisor > 1:
-        lane = binary("/", lane, decimal(divisor))
-    return binary("%", lane, decimal(number)) if divisor * number < 32 else lane
+    """lane / divisor % number."""
+    return binary("%", binary("/", lane, decimal(divisor)) if divisor > 1 else lane, decimal(number))
 
 
 def _scaled(text: Text, step: int) -> Text:

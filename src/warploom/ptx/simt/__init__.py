@@ -10,9 +10,10 @@ from warploom.ptx.simt.findings import BETWEEN_BLOCKS, SHARED, Finding
 from warploom.ptx.simt.images import Surface, Texture
 from warploom.ptx.simt.launch import Launch, launch
 from warploom.ptx.simt.supported import SUPPORTED, is_supported
+from warploom.ptx.simt.tensor_maps import SWIZZLES, TensorMap
 from warploom.ptx.simt.variables import shared_layout
 
 __all__ = [
-    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "Argument", "Counts", "Finding", "Launch", "LineCounts", "Surface", "Texture",
-    "is_supported", "launch", "shared_layout",
+    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "SWIZZLES", "Argument", "Counts", "Finding", "Launch", "LineCounts", "Surface",
+    "TensorMap", "Texture", "is_supported", "launch", "shared_layout",
 ]  # fmt: skip

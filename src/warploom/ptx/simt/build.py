@@ -8,7 +8,7 @@ import numpy as np
 
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import Routine
-from warploom.ptx.simt.analysis import Effects, assigned_in, effects, live_in, slots_of, undefinable
+from warploom.ptx.simt.analysis import Effects, accumulates, assigned_in, effects, live_in, slots_of, undefinable
 from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.operands import CARRY, dtype_of
 from warploom.ptx.simt.order import schedule_order
@@ -33,6 +33,10 @@ def is_warp_wide(instruction: Instruction) -> bool:
         return "warp" in instruction.modifiers[:1]
     if instruction.opcode in ("shfl", "vote"):
         return "sync" in instruction.modifiers
+    if instruction.opcode in ("wgmma", "tcgen05"):
+        return "sync" in instruction.modifiers
+    if instruction.opcode == "tensormap":
+        return "cp_fenceproxy" in instruction.modifiers
     return instruction.opcode in _WARP_WIDE
 
 
@@ -101,6 +105,8 @@ def _analyse(code: Code) -> None:
         known = assigned
         for offset, effect in enumerate(row):
             doubtful = effect.reads & ~known
+            if accumulates(code.routine.instructions[segment.start + offset]):
+                doubtful &= ~effect.writes
             if doubtful:
                 code.doubtful[segment.start + offset] = slots_of(doubtful)
             known |= effect.kills

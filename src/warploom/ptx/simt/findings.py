@@ -60,6 +60,14 @@ def split_index(linear: int, extents: Coordinates) -> Coordinates:
     return linear % x, linear // x % y, linear // (x * y)
 
 
+def block_at(position: int, grid: Coordinates, cluster: Coordinates) -> Coordinates:
+    """The block of that place in the order in which blocks run: cluster after cluster, x fastest in both."""
+    number, rank = divmod(position, cluster[0] * cluster[1] * cluster[2])
+    clusters = grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2]
+    whole, inside = split_index(number, clusters), split_index(rank, cluster)
+    return whole[0] * cluster[0] + inside[0], whole[1] * cluster[1] + inside[1], whole[2] * cluster[2] + inside[2]
+
+
 def _text(coordinates: Coordinates) -> str:
     return ",".join(map(str, coordinates))
 

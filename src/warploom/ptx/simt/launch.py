@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, Bound, bind_arguments
+from warploom.ptx.simt.clusters import MAX_CLUSTER
 from warploom.ptx.simt.counts import Counts
 from warploom.ptx.simt.findings import FaultError, Finding, OutOfBudgetError
 from warploom.ptx.simt.numerics import quiet
@@ -28,7 +29,7 @@ BATCH_BYTES = 1 << 25
 """About how many bytes of shared memory and of stack the blocks of a batch have together."""
 MAX_BLOCK = 1024
 """Threads of a block."""
-MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
+MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 MAX_BLOCKS = 2**28
 """Most blocks that one launch here may have."""
@@ -61,6 +62,7 @@ def launch(
     block: int | Sequence[int],
     args: Sequence[Argument],
     symbols: Mapping[str, NDArray[Any]] | None = None,
+    cluster: int | Sequence[int] | None = None,
     dynamic_shared_bytes: int = 0,
     counts: bool = False,
     merged: Mapping[int, int] | None = None,
@@ -72,7 +74,8 @@ def launch(
 
     args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
     converted to the parameter's type, bytes or structured scalars for structs. symbols: what the module's `.const` and `.global`
-    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. counts: count costs (slower).
+    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. cluster: blocks of a cluster
+    along x, y, z; None: as `.reqnctapercluster` says, else no clusters. counts: count costs (slower).
     merged: by line of the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0
     if the access of another line brings its data. checks: look for races and for what was never written (bounds and alignment are
     always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too. Raises
@@ -87,6 +90,7 @@ def launch(
     state = LaunchState(
         program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
         dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts, merged=merged,
+        cluster=_cluster(cluster, _extents(grid, "grid", routine), routine),
     )  # fmt: skip
     _check_block(routine, state)
     for name, content in (symbols or {}).items():
@@ -130,12 +134,33 @@ def _check_block(kernel: Routine, state: LaunchState) -> None:
         raise UserError(Diagnostic("LAUNCH_SHAPE", message))
 
 
+def _cluster(cluster: int | Sequence[int] | None, grid: tuple[int, int, int], kernel: Routine) -> tuple[int, int, int] | None:
+    """UserError (LAUNCH_SHAPE) for a cluster that hardware, the grid or the kernel's own demand refuses."""
+    required = kernel.directive("reqnctapercluster")
+    if cluster is None:
+        if required is None or not any(required):
+            return None
+        cluster = required
+    x, y, z = found = _extents(cluster, "cluster", kernel)
+    if required is not None and any(required) and (*required, 1, 1)[:3] != found:
+        message = f"expected clusters of {required} blocks (.reqnctapercluster of {kernel.name}), got {found}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    most = min(MAX_CLUSTER, *(kernel.directive("maxclusterrank") or (MAX_CLUSTER,)))
+    if x * y * z > most:
+        message = f"expected at most {most} blocks in a cluster of {kernel.name}, got {x * y * z}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    if any(n % c for n, c in zip(grid, found, strict=True)):
+        message = f"expected a grid of {kernel.name} that clusters of {found} blocks divide, got {grid}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix="Launch whole clusters."))
+    return found
+
+
 def _run(state: LaunchState) -> Status:
     x, y, z = state.grid
     blocks = x * y * z
     padded = (state.block_threads + 31) // 32 * 32
     block_bytes = max(state.shared_stride, state.entry.frame_bytes * padded, 1)
-    together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes))
+    together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes) // state.cluster_blocks) * state.cluster_blocks
     with quiet():
         try:
             for first in range(0, blocks, together):

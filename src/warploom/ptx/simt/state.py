@@ -14,7 +14,7 @@ from warploom.ptx.simt.build import build
 from warploom.ptx.simt.code import Access, Code, Group, Segment
 from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
-from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, split_index
+from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, block_at, split_index
 from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
@@ -60,10 +60,14 @@ class LaunchState:
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
         checks: bool, limit: int | None, counts: bool = False, merged: Mapping[int, int] | None = None,
+        cluster: tuple[int, int, int] | None = None,
     ) -> None:  # fmt: skip
         self.program = program
         self.grid = grid
         self.block = block
+        self.cluster = cluster or (1, 1, 1)
+        self.cluster_blocks = self.cluster[0] * self.cluster[1] * self.cluster[2]
+        self.is_explicit_cluster = cluster is not None
         self.block_threads = block[0] * block[1] * block[2]
         self.dynamic_bytes = dynamic_bytes
         self.checks = checks
@@ -178,7 +182,7 @@ class LaunchState:
     def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]:
         """Block and thread in the block, from the padded index in the launch."""
         padded = (self.block_threads + 31) // 32 * 32
-        return split_index(thread // padded, self.grid), split_index(thread % padded, self.block)
+        return block_at(thread // padded, self.grid, self.cluster), split_index(thread % padded, self.block)
 
     def spend(self, code: Code, segment: Segment, group: Group) -> None:
         self.executed += (segment.end - segment.start) * group.size

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warploom.ptx import TYPE_BITS, Counts, Finding, Place
-from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, shared_layout
+from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, TensorMap, shared_layout
 from warploom.tools.lint.names import demangled
 from warploom.tools.lint.rules import BY_NAME, FIX_BETWEEN_BLOCKS, LEVELS, OF_KIND, Level, Rule
 from warploom.tools.lint.sources import Source, line_text
@@ -83,6 +83,8 @@ def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Arg
         return ""
     if match is not None:
         array = values[int(match[1])]
+        if isinstance(array, TensorMap):
+            array = array.array
         if not isinstance(array, np.ndarray) or not array.itemsize:
             return ""
         index, size = finding.byte // array.itemsize, array.size

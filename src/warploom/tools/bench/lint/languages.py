@@ -127,7 +127,7 @@ def _triton(language: Language, kernel: Kernel, texts: Sequence[str]) -> Iterato
                 except UserError:
                     yield None
                     continue
-                yield Built(made.source, made.name, ((one, made.values, made.shared_bytes),))
+                yield Built(made.source, made.name, ((one, made.arguments(extents(one.grid, "grid")), made.shared_bytes),))
         finally:
             os.environ.pop("TRITON_CACHE_DIR")
             os.environ.update(known)

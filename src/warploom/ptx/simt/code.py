@@ -84,6 +84,8 @@ class Code:
     """For every slot that is doubtful somewhere, the slot that says which threads have written it."""
     undefined: dict[int, int] = field(default_factory=dict[int, int])
     """For every slot that a shuffle may leave undefined, the slot of its marks (`simt.undefined`)."""
+    wrapping: dict[int, int] = field(default_factory=dict[int, int])
+    """For every slot on the way to an address, the slot of its marks (`simt.wrapping`); none unless they are looked for."""
 
 
 @dataclass(slots=True, eq=False)

@@ -33,6 +33,7 @@ from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
 from warploom.ptx.simt.undefined import undefined_steps
+from warploom.ptx.simt.wrapping import wrapping_steps
 
 Decoder: TypeAlias = Callable[[Site], Step]
 
@@ -98,7 +99,9 @@ def _decoded(site: Site) -> list[Step]:
         raise
     if instruction.guard is not None:
         step = _guarded(site, step, is_pure)
-    return [*_doubts(site), *undefined_steps(site), *site.before, step, *_records(site)]
+    before = [*_doubts(site), *undefined_steps(site)]
+    wrapped = wrapping_steps(site)  # asks for operands, too
+    return [*before, *site.before, *wrapped, step, *_records(site)]
 
 
 def check_form(site: Site) -> None:

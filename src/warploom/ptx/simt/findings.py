@@ -10,7 +10,7 @@ from warploom.core import Span
 Kind: TypeAlias = Literal[
     "out_of_bounds", "misaligned", "read_only", "uninitialised_shared", "uninitialised_register", "uninitialised_local",
     "shared_race", "global_race", "shuffle_inactive", "barrier_divergence", "deadlock", "trap", "early_copy_read", "discarded",
-    "stack_overflow", "bad_call",
+    "stack_overflow", "bad_call", "index_overflow",
 ]  # fmt: skip
 Coordinates: TypeAlias = tuple[int, int, int]
 

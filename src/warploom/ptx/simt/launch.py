@@ -87,14 +87,20 @@ def launch(
     if isinstance(program, Module):
         program = lower(program)
     routine = program.kernel(kernel)
-    state = LaunchState(
-        program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
-        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts, merged=merged,
-        cluster=_cluster(cluster, _extents(grid, "grid", routine), routine),
-    )  # fmt: skip
+    extents = _extents(grid, "grid", routine), _extents(block, "block", routine)
+    cluster_extents = _cluster(cluster, extents[0], routine)
+
+    def begun(*, wraps: bool, counts: bool = counts) -> LaunchState:
+        state = LaunchState(
+            program, routine, grid=extents[0], block=extents[1], dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit,
+            counts=counts, merged=merged, wraps=wraps, cluster=cluster_extents,
+        )  # fmt: skip
+        for name, content in (symbols or {}).items():
+            state.set_variable(name, content)
+        return state
+
+    state = begun(wraps=False)
     _check_block(routine, state)
-    for name, content in (symbols or {}).items():
-        state.set_variable(name, content)
     initial = tuple(
         name for name in state.variables if name in state.shared.mentioned and _is_the_hosts(name) and name not in (symbols or {})
     )
@@ -102,6 +108,13 @@ def launch(
     if in_place:
         _check_writable(bound, routine)
     status = _run(state)
+    if checks and (any(f.kind == "out_of_bounds" for f in state.findings.all()) or state.may_wrap()):
+        again = begun(wraps=True, counts=False)
+        bind_arguments(again, routine, args)
+        _run(again)
+        for finding in again.findings.all():
+            if finding.kind == "index_overflow":
+                state.findings.add(finding)
     arrays = {b.index: b.contents() for b in bound}
     if in_place:
         for b in bound:

@@ -88,9 +88,11 @@ def _coordinate(base: str, axis: int, running: RunningBlocks) -> Value:
         case "%cluster_ctaid":
             return _split(running.block_of % launch.cluster_blocks, launch.cluster, axis)
         case "%tid":
-            return _split(np.arange(running.total, dtype=np.int64) % running.padded_threads, launch.block, axis)
+            value = _split(np.arange(running.padded_threads, dtype=np.int64), launch.block, axis)
+            return np.tile(value, running.blocks) if value.ndim else value
         case "%ctaid" if launch.cluster_blocks == 1:
-            return _split(running.block_of + running.first_block, launch.grid, axis)
+            value = _split(np.arange(running.blocks, dtype=np.int64) + running.first_block, launch.grid, axis)
+            return np.repeat(value, running.padded_threads) if value.ndim else value
         case "%ctaid":
             whole, inside = (_coordinate(name, axis, running) for name in ("%clusterid", "%cluster_ctaid"))
             return whole * np.uint32(launch.cluster[axis]) + inside

@@ -30,7 +30,7 @@ TextFormat = Literal["text", "json", "sarif", "github"]
 
 
 @click.command("lint", cls=Keeping)
-@click.argument("file", metavar="FILE.cu|FILE.ptx|FILE.py:KERNEL")
+@click.argument("file", metavar="FILE.cu|FILE.ptx|BINARY|FILE.py:KERNEL")
 @click.option("--kernel", help="Name of the kernel, in C++ or as in the PTX; needed if the file has several.")
 @click.option("--launch", "launched", nargs=2, metavar="GRID BLOCK", help=LAUNCH_HELP)
 @CLUSTER_OPTION

@@ -125,7 +125,7 @@ def _launched(path: str, options: LintOptions, source: Source | None) -> _Launch
         return _of_python(path, shape, options)
     if options.constants:
         raise UserError(Diagnostic("CONSTANT", "expected --const for a Triton kernel, FILE.py:NAME; a macro of CUDA is -D"))
-    source = source or Source(path, options.compilation)
+    source = source or Source(path, options.compilation, kernel=options.kernel)
     name = kernel_named(source, options.kernel)
     if shape is None:
         return _Launched(source, name)

@@ -145,6 +145,7 @@ LANGUAGES = {
         Language("cub", _HERE / "corpus_cub.cu", _CUDA_KERNEL, (), _cuda),
         Language("cuda", _HERE / "seeds.cu", _CUDA_KERNEL, CUDA, _cuda),
         Language("ptx", _HERE / "seeds.ptx", _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n"), PTX, _ptx),
+        Language("users", _HERE / "corpus_users.cu", _CUDA_KERNEL, (), _cuda),
         Language("triton", _HERE / "seeds_triton.txt", _TRITON_KERNEL, TRITON, _triton),
     )
 }  # fmt: skip

@@ -11,7 +11,13 @@ from tests.walkthrough import Walk, elided
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 SLOW = {"first-sketch", "bank-conflict", "kernel-in-ci", "fast-kernel", "pages", "dataflow", "scan-networks", "scan-kernels"} | {
-    "language", "layouts", "lint", "ptx", "scale-out", "schedule", "transposes"
+    "language",
+    "layouts",
+    "lint",
+    "ptx",
+    "scale-out",
+    "schedule",
+    "transposes",
 }
 """Pages whose commands take seconds."""
 

@@ -27,6 +27,8 @@ def test_what_stands_there_is_what_happens(
     page: Path, golden: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if page.stem == "schedule":  # it keeps kernels, and prunes them
+        monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path / "cache"))
     golden(page, Walk(page).rerun())
 
 

@@ -84,7 +84,7 @@ class _Watcher(Listener):
         self.operator = ""
         self.requests: list[Request] = []
         self.span, self.accesses = NOWHERE, 0
-        """Of the statement: where it stands, and how many of its accesses were met."""
+        """Place of the statement, and how many of its accesses were met."""
 
     # ------------------------------------------------------------ what the run tells
 

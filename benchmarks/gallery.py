@@ -15,7 +15,7 @@ import math
 import sys
 import timeit
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -46,6 +46,8 @@ LOOPS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 """The loop of a script, and what its arguments hold: f floats, i numbers, b bits, c characters."""
 COUNT, RUNS = 1_000_000, 9
+TUNE_S = 20.0
+"""Search for each function, before it is timed."""
 Line = dict[str, Any]
 
 
@@ -144,6 +146,7 @@ def loop_line(name: str, loop: Callable[..., Any], kinds: str, chosen: np.random
 
 def function_line(name: str, module: types.ModuleType, chosen: np.random.Generator) -> Line:
     function, peer, given = FUNCTIONS[name](module, chosen)
+    function.tune(*given, budget_s=TUNE_S)
     same = bool(np.allclose(function(*given), peer(*given), rtol=1e-4, atol=1e-5))
     return {
         "case": name,
@@ -176,11 +179,41 @@ def milliseconds(call: Callable[[], object], runs: int = RUNS) -> float:
     return round(min(timeit.repeat(call, number=1, repeat=runs)) * 1e3, 3)
 
 
+def shown(number: float) -> str:
+    """Two or more digits, without an exponent."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.2g}"
+
+
+def tables(lines: Sequence[Line]) -> str:
+    """Markdown of a record: kernels by what they take on sm_90, then what is timed."""
+    rows = ["| kernel | machine instructions | loads | sectors | shuffles + wavefronts |", "| --- | --- | --- | --- | --- |"]
+    timed = ["| loop or function | plain | Warploom | ratio |", "| --- | --- | --- | --- |"]
+    for line in lines:
+        name = str(line.get("case", "")).replace("_", " ")
+        if "warps" in line:
+            ours, theirs = line["found"], line["peer"]
+            exchanged = [c["shuffles"] + c["wavefronts"] for c in (ours, theirs)]
+            cells = [(ours["sass_instructions"], theirs["sass_instructions"])]
+            cells += [
+                (a / line["warps"], b / line["warps"])
+                for a, b in (*((ours[key], theirs[key]) for key in ("load_requests", "sectors")), exchanged)
+            ]
+            rows.append(f"| {name} | " + " | ".join(f"{a:.3g} ({b:.3g})" for a, b in cells) + " |")
+        elif "found_ms" in line:
+            ratio = line["peer_ms"] / line["found_ms"]
+            timed.append(f"| {name} | {shown(line['peer_ms'])} ms | {shown(line['found_ms'])} ms | {shown(ratio)} |")
+    return "\n".join([*rows, "", *timed]) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", action="append", help="only these scripts; may be given several times")
     parser.add_argument("--out", type=Path, help="append the lines to this file, too")
+    parser.add_argument("--tables", type=Path, metavar="RECORD", help="print the tables of a record, and run nothing")
     asked = parser.parse_args()
+    if asked.tables:
+        print(tables([json.loads(line) for line in asked.tables.read_text().splitlines()]), end="")
+        return
     versions = {"python": sys.version.split()[0], "numpy": np.__version__, "version": wl.__version__}
     lines: Iterator[Line] = (
         line_of(name, module, np.random.default_rng(0)) for name, module in scripts() if not asked.case or name in asked.case

@@ -88,8 +88,8 @@ extern "C" __global__ void row_pass(const float* __restrict__ x, const float* __
   y[r * n + i] = total;
 }
 
-extern "C" __global__ void stencil27(const float* __restrict__ u, const float* __restrict__ w, float* __restrict__ v, int nx,
-                                     int ny, int nz) {
+extern "C" __global__ void stencil27(const float* __restrict__ u, const float* __restrict__ w, float* __restrict__ v, int nz,
+                                     int ny, int nx) {
   int x = 32 * blockIdx.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
   if (x >= nx) return;
   float total = 0;
@@ -101,7 +101,7 @@ extern "C" __global__ void stencil27(const float* __restrict__ u, const float* _
   v[(z * ny + y) * nx + x] = total;
 }
 
-extern "C" __global__ void stencil7(const float* __restrict__ u, float* __restrict__ v, int nx, int ny, int nz) {
+extern "C" __global__ void stencil7(const float* __restrict__ u, float* __restrict__ v, int nz, int ny, int nx) {
   int x = 32 * blockIdx.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
   if (x >= nx) return;
   const float* row = u + ((z + 1) * (ny + 2) + y + 1) * (nx + 2) + x;

@@ -1,6 +1,7 @@
 """The scripts under examples/ print what their `.out` files hold."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmarks.gallery import tables
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("examples", "examples/layout", "examples/schedule", "examples/jit", "examples/frameworks", "examples/gallery")
@@ -41,6 +43,16 @@ def test_output(script: Path, golden: Callable[[Path, str], None], tmp_path: Pat
     golden(script.with_suffix(".out"), printed_by(script, tmp_path))
     for picture in tmp_path.glob("*.svg"):
         golden(ROOT / "docs/gallery" / picture.name, picture.read_text(encoding="utf-8"))
+
+
+def test_the_gallery_shows_what_was_measured(golden: Callable[[Path, str], None]) -> None:
+    record = max((ROOT / "benchmarks/results").glob("gallery-*.jsonl"))
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert {line["case"] for line in lines if "case" in line} == {s.stem for s in SCRIPTS if s.parent.name == "gallery"}
+    assert all(line.get("same", True) for line in lines)
+    page = ROOT / "docs/how-to/gallery.md"
+    shown = rf"\1{tables(lines)}\2"
+    golden(page, re.sub(r"(<!-- tables -->\n).*?(<!-- end of tables -->)", shown, page.read_text(encoding="utf-8"), flags=re.S))
 
 
 def test_no_output_file_is_left_over() -> None:

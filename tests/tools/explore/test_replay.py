@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from warploom.core import UserError
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cpu_tiles
 from warploom.schedule.nest import Nest
@@ -47,3 +48,11 @@ def test_a_kernel_that_crashes_is_not_run_here(monkeypatch: pytest.MonkeyPatch, 
     line = explore_replay.replay_file("axpy", axpy, options, kept, Stopwatch(), lambda _: None).line
     assert line["verdict"] == "unchecked" and line["time_ms"] is None
     assert str(line["note"]).startswith("axpy has no time: signal 11; ")
+
+
+def test_a_line_of_the_plain_loop_has_nothing_to_replay(tmp_path: Path) -> None:
+    axpy, kept = tensor_kernel("axpy"), tmp_path / "line.json"
+    kept.write_text(json.dumps({"v": 1, "kernel": "axpy", "sizes": {"n": 40}, "decisions": {}, "kind": "plain"}))
+    options = KernelOptions(target=target("cpu"), sizes={"n": 40})
+    with pytest.raises(UserError, match="whose answer is the plain loop, which has none"):
+        explore_replay.replay_file("axpy", axpy, options, kept, Stopwatch(), lambda _: None)

@@ -78,6 +78,9 @@ def replay_file(
 
 def _differences(recorded: Recorded, program: Program, function: Function, options: KernelOptions) -> list[str]:
     """Differences between what is asked and what was recorded, on purpose. UserError (REPLAY) where it is not."""
+    if not recorded.decisions and recorded.sizes:
+        message = "expected a line with decisions, got one whose answer is the plain loop, which has none"
+        raise refused(recorded, message, "search longer (--budget), and replay that line")
     if recorded.kernel in (None, program.name) and recorded.is_papers and options.features is None:
         message = "expected decisions of the full space, got those of the paper's"
         raise refused(recorded, message, "write --space paper")

@@ -1,38 +1,10 @@
 """CUDA: prints completed kernels, reads the print back, compiles and runs it; counts its work.
 
 Takes a kernel IR without holes. Gives CUDA C++ (`cuda_source`), PTX from the compiler, arrays from a device, and estimates of
-registers and time. Open `cuda.py` first, then `lower.py`, which maps IR nodes to C text.
+registers and time. Open `cuda.py` first, then `lower.py`, which maps IR nodes to C text. `__init__.pyi` says what the
+package offers; a name is imported when it is first used.
 """
 
-from warploom.gpu.cost import counted_work, executed_cycles
-from warploom.gpu.cuda import CudaSource, cuda_source, index_overflow, safe_sizes
-from warploom.gpu.device import NoDevice, Timing, device_arch, device_available, device_names, launch, time_kernel, why_no_device
-from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
-from warploom.gpu.index_code import index_c
-from warploom.gpu.listings import ListedLine, Listings, cuda_listing, machine_listings
-from warploom.gpu.lower import Lowered, lower
-from warploom.gpu.machine_code import MachineCounts, machine_counts
-from warploom.gpu.merged import merged_accesses
-from warploom.gpu.read_back import ReadBack, read_back
-from warploom.gpu.sizes import SizeLimits
-from warploom.gpu.toolchain import (
-    Compiled,
-    assemble,
-    compile_cuda,
-    compile_file,
-    compile_to_ptx,
-    is_architecture,
-    registers_used,
-    require_architecture,
-    spilled,
-    toolchain_available,
-)
+from warploom.core.lazy import lazy_package
 
-__all__ = [
-    "Compiled", "CudaSource", "Executed", "ListedLine", "Listings", "Lowered", "MachineCounts", "NoDevice", "ReadBack",
-    "SizeLimits", "Timing", "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed", "counted_work",
-    "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names", "executed_cycles", "grid_of", "index_c",
-    "index_overflow", "is_architecture", "launch", "lower", "machine_counts", "machine_listings", "merged_accesses", "read_back",
-    "registers_used", "require_architecture",
-    "run_kernel", "safe_sizes", "spilled", "time_kernel", "time_on_device", "toolchain_available", "why_no_device",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_package(__name__, __file__, frozenset({"lower", "read_back"}))

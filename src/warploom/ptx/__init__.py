@@ -8,12 +8,12 @@ from warploom.ptx.flow import FlowGraph, branch_targets, flow_graph
 from warploom.ptx.liveness import live_before, liveness, pressure
 from warploom.ptx.places import Place, Places
 from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable, lower
-from warploom.ptx.simt import SUPPORTED, Counts, Finding, Launch, Surface, Texture, is_supported, launch
+from warploom.ptx.simt import SUPPORTED, SWIZZLES, Counts, Finding, Launch, Surface, TensorMap, Texture, is_supported, launch
 from warploom.ptx.syntax import Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 
 __all__ = [
-    "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "FlowGraph", "Launch", "Module", "Place", "Places", "Program",
-    "Routine", "Surface", "Texture", "Variable", "branch_targets", "exact", "flow_graph", "is_supported", "launch",
-    "live_before", "liveness", "lower", "normal", "parse", "pressure", "verify",
+    "SUPPORTED", "SWIZZLES", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "FlowGraph", "Launch", "Module", "Place", "Places",
+    "Program", "Routine", "Surface", "TensorMap", "Texture", "Variable", "branch_targets", "exact", "flow_graph",
+    "is_supported", "launch", "live_before", "liveness", "lower", "normal", "parse", "pressure", "verify",
 ]  # fmt: skip

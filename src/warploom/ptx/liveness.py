@@ -66,9 +66,9 @@ def _register(routine: Routine, name: str) -> str | None:
     return base if base in routine.register_vectors else None
 
 
-def liveness(routine: Routine, graph: FlowGraph) -> Liveness:
-    """Registers live at both ends of every block, by iteration over the blocks that changed."""
-    by_instruction = accesses(routine)
+def liveness(routine: Routine, graph: FlowGraph, by_instruction: tuple[Accesses, ...] | None = None) -> Liveness:
+    """Registers live at both ends of every block, by iteration over the blocks that changed. `by_instruction`: the accesses."""
+    by_instruction = by_instruction or accesses(routine)
     used, killed = _block_sets(graph, by_instruction)
     exposed = sorted(set[str]().union(*used)) + [v.name for v in routine.returns if v.name in routine.registers]
     bit = {name: 1 << position for position, name in enumerate(dict.fromkeys(exposed))}
@@ -133,7 +133,7 @@ def live_before(routine: Routine, index: int) -> frozenset[str]:
     graph = flow_graph(routine)
     block = next(b for b in graph.blocks if b.start <= index < b.end)
     by_instruction = accesses(routine)
-    now = set(liveness(routine, graph).live_out[block.index])
+    now = set(liveness(routine, graph, by_instruction).live_out[block.index])
     for at in range(block.end - 1, index - 1, -1):
         now.difference_update(by_instruction[at].killed)
         now.update(by_instruction[at].read)
@@ -142,8 +142,8 @@ def live_before(routine: Routine, index: int) -> frozenset[str]:
 
 def pressure(routine: Routine, graph: FlowGraph, live: Liveness | None = None) -> Pressure:
     """The most 32-bit registers live at once; what an instruction writes counts at it, even if nobody reads it."""
-    live = live or liveness(routine, graph)
     by_instruction = accesses(routine)
+    live = live or liveness(routine, graph, by_instruction)
     size = {name: _units(routine, name) for name in routine.registers}
     best, most_predicates, where = 0, 0, 0
     for block in graph.blocks:

@@ -157,7 +157,21 @@ class Program:
 
 def lower(module: Module) -> Program:
     """Every function with a body as a routine; UserError (PTX_NAME, PTX_LABEL, PTX_TYPE) collects undeclared and repeated names
-    and unknown types."""
+    and unknown types.
+
+    The last one is kept: that a file is right is seen by lowering it, and what works with it lowers it again."""
+    for known, program in _last:
+        if known is module:
+            return program
+    program = _lowered(module)
+    _last[:] = [(module, program)]
+    return program
+
+
+_last: list[tuple[Module, Program]] = []
+
+
+def _lowered(module: Module) -> Program:
     source = Source(module.text, module.file)
     variables: dict[str, Variable] = {}
     functions: dict[str, Function] = {}

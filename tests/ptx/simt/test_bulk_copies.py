@@ -133,14 +133,22 @@ def test_copies_out_of_shared_memory_and_hints() -> None:
     assert found.kind == "read_only"
 
 
+def test_a_copy_from_one_array_into_the_next_is_one_out_of_bounds() -> None:
+    apart = 4 * 64 * TILES + (1 << 20)  # the second array begins so many bytes after the first
+    copy = f"mov.u32 %x, {apart + 16};\n@%first cp.async.bulk.global.shared::cta.bulk_group [%data], [tile], %x;\n"
+    text = TEXT.replace("bar.sync 0;\nadd.u32", f"{copy}bar.sync 0;\nadd.u32")
+    (found,) = run(text).findings
+    assert found.kind == "out_of_bounds" and "does not end in the array where it begins" in found.message
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("cp.async.bulk.shared::cluster.global.mbarrier", "cp.async.bulk.shared::cluster.shared::cta.mbarrier", UnsupportedError),
-        ("complete_tx::bytes [", "complete_tx::bytes.multicast::cluster [", UnsupportedError),
+        ("cp.async.bulk.shared::cluster.global.mbarrier", "cp.async.bulk.shared::cluster.global.ignore_oob.mbarrier",
+         UnsupportedError),
         ("[%place], [%far]", "%place, [%far]", UserError),
     ],
-)
+)  # fmt: skip
 def test_other_forms_are_refused(old: str, new: str, error: type[Exception]) -> None:
     assert old in TEXT
     with pytest.raises(error):

@@ -71,7 +71,7 @@ OPERAND = "PTX_OPERAND: expected "
         ("setp.lt %p1, %r1, %r1;", "PTX_UNSUPPORTED: expected an operation with known arithmetic, got setp.lt (setp.lt)"),
         ("add.u8 %b1, %b1, %b1;", f"{UNKNOWN}add.u8"),
         ("setp.lt.and.u32 %p1, %r1, %r1;", f"{OPERAND}3 source operands in setp.lt.and.u32, got 2"),
-        ("max.f32 %f1, %f2, %f2, %f2;", f"{OPERAND}2 source operands in max.f32, got 3"),
+        ("max.f64 %fd1, %fd2, %fd2, %fd2;", f"{OPERAND}2 source operands in max.f64, got 3"),
         ("createpolicy;", f"{UNKNOWN}createpolicy"),
         ("st.global.u32 [%rd3], %pv.x;", f"{OPERAND}a register of bits in st.global.u32, got %pv.x (.pred)"),
         ("mov.b128 {%rd5, %rd6}, 5;", f"{UNKNOWN}an immediate of type .b128"),
@@ -102,7 +102,7 @@ OPERAND = "PTX_OPERAND: expected "
         ("bra 5;", "PTX_LABEL: expected a label of k after bra, found '5'"),
         ("call 5;", f"{OPERAND}a function in call, got 5"),
         ("bar.warp.frob.sync 3;", f"{UNKNOWN}bar.warp.frob.sync"),
-        ("wgmma.fence.sync.aligned;", f"{UNKNOWN}wgmma.fence.sync.aligned"),
+        ("tcgen05.shift.cta_group::1.down [%r1];", f"{UNKNOWN}tcgen05.shift.cta_group::1.down"),
         # warps
         ("shfl.sync.frob.b32 %r5, %r1, 0, 31, -1;", f"{UNKNOWN}shfl.sync.frob.b32"),
         ("shfl.sync.up.b64 %rd5, %rd3, 0, 31, -1;", f"{UNKNOWN}shfl.sync.up.b64"),

@@ -7,15 +7,27 @@ from warploom.ptx.syntax import Instruction, Name
 
 
 @pytest.mark.parametrize(
-    "title", ["add (integer)", "fma (half)", "shfl.sync", "atom", "ldmatrix", "cp.async", "mbarrier.init", "call"]
+    "title",
+    [
+        "add (integer)",
+        "fma (half)",
+        "shfl.sync",
+        "atom",
+        "ldmatrix",
+        "cp.async",
+        "mbarrier.init",
+        "call",
+        "cp.async.bulk.tensor",
+        "barrier.cluster.wait",
+        "wgmma.mma_async",
+        "tcgen05.mma",
+    ],
 )
 def test_listed(title: str) -> None:
     assert SUPPORTED[title]
 
 
-@pytest.mark.parametrize(
-    "title", ["tld4", "wgmma.fence", "tcgen05.mma", "cp.async.bulk.tensor", "barrier.cluster.wait", "mma.sp.sync"]
-)
+@pytest.mark.parametrize("title", ["txq", "wgmma.mma_async.sp", "tcgen05.mma.ws", "multimem.st", "mma.sp.sync"])
 def test_not_listed(title: str) -> None:
     assert not SUPPORTED[title]
 
@@ -25,7 +37,7 @@ def test_not_listed(title: str) -> None:
     [
         ("add.rn.ftz.f32", True),
         ("add.frob.f32", False),
-        ("tld4.r.2d.v4.f32.f32", False),
+        ("tld4.r.2d.v4.f32.f32", True),
         ("ld.global.v4.f32", True),
         ("nothing.b32", False),
     ],

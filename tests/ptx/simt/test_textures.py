@@ -154,6 +154,7 @@ AT = np.zeros((2, 3), np.float32)
         (Texture(np.zeros(4, np.uint8)), FETCHES[1], "integers read as normalized floats"),
         (Texture(np.zeros(4, np.float32)), "tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1}];", "2 coordinates"),
         (Texture(np.zeros(4, np.float32)), "tex.1d.v4.f32.f32 {%f4, %f5}, [%rd4, {%f1}];", "four destinations"),
+        (Texture(np.zeros(4, np.float32)), "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, %rd4;", "a handle and coordinates"),
     ],
 )
 def test_wrong_fetches_are_refused(given: Texture | NDArray[Any], body: str, message: str) -> None:
@@ -164,15 +165,86 @@ def test_wrong_fetches_are_refused(given: Texture | NDArray[Any], body: str, mes
 @pytest.mark.parametrize(
     "body",
     [
-        "tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2, %f3, %f3}];",
+        "tex.cube.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd4, {%r1, %r1, %r1, %r1}];",
+        "tld4.r.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2, %f3, %f3}];",
+        "tld4.r.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2}], {%r1, %r1};",
+        "sust.p.1d.b32.trap [%rd4, {%r1}], {%r1};",
+        "sured.p.add.1d.b32.trap [%rd4, {%r1}], %r1;",
+        "sured.b.and.1d.u32.trap [%rd4, {%r1}], %r1;",
         "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, %rd4, {%f1}];",
         "tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2}], {%r1, %r1};",
-        "sured.b.add.1d.u32.trap [%rd4, {%r1}], %r1;",
     ],
 )
 def test_unknown_fetches_stop_the_run(body: str) -> None:
     with pytest.raises(UnsupportedError, match="PTX_UNSUPPORTED"):
         fetch(Texture(np.zeros(4, np.float32)), body, AT)
+
+
+@pytest.mark.parametrize(("outside", "normalized"), [("clamp", False), ("border", False), ("wrap", True), ("mirror", True)])
+def test_gathers_are_the_neighbours_of_a_linear_filter(outside: Any, normalized: bool) -> None:
+    array = RNG.integers(1, 1000, (5, 4, 2)).astype(np.float32)
+    texture = Texture(array, "point", outside, normalized)
+    at = np.stack([RNG.permutation(POINTS), RNG.permutation(POINTS), POINTS], axis=1)
+    for place in range(4):
+        targets = ", ".join("%f4" if n == place else f"%f{5 + n - (n > place)}" for n in range(4))
+        found = fetch(texture, f"tld4.g.2d.v4.f32.f32 {{{targets}}}, [%rd4, {{%f1, %f2}}];", at)
+        for point, value in zip(at.tolist(), found.tolist(), strict=True):
+            numbers: list[int | None] = []
+            for axis, (size, far) in enumerate(((4, place in (1, 2)), (5, place in (0, 1)))):
+                x = np.float32(point[axis])
+                if normalized:
+                    whole = math.floor(x)
+                    rest = x - np.float32(whole)
+                    x = (np.float32(1) - rest if outside == "mirror" and whole % 2 else rest) * np.float32(size)
+                numbers.append(texel(texture, math.floor(round((float(x) - 0.5) * 256) / 256) + far, size))
+            column, row = numbers
+            assert value == (0 if column is None or row is None else array[row, column, 1])
+
+
+def test_gathers_of_components_that_are_not_there_are_0() -> None:
+    body = "tld4.b.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2}];"
+    assert fetch(Texture(np.ones((4, 4, 2), np.float32)), body, np.ones((2, 3), np.float32)).tolist() == [0, 0]
+
+
+def met(x: float, y: float, z: float) -> tuple[int, float, float]:
+    """Face and place of a direction, by the table of the CUDA C++ Programming Guide."""
+    if abs(x) >= abs(y) and abs(x) >= abs(z):
+        face, m, s, t = (0, x, -z, -y) if x >= 0 else (1, -x, z, -y)
+    elif abs(y) >= abs(z):
+        face, m, s, t = (2, y, x, z) if y >= 0 else (3, -y, x, -z)
+    else:
+        face, m, s, t = (4, z, x, -y) if z >= 0 else (5, -z, -x, -y)
+    return face, (s / m + 1) / 2, (t / m + 1) / 2
+
+
+@pytest.mark.parametrize("how", ["point", "linear"])
+@pytest.mark.parametrize("layered", [False, True])
+def test_cubes(how: Any, layered: bool) -> None:
+    array = RNG.random((12 if layered else 6, 4, 4)).astype(np.float32)
+    at = np.concatenate([RNG.normal(size=(30, 3)), np.eye(3), -np.eye(3)]).astype(np.float32)
+    body = "mov.u32 %r5, 1; " if layered else ""
+    name, first = ("acube", "%r5, ") if layered else ("cube", "")
+    last = "" if layered else ", %f3"
+    body += f"tex.{name}.v4.f32.f32 {{%f4, %f5, %f6, %f7}}, [%rd4, {{{first}%f1, %f2, %f3{last}}}];"
+    found = fetch(Texture(array, how), body, at)
+    for point, value in zip(at.tolist(), found.tolist(), strict=True):
+        face, s, t = met(*point)
+        one = Texture(array[face + 6 * layered], how, "clamp", True)
+        assert value == pytest.approx(sampled(one, (float(np.float32(s)), float(np.float32(t)))), abs=0.02)
+
+
+def test_a_direction_needs_three_coordinates() -> None:
+    with pytest.raises(UserError, match="three coordinates of a direction"):
+        fetch(Texture(np.zeros((6, 4, 4), np.float32)), "tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd4, {%f1, %f2}];", AT)
+
+
+def test_reductions_on_surfaces() -> None:
+    array = np.zeros(4, np.uint32)
+    ran = on_surface("and.b32 %r5, %r5, 7; sured.b.add.1d.u32.trap [%rd4, {%r5}], %r1;", array, block=64)
+    assert (ran.status, ran.findings) == ("finished", ())
+    assert ran.arrays[1].tolist() == [sum(range(0, 64, 2)), sum(range(1, 64, 2)), 0, 0]
+    ran = on_surface("sured.b.min.1d.s32.zero [%rd4, {%r5}], -3;", array.view(np.int32), block=8)
+    assert ran.arrays[1].tolist() == [-3] * 4
 
 
 def on_surface(body: str, array: NDArray[Any], *, block: int = 4) -> Launch:

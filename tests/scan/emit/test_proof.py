@@ -1,6 +1,9 @@
 """Kernels of `scan emit` proved from their PTX with an unknown operator; planted bugs are refuted or unchecked, never proved."""
 
 import json
+import sqlite3
+import zlib
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from warploom.tools.scan import emit as emit_module
 from warploom.tools.scan import functions as functions_module
 from warploom.tools.scan import proof as proof_module
 from warploom.tools.scan.functions import FunctionsProof, prove_functions
+from warploom.tools.scan.movement_proof import kept_or_proved
 from warploom.tools.scan.proof import MovementProof, Proof, prove_movement
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
@@ -65,6 +69,29 @@ def test_a_table_of_places_is_what_the_text_says() -> None:
     assert found.verdict == "proved" and "PLACES as the file initialises it" in found.domain, found.reason
     wrong = replace(made, source=made.source.replace("{0, 31, 30, ", "{0, 0, 30, "))
     assert prove_movement(wrong, threads=(32,)).verdict == "refuted"
+
+
+def test_a_proof_is_kept_for_its_text_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second proof of one text is read; of another text, of other launches, or from a record that is no proof, it is made."""
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    made = opaque("total")
+    proved = MovementProof("proved", ("scan_warp",), {"launches": [[32, 1]]}, "every operator")
+
+    def is_kept(text: str, launches: list[int], found: MovementProof = proved) -> bool:
+        return kept_or_proved(made, text, list(launches), lambda: found).is_kept
+
+    assert not is_kept("text", [32]) and is_kept("text", [32])
+    assert kept_or_proved(made, "text", [32], lambda: MovementProof("refuted")) == replace(proved, is_kept=True)
+    assert not is_kept("text ", [32]) and not is_kept("text", [64])
+    for verdict in ("refuted", "unchecked"):
+        assert not any(is_kept(verdict, [32], replace(proved, verdict=verdict)) for _ in range(2))
+    for damaged in ("{}", json.dumps({"kernels": ["scan_warp"], "sizes": {"launches": []}, "domain": "all"})):
+        with closing(sqlite3.connect(tmp_path / "results.sqlite")) as database, database:
+            for (key,) in database.execute("SELECT key FROM results").fetchall():
+                checksum = zlib.crc32(f"{key}\0{damaged}".encode())
+                database.execute("UPDATE results SET value = ?, checksum = ? WHERE key = ?", (damaged, checksum, key))
+        assert not is_kept("text", [32])
+    assert is_kept("text", [32])
 
 
 BUGS = {

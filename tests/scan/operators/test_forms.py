@@ -130,7 +130,7 @@ def test_families_that_grow_are_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
         closure(total, "affine", "step")
     shape = closing._Shape(Tabulator(Aligner("affine")), frozenset())
     with pytest.raises(FormError, match="too many auxiliary values"):
-        closing._from_samples(total, shape, False)
+        closing._samples(total, shape)
 
 
 def test_a_form_without_a_value_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

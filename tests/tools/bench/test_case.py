@@ -16,8 +16,8 @@ from warploom.kernels import NAMES, PUBLISHED, RUN_NAMES, find
 from warploom.tools.bench import case as bench
 from warploom.tools.bench import kernels as kernel_bench
 from warploom.tools.bench import programs as program_bench
-from warploom.tools.bench import run as bench_command
 from warploom.tools.bench import synth as synth_bench
+from warploom.tools.bench import together
 from warploom.tools.bench.case import Case, InterruptedBenchmarkError, run_case
 from warploom.tools.cli import cli
 from warploom.tools.command.lines import combined_exit, plain_line
@@ -199,7 +199,7 @@ def test_interruption_leaves_no_case_without_a_line(monkeypatch: pytest.MonkeyPa
     def stopped(case: Case) -> dict[str, object]:
         raise InterruptedBenchmarkError(solved(case.name, accumulates=1))
 
-    monkeypatch.setattr(bench_command, "run_case", stopped)
+    monkeypatch.setattr(together, "run_case", stopped)
     result = CliRunner().invoke(cli, ["bench", "synth", "--case", "conv1d-*", "--json"])
     lines = lines_of(result.stdout)
     assert result.exit_code == 130
@@ -210,7 +210,7 @@ def test_worst_case_decides_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> No
     def run(case: Case) -> dict[str, object]:
         return solved(case.name, accumulates=1 if case.name == "conv1d-3" else 7)
 
-    monkeypatch.setattr(bench_command, "run_case", run)
+    monkeypatch.setattr(together, "run_case", run)
     result = CliRunner().invoke(cli, ["bench", "synth", "--case", "conv1d-*", "--json"])
     assert [line["as_expected"] for line in lines_of(result.stdout)] == [True, False, False]
     assert result.exit_code == 1
@@ -230,7 +230,7 @@ def test_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return plain_line(case.name, "error", Stopwatch().read(), reason="crash")
         return solved(case.name, accumulates=1)
 
-    monkeypatch.setattr(bench_command, "run_case", run)
+    monkeypatch.setattr(together, "run_case", run)
     path = tmp_path / "journal"
     command = ["bench", "synth", "--case", "conv1d-*", "--json", "--journal", str(path)]
     first = CliRunner().invoke(cli, command)
@@ -252,7 +252,7 @@ def test_a_journal_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monke
     (line,) = lines_of(missing.stdout)
     assert (missing.exit_code, line["status"]) == (2, "error")
     assert "JOURNAL_UNUSABLE" in missing.stderr
-    monkeypatch.setattr(bench_command, "run_case", lambda case: solved(case.name, accumulates=1))
+    monkeypatch.setattr(together, "run_case", lambda case: solved(case.name, accumulates=1))
     full = CliRunner().invoke(cli, [*command, "/dev/full"])
     (line,) = lines_of(full.stdout)
     assert (full.exit_code, line["status"]) == (0, "solved")

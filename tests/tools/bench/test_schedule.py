@@ -9,10 +9,21 @@ from tests.tools.contract import check, lines_of
 
 from warploom.core import UserError
 from warploom.gpu import device_available
-from warploom.kernels.tensors import tensor_kernel
+from warploom.kernels.tensors import suites, tensor_kernel
 from warploom.tools.bench import schedule as schedule_bench
 from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_tables
-from warploom.tools.bench.schedule_names import CPU_BARRED, CPU_NAMES, GPU_NAMES, SEARCH_NAMES, SPACES, TABLE_NAMES
+from warploom.tools.bench.schedule_names import (
+    CPU_BARRED,
+    CPU_NAMES,
+    GPU_NAMES,
+    NETWORKS,
+    POLYBENCH,
+    SEARCH_NAMES,
+    SPACES,
+    SUITE_NAMES,
+    SUITE_SIZES,
+    TABLE_NAMES,
+)
 from warploom.tools.bench.schedule_peers import NUMPY
 from warploom.tools.command.usage import Stopwatch
 
@@ -46,7 +57,11 @@ def measured(name: str, budget_s: float | None = None) -> dict[str, Any]:
 def test_names() -> None:
     assert schedule_bench.select("table2/*") == (*(f"table2/{name}" for name in SPACES), "table2/root-axpy")
     assert schedule_bench.select("nothing") == ()
-    assert len(set(schedule_bench.NAMES)) == len(TABLE_NAMES) + len(SEARCH_NAMES) + len(CPU_NAMES) + len(GPU_NAMES)
+    groups = TABLE_NAMES, SEARCH_NAMES, CPU_NAMES, SUITE_NAMES, GPU_NAMES
+    assert len(set(schedule_bench.NAMES)) == sum(len(names) for names in groups)
+    assert (len(schedule_bench.select("polybench/*")), len(schedule_bench.select("nn/*"))) == (45, 30)
+    assert (set(suites.POLYBENCH), set(suites.NETWORKS)) == (set(POLYBENCH), set(NETWORKS))
+    assert all(tuple(k.sizes) == SUITE_SIZES for k in (*suites.POLYBENCH.values(), *suites.NETWORKS.values()))
     assert set(SPACES) == set(schedule_tables.PUBLISHED)
     assert {f"cpu/{name}" for name in schedule_cpu.CASES} | {"cpu/seeds"} == set(CPU_NAMES)
     assert {f"gpu/{name}" for name in schedule_gpu.CASES} == set(GPU_NAMES)

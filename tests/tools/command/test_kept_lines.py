@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
-from warploom.tools.bench import run as bench_command
+from warploom.tools.bench import together
 from warploom.tools.cli import cli
 from warploom.tools.command.kept_lines import replayed
 from warploom.tools.command.lines import plain_line
@@ -89,7 +89,7 @@ def test_what_cannot_be_checked_again_is_not_claimed() -> None:
 
 def test_a_journal_that_was_changed(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, conv: dict[str, Any]) -> None:
     ran: list[str] = []
-    monkeypatch.setattr(bench_command, "run_case", lambda case: ran.append(case.name) or conv)
+    monkeypatch.setattr(together, "run_case", lambda case: ran.append(case.name) or conv)
     path = tmp_path / "journal"
     command = ["bench", "synth", "--case", "conv1d-3", "--json", "--journal", str(path)]
     for run in range(2):

@@ -66,7 +66,7 @@ def test_triton_runs_here_and_its_mistakes_are_raised(monkeypatch: pytest.Monkey
     x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
     rows, picked = np.arange(64, dtype=np.float32).reshape(8, 8), np.zeros(8, np.float32)
     with activated():
-        assert triton.runtime.driver.active.get_current_target().arch == 80
+        assert triton.runtime.driver.active.get_current_target().arch == 90
         add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, x, out, 1000)
         column[(1,)](rows[:, 3], None, picked, 8, 8, BLOCK=8)
         assert picked.tolist() == rows[:, 3].tolist()
@@ -89,6 +89,43 @@ def test_arrays_that_do_not_begin_at_multiples_of_16_bytes_are_compiled_for_that
     with activated():
         add[(16,)](data[1:], data[:-1], out, 1024)
     assert out.tolist() == (data[1:] + data[:-1]).tolist()
+
+
+class _Tensor:
+    """A tensor on the CPU, as far as launches look at it."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.dtype = array.dtype
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def detach(self) -> _Tensor:
+        return self
+
+    def numpy(self) -> np.ndarray:
+        return self.array
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_descriptors_and_clusters_of_triton(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, blocks: int) -> None:
+    pytest.importorskip("triton")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    from tests.ptx.simt.triton_kernels import of_descriptors, of_pointers
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(128, 128)).astype(np.float16), rng.normal(size=(128, 64)).astype(np.float16)
+    out = np.zeros((128, 64), np.float16 if blocks == 1 else np.float32)
+    with activated():
+        if blocks == 1:
+            given = [TensorDescriptor(_Tensor(m), list(m.shape), [m.shape[1], 1], [64, 64]) for m in (a, b, out)]
+            of_descriptors[(2, 1)](*given, 128, M=64, N=64, K=64)
+        else:
+            of_pointers[(1, 1)](a, b, out, 64, 128, M=128, N=64, K=64, TURNED=False, num_ctas=2)
+    assert np.allclose(out, a.astype(np.float64) @ b, atol=0.05)
 
 
 def test_what_changes_is_taken_back() -> None:

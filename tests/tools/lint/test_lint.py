@@ -327,7 +327,7 @@ def test_accesses_lie_in_arrays_whose_lengths_are_said() -> None:
     assert offered["in_bounds_if"] == "len(arg1) >= arg3 && len(arg2) >= arg3"
     assert "each access lies in the array" in offered["domain"] and "out-of-bounds" not in offered["proves"]
     (line,) = lines_of(linted("--json", "--every-launch", "--kernel", "axpy", *LENGTHS, file=OTHERS).stdout)
-    assert line["proves"] == ["data-race", "divergent-barrier", "out-of-bounds"] and "in_bounds_if" not in line
+    assert line["proves"] == ["data-race", "divergent-barrier", "out-of-bounds", "index-overflow"] and "in_bounds_if" not in line
     assert "each access lies in the array" not in line["domain"] and "does not wrap as a signed number" in line["domain"]
 
 

@@ -51,7 +51,22 @@ def cases() -> list[Case]:
 
 
 CASES = cases()
-OF_PTX = {"WL004", "WL006", "WL008", "WL013", "WL014", "WL015", "WL103", "WL104", "WL105", "WL106", "WL201", "WL202", "WL203"}
+OF_PTX = {
+    "WL004",
+    "WL006",
+    "WL008",
+    "WL013",
+    "WL014",
+    "WL015",
+    "WL016",
+    "WL103",
+    "WL104",
+    "WL105",
+    "WL106",
+    "WL201",
+    "WL202",
+    "WL203",
+}
 """Rules that test_lint.py and test_advice.py show in PTX."""
 NAMES = "\t.section\t.debug_str\n"
 """Where the names of functions begin, those of the CUDA headers with a hash of the compiler's."""
@@ -69,7 +84,7 @@ def met(found: tuple[Found, ...]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
 def test_every_mistake_is_found_on_its_line_and_no_other(case: Case, whole: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation: whole)
+    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation, kernel: whole)
     monkeypatch.setattr("warploom.tools.lint.launched.resources", lambda *_: [])
     linted = lint(str(PTX), case.options(), Stopwatch())
     assert met(linted.found) == sorted(set(case.expected))

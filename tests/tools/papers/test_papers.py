@@ -13,7 +13,7 @@ from tests.tools.contract import check, lines_of
 
 from warploom.core import UserError
 from warploom.synth.transposes import table_cost
-from warploom.tools.bench import run as bench_run
+from warploom.tools.bench import together
 from warploom.tools.bench.case import ALL_SPENT, Case
 from warploom.tools.cli import cli
 from warploom.tools.command.lines import plain_line
@@ -195,7 +195,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Any, list[
         ran.append(case.arguments)
         return raw(case.name, candidates=48, loads=67, mean_delta=2.0, analysis_s=0.1) | dict(case.labels)
 
-    monkeypatch.setattr(bench_run, "run_case", run_case)
+    monkeypatch.setattr(together, "run_case", run_case)
     return CliRunner().invoke(cli, ["paper", *arguments]), ran
 
 
@@ -225,8 +225,8 @@ def test_a_spent_budget_ends_the_run_and_the_journal_goes_on_there(monkeypatch: 
         # The budget ends within the second case.
         return line | {"status": "unknown", "verdict": "unchecked", "reason": ALL_SPENT} if len(began) == 2 else line
 
-    monkeypatch.setattr(bench_run, "run_case", run_case)
-    monkeypatch.setattr(bench_run.limits, "left_s", lambda: 0.0 if len(began) == 2 else 1.0)
+    monkeypatch.setattr(together, "run_case", run_case)
+    monkeypatch.setattr(together.limits, "left_s", lambda: 0.0 if len(began) == 2 else 1.0)
     asked = ["paper", "scans", "table-1", "--json", "--budget", "1s", "--journal", str(tmp_path / "j")]
     result = CliRunner().invoke(cli, asked)
     lines = lines_of(result.stdout)
@@ -236,7 +236,7 @@ def test_a_spent_budget_ends_the_run_and_the_journal_goes_on_there(monkeypatch: 
     for line in lines[1:]:
         assert line.keys() >= FIELDS
         assert (line["reason"], line["compared"], line["as_expected"], line["ours"]) == (ALL_SPENT, "no bar", False, None)
-    monkeypatch.setattr(bench_run.limits, "left_s", lambda: 1.0)
+    monkeypatch.setattr(together.limits, "left_s", lambda: 1.0)
     CliRunner().invoke(cli, asked)
     assert began[2:] == [line["case"] for line in lines[1:]]
 
@@ -298,7 +298,7 @@ def test_an_interruption_leaves_a_line_for_every_row(monkeypatch: pytest.MonkeyP
     def stop(case: Case) -> dict[str, Any]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bench_run, "run_case", stop)
+    monkeypatch.setattr(together, "run_case", stop)
     result = CliRunner().invoke(cli, ["paper", "swizzle-inventor", "figure-10", "--json"])
     lines = lines_of(result.stdout)
     assert result.exit_code == 130

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.ptx import Surface, Texture, lower, parse
+from warploom.ptx import Surface, TensorMap, Texture, lower, parse
 from warploom.tools.ptx.arguments import arguments, launch_texts
 from warploom.tools.ptx.prove import read_argument
 
@@ -72,6 +72,21 @@ def test_a_launch_is_given_once(launched: tuple[str, str] | None, grid: str | No
 
 def test_a_launch_in_either_form() -> None:
     assert launch_texts(("1", "2"), None, None) == launch_texts(None, "1", "2") == ("1", "2")
+
+
+def test_tensor_maps_are_made_of_arrays() -> None:
+    one, other = arguments(["tensormap,8x64,128B:zeros:f16:16x128", "tensormap,bf16,nan,32:arange:u16:64"], 2, "k")
+    assert isinstance(one, TensorMap) and isinstance(other, TensorMap)
+    assert (tuple(one.box), one.swizzle, one.array.shape) == ((8, 64), "128B", (16, 128))
+    assert (tuple(other.box), other.fill, other.element) == ((32,), "nan", "bf16")
+
+
+@pytest.mark.parametrize(
+    "text", ["tensormap:zeros:f16:16x64", "tensormap,8x64,8x64:zeros:f16:16x64", "tensormap,8x64,half:zeros:f16:16x64"]
+)
+def test_what_makes_no_tensor_map_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="tensormap,BOX:SPEC such as"):
+        arguments([text], 1, "k")
 
 
 def test_textures_and_surfaces_are_made_of_arrays() -> None:

@@ -124,6 +124,14 @@ def sources(instruction: Instruction) -> tuple[str, ...]:
 
     They are the guard, registers, special registers, variables accessed or whose address is taken, and what a call calls.
     """
+    kept = instruction.read
+    if kept is None:
+        kept = _read(instruction)
+        object.__setattr__(instruction, "read", kept)
+    return kept
+
+
+def _read(instruction: Instruction) -> tuple[str, ...]:
     found: list[str] = [] if instruction.guard is None else [instruction.guard.name]
     if instruction.opcode == "call":
         has_results = len(instruction.operands) > 1 and isinstance(instruction.operands[0], Group)

@@ -8,11 +8,13 @@ warps ask for. Open `races.py`, then `intervals.py`.
 from warploom.ptx.launches.assumptions import Assumed, assumptions
 from warploom.ptx.launches.bounds import Bounds, Outside, bounds
 from warploom.ptx.launches.offers import offered
+from warploom.ptx.launches.overflow import Overflow, Overflows, overflows
 from warploom.ptx.launches.questions import Launch, NotDecided
-from warploom.ptx.launches.races import INSIDE, Meeting, RaceFree, Verdict, races
+from warploom.ptx.launches.races import INDICES, INSIDE, Meeting, RaceFree, Verdict, races
 from warploom.ptx.launches.warps import Cost, Costs, costs
 
 __all__ = [
+    "INDICES",
     "INSIDE",
     "Assumed",
     "Bounds",
@@ -22,11 +24,14 @@ __all__ = [
     "Meeting",
     "NotDecided",
     "Outside",
+    "Overflow",
+    "Overflows",
     "RaceFree",
     "Verdict",
     "assumptions",
     "bounds",
     "costs",
     "offered",
+    "overflows",
     "races",
 ]

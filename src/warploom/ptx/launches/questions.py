@@ -111,6 +111,9 @@ def extents_read(routine: Routine) -> tuple[str, ...]:
 class Questions:
     """The facts that all questions about a kernel share."""
 
+    _takes_indices_as_exact = True
+    """Signed sums and products of 32 bits are taken not to wrap where they are used as indices."""
+
     def __init__(self, program: Program, routine: Routine, assumed: Sequence[Assumed], rlimit: int) -> None:
         self._program = program
         self._routine = routine
@@ -121,7 +124,9 @@ class Questions:
             raise UnclearError("a loop with several entries is not followed")
         self._unread = unread_extents(routine, assumed)
         limits = _limits(routine, self._unread, assumed)
-        self._emulation: Emulation = emulate(routine, limits, EmulationOptions(assume_nsw=True), graph=graph)
+        self._emulation: Emulation = emulate(
+            routine, limits, EmulationOptions(assume_nsw=self._takes_indices_as_exact), graph=graph
+        )
         self._limits = self._emulation.limits
         self._intervals = Intervals(routine, graph)
         self._uniform = Uniform(self._emulation, self._intervals.common)

@@ -47,6 +47,8 @@ _TEXTURE = frozenset({"tex", "tld4"})
 
 INSIDE = "each access lies in the array that its address is computed from"
 """A part of the domain that `bounds` may prove."""
+INDICES = "sums and products that are used as signed indices do not wrap"
+"""One that `overflows` may prove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +392,7 @@ class _Races(Questions):
         if any(i.opcode in _TEXTURE for i in self._routine.instructions):
             yield "nobody writes to textures"
         if self._emulation.assumptions:
-            yield "sums and products that are used as signed indices do not wrap"
+            yield INDICES
 
 
 def _pairs(group: Sequence[_T]) -> Iterator[tuple[_T, _T]]:

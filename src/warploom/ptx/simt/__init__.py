@@ -5,14 +5,15 @@ instructions, sectors and wavefronts. Open `launch.py` first, then `running.py`.
 """
 
 from warploom.ptx.simt.arguments import Argument
-from warploom.ptx.simt.counts import Counts, LineCounts
+from warploom.ptx.simt.counts import Conflict, Counts, LineCounts, SharedRequest
 from warploom.ptx.simt.findings import BETWEEN_BLOCKS, SHARED, Finding
 from warploom.ptx.simt.images import Surface, Texture
 from warploom.ptx.simt.launch import Launch, launch
 from warploom.ptx.simt.supported import SUPPORTED, is_supported
+from warploom.ptx.simt.tensor_maps import SWIZZLES, TensorMap
 from warploom.ptx.simt.variables import shared_layout
 
 __all__ = [
-    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "Argument", "Counts", "Finding", "Launch", "LineCounts", "Surface", "Texture",
-    "is_supported", "launch", "shared_layout",
+    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "SWIZZLES", "Argument", "Conflict", "Counts", "Finding", "Launch", "LineCounts",
+    "SharedRequest", "Surface", "TensorMap", "Texture", "is_supported", "launch", "shared_layout",
 ]  # fmt: skip

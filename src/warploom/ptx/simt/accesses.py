@@ -12,19 +12,20 @@ from warploom.ptx.simt.analysis import reads_own_memory
 from warploom.ptx.simt.arithmetic import widened
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.order_of_threads import BLOCK, CLUSTER, WIDE
 from warploom.ptx.simt.own_memory import marks_of_load, note_written
 from warploom.ptx.simt.races import enlist, note_discard, note_read, note_write
 from warploom.ptx.simt.spaces import check_writable, resolve
 from warploom.ptx.simt.threads import Value
-from warploom.ptx.syntax import Address, Integer, Name, operand_text
+from warploom.ptx.syntax import Address, Instruction, Integer, Name, operand_text
 
 _SPACES = ("const", "global", "local", "param", "shared")
 LINE_BYTES = 128
 _GONE: Value = np.array(0xA5A5A5A5A5A5A5A5, np.uint64)
 """The content of a discarded word, so that a result which depends on it differs."""
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
-NARROW = frozenset(("cta", "cluster"))
-"""Scopes that hold no other block; clusters are not modelled."""
+_SCOPES = {"cta": BLOCK, "cluster": CLUSTER}
+"""Scopes that do not hold every thread."""
 _HINTS = frozenset(
     (
         "weak", "gpu", "cta", "cluster", "sys", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L2::cache_hint", "L2::64B",
@@ -32,6 +33,11 @@ _HINTS = frozenset(
         "L2::evict_normal", "L2::evict_first", "L2::evict_last", "unified",
     )
 )  # fmt: skip
+
+
+def scope_of(instruction: Instruction) -> int:
+    """The scope that a strong access or a fence names; all threads without one."""
+    return min((_SCOPES[m] for m in instruction.modifiers if m in _SCOPES), default=WIDE)
 
 
 def access_of(site: Site, address: Address, kind: str, width: int, elements: int, space: str, *, is_strong: bool) -> Access:
@@ -59,7 +65,8 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
     access = Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
     access.is_cached = "nc" in site.instruction.modifiers
     access.is_atomic = kind == "atom"
-    access.is_narrow = is_strong and not NARROW.isdisjoint(site.instruction.modifiers)
+    access.scope = scope_of(site.instruction) if is_strong else WIDE
+    access.reaches_cluster = "shared::cluster" in site.instruction.modifiers
     access.acquires = not {"acquire", "acq_rel", "sc"}.isdisjoint(site.instruction.modifiers)
     enlist(access, site.launch.accesses)
     return access
@@ -170,7 +177,6 @@ def _store(site: Site) -> Step:
     is_own = space in ("", "local") and any(v.space == "local" for v in site.code.routine.variables.values())
     is_own = is_own or not site.code.routine.is_entry
     marks = [site.code.undefined.get(slot, -1) for slot in slots]
-    is_wide = not access.is_narrow
     is_fence = "release" in site.instruction.modifiers
 
     def store(group: Group, running: RunningBlocks) -> None:
@@ -180,7 +186,7 @@ def _store(site: Site) -> Step:
         if running.launch.counter is not None:
             running.launch.counter.access(access, pieces, group, running)
         if is_fence and running.is_watching:
-            running.clock.release(group.threads, is_wide=is_wide)
+            running.clock.release(group.threads, scope=access.scope)
         if running.is_watching:
             note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, running)
         for position, slot in enumerate(slots):

@@ -15,7 +15,8 @@ from warploom.ptx.syntax import Address, Group, Instruction, Name, Negation, Ope
 WITHOUT_DESTINATION = frozenset(
     (
         "st", "red", "membar", "fence", "bra", "brx", "ret", "exit", "trap", "brkpt", "prefetch", "prefetchu", "cp", "stmatrix",
-        "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg", "call", "multimem",
+        "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg", "call", "multimem", "sust", "sured",
+        "tensormap",
     )
 )  # fmt: skip
 
@@ -33,8 +34,17 @@ def has_destination(instruction: Instruction) -> bool:
             return not {"init", "inval"} & set(instruction.modifiers[:1]) and not (
                 {"expect_tx", "complete_tx"} & set(instruction.modifiers[:1])
             )
+        case "wgmma":
+            return "mma_async" in instruction.modifiers
+        case "tcgen05":
+            return "ld" in instruction.modifiers
         case opcode:
             return opcode not in WITHOUT_DESTINATION
+
+
+def accumulates(instruction: Instruction) -> bool:
+    """Whether the destination is read, too; perhaps never written before, where the instruction is told not to add to it."""
+    return instruction.opcode == "wgmma"
 
 
 def names(operand: Operand) -> Iterator[str]:
@@ -99,7 +109,7 @@ def effects(code: Code, instruction: Instruction, carry: int) -> Effects:
         if isinstance(first, Address):
             reads = bits(operands)
         else:
-            writes, reads = bits((first,)), bits(operands[1:])
+            writes, reads = bits((first,)), bits(operands if accumulates(instruction) else operands[1:])
     else:
         reads = bits(operands)
     if "cc" in instruction.modifiers:

@@ -14,10 +14,11 @@ from warploom.ptx.routine import TYPE_BITS, Routine, Variable
 from warploom.ptx.simt.images import Image, Surface, Texture
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.state import LaunchState
+from warploom.ptx.simt.tensor_maps import MAP_BYTES, TensorMap
 
 Number: TypeAlias = "NDArray[Any] | np.generic | int | float | bool | bytes"
 """An argument that stands in the parameter itself; arrays without axes are numbers, too."""
-Argument: TypeAlias = "Number | Texture | Surface"
+Argument: TypeAlias = "Number | Texture | Surface | TensorMap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
             if not _is_pointer(state, parameter) or parameter.size_bytes != 8:
                 raise _wrong(index, parameter, "a texture or a surface")
             images[index] = _image(state, index, argument)
+        elif isinstance(argument, TensorMap):
+            if parameter.size_bytes != MAP_BYTES and not (_is_pointer(state, parameter) and parameter.size_bytes == 8):
+                raise _wrong(index, parameter, "a tensor map")
+            arrays[index] = argument.array
         elif isinstance(argument, np.ndarray) and (argument.ndim or _is_pointer(state, parameter)):
             if not _is_pointer(state, parameter) or argument.dtype.hasobject:
                 raise _wrong(index, parameter, f"an array of {argument.dtype}")
@@ -66,6 +71,12 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
         offset = offsets[parameter.name]
         if isinstance(argument, Texture | Surface):
             data = images[index].handle.to_bytes(8, "little")
+        elif isinstance(argument, TensorMap):
+            data = argument.encoded(bound[index].region.base + bound[index].offset)
+            if parameter.size_bytes != MAP_BYTES:
+                kept = state.regions.add(f"argument {index} (a tensor map)", MAP_BYTES)
+                kept.views.bytes[:MAP_BYTES] = np.frombuffer(data, np.uint8)
+                data = kept.base.to_bytes(8, "little")
         elif index in bound:
             data = (bound[index].region.base + bound[index].offset).to_bytes(parameter.size_bytes, "little")
         else:

@@ -17,7 +17,7 @@ from warploom.ptx.syntax import Integer, Operand, Pair, operand_text
 def decode(site: Site) -> Step:
     """One step that evaluates the instruction."""
     instruction = site.instruction
-    operation = bind(instruction.opcode, instruction.modifiers)
+    operation = bind(instruction.opcode, instruction.modifiers, len(instruction.operands) - 1)
     destinations = _destinations(site, operation.results)
     operands = list(instruction.operands[1:])
     sources: list[int] = []

@@ -193,7 +193,7 @@ def decode(site: Site) -> Step:
             running.launch.counter.access(access, pieces, group, running)
         if running.is_watching:
             if is_fence:
-                running.clock.release(group.threads, is_wide=not access.is_narrow)
+                running.clock.release(group.threads, scope=access.scope)
             note_write(access, pieces, None, group, running)
         olds: list[Value] = []
         for element, slot in enumerate(first):

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
+from warploom.ptx.simt.clusters import BARRIER as CLUSTER_BARRIER
+from warploom.ptx.simt.clusters import decode_cluster_barrier
 from warploom.ptx.simt.code import Code, End, Group, RunningBlocks, Wait
 from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.operands import Site, value_of
@@ -37,7 +39,7 @@ class Barriers:
         """Lets all threads go on whose barrier is complete; whether there were any."""
         any_released = False
         for number in list(self.waits):
-            any_released |= self._release(number, running)
+            any_released |= running.clusters.release(running) if number == CLUSTER_BARRIER else self._release(number, running)
         return any_released
 
     def _release(self, number: int, running: RunningBlocks) -> bool:
@@ -175,7 +177,9 @@ class Barriers:
 
 
 def decode_barrier(site: Site, following: int) -> End:
-    """bar and barrier with .sync, .arrive or .red."""
+    """bar and barrier with .sync, .arrive or .red, and those of clusters."""
+    if "cluster" in site.instruction.modifiers:
+        return decode_cluster_barrier(site, following)
     modifiers = [m for m in site.instruction.modifiers if m != "cta"]
     is_aligned = site.instruction.opcode == "bar" or "aligned" in modifiers
     modifiers = [m for m in modifiers if m != "aligned"]
@@ -277,7 +281,7 @@ def deadlock(running: RunningBlocks) -> FaultError:
     for number, waits in running.barriers.waits.items():
         for wait in waits:
             name = wait.code.routine.instructions[wait.instruction].name
-            text = f"{wait.group.size} threads wait at {name} {number}"
+            text = f"{wait.group.size} threads wait at {name}{f' {number}' if number >= 0 else ''}"
             places.append((text, wait.code.routine.span(wait.instruction), wait.group))
     for group, index in running.warp_waits.values():
         code = group.context.code

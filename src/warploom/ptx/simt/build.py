@@ -8,9 +8,10 @@ import numpy as np
 
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import Routine
-from warploom.ptx.simt.analysis import Effects, assigned_in, effects, live_in, slots_of, undefinable
+from warploom.ptx.simt.analysis import Effects, accumulates, assigned_in, effects, live_in, slots_of, undefinable
 from warploom.ptx.simt.code import Code, Segment
-from warploom.ptx.simt.operands import CARRY, dtype_of
+from warploom.ptx.simt.indices import Indices
+from warploom.ptx.simt.operands import CARRY, DTYPES, dtype_of
 from warploom.ptx.simt.order import schedule_order
 from warploom.ptx.syntax import Instruction
 
@@ -33,11 +34,15 @@ def is_warp_wide(instruction: Instruction) -> bool:
         return "warp" in instruction.modifiers[:1]
     if instruction.opcode in ("shfl", "vote"):
         return "sync" in instruction.modifiers
+    if instruction.opcode in ("wgmma", "tcgen05"):
+        return "sync" in instruction.modifiers
+    if instruction.opcode == "tensormap":
+        return "cp_fenceproxy" in instruction.modifiers
     return instruction.opcode in _WARP_WIDE
 
 
-def build(routine: Routine, number: int) -> Code:
-    """UserError (PTX_LABEL) where a branch goes nowhere."""
+def build(routine: Routine, number: int, watched: Indices | None = None) -> Code:
+    """`watched`: registers that get marks where they wrap. UserError (PTX_LABEL) where a branch goes nowhere."""
     code = Code(routine, number)
     for name, type_name in routine.registers.items():
         if name in routine.register_vectors:
@@ -47,7 +52,7 @@ def build(routine: Routine, number: int) -> Code:
             _add_slot(code, name, dtype_of(type_name))
     _add_slot(code, CARRY, np.dtype(np.bool_))
     _cut(code)
-    _analyse(code)
+    _analyse(code, watched)
     _lay_out(code)
     return code
 
@@ -90,7 +95,7 @@ def _successors(code: Code, end: int, has_instructions: bool) -> tuple[int, ...]
     return tuple(targets)
 
 
-def _analyse(code: Code) -> None:
+def _analyse(code: Code, watched: Indices | None) -> None:
     carry = code.slots[CARRY]
     rows: list[list[Effects]] = [
         [effects(code, i, carry) for i in code.routine.instructions[segment.start : segment.end]] for segment in code.segments
@@ -101,6 +106,8 @@ def _analyse(code: Code) -> None:
         known = assigned
         for offset, effect in enumerate(row):
             doubtful = effect.reads & ~known
+            if accumulates(code.routine.instructions[segment.start + offset]):
+                doubtful &= ~effect.writes
             if doubtful:
                 code.doubtful[segment.start + offset] = slots_of(doubtful)
             known |= effect.kills
@@ -114,11 +121,16 @@ def _analyse(code: Code) -> None:
         if code.dtypes[slot] != np.bool_:
             code.undefined[slot] = len(code.template)
             _add_slot(code, f"~{slot}", np.dtype(np.uint32))
+    for name in () if watched is None else sorted(watched.words | watched.longs):
+        slot = code.slots.get(name, -1)
+        if slot >= 0 and code.dtypes[slot] in (DTYPES[32], DTYPES[64]):
+            code.wrapping[slot] = len(code.template)
+            _add_slot(code, f"^{slot}", np.dtype(np.int64))
     for segment, bits in zip(code.segments, live_in(successors, rows), strict=True):
         live = slots_of(bits)
         segment.live_in = (
             *live,
-            *(shadows[slot] for shadows in (code.written, code.undefined) for slot in live if slot in shadows),
+            *(shadows[slot] for shadows in (code.written, code.undefined, code.wrapping) for slot in live if slot in shadows),
         )
 
 

@@ -19,11 +19,13 @@ from warploom.ptx.syntax import Operand, Pair
 
 _EVERY_LANE = 0xFFFFFFFF
 ALL = np.array(_EVERY_LANE, np.uint32)
+_WHOLE = frozenset(("mma", "wmma", "wgmma", "tcgen05", "tensormap", "ldmatrix", "stmatrix", "movmatrix"))
+"""Opcodes that name no lanes: they need all."""
 
 
 def _members(site: Site) -> Members:
     operands = site.instruction.operands
-    if site.instruction.opcode in ("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix") or not operands:
+    if site.instruction.opcode in _WHOLE or not operands:
         return lambda group, running: ALL
     slot = site.sized(operands[-1], "b32")
     before = tuple(site.before)

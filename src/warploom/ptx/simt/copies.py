@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from warploom.core import Span
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.bulk_copies import decode_bulk
+from warploom.ptx.simt.bulk_copies import decode_bulk, decode_reduction
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.spaces import resolve
+from warploom.ptx.simt.tensor_copies import decode_tensor
 from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
 
@@ -107,7 +108,12 @@ class Copies:
 
 
 def _cp(site: Site) -> Step:
-    match site.instruction.modifiers[1:]:  # the first one is `async`: no row has one of these forms without it
+    modifiers = site.instruction.modifiers
+    if "tensor" in modifiers:
+        return decode_tensor(site)
+    if modifiers[0] == "reduce":
+        return decode_reduction(site)
+    match modifiers[1:]:  # the first one is `async`: no row has one of these forms without it
         case ("commit_group",):
             return _commit(site)
         case ("wait_group",):

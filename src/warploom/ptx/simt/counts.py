@@ -38,6 +38,20 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedRequest:
+    """One request of a warp for shared memory."""
+
+    bytes_each: int
+    """Bytes of each lane."""
+    places: tuple[int, ...]
+    """By lane: the byte in the block's shared memory; -1 where it takes no part."""
+    is_store: bool
+
+
+MOST_SEEN = 64
+
+
+@dataclass(frozen=True, slots=True)
 class LineCounts:
     """Counts of the instructions on one line of the file."""
 
@@ -60,6 +74,8 @@ class LineCounts:
     """The request with the most wavefronts beyond that; none of atomics."""
     equal_stores: int = 0
     """Elements that a lane stored where another lane of its warp stored the same by the same instruction."""
+    shared: tuple[SharedRequest, ...] = ()
+    """The first different requests for shared memory, up to `MOST_SEEN` of an instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +182,8 @@ class _Site:
     worst: Conflict | None = None
     divergent: int = 0
     equal_stores: int = 0
+    seen: dict[SharedRequest, None] = field(default_factory=dict[SharedRequest, None])
+    """Requests for shared memory."""
 
 
 class Counter:
@@ -216,6 +234,9 @@ class Counter:
                 offset = np.broadcast_to(index, len(layout.positions)) * access.width
                 places = offset // size * size if size > access.bytes else offset
                 each = _wavefronts(layout, places, size)
+                if len(site.seen) < MOST_SEEN and not access.is_atomic:
+                    threads = group.threads if chosen is None else group.threads[chosen]
+                    _see(site, layout, places - running.shared_base[threads], size, is_store=kind == "store")
                 units = int(each.sum())
                 least = _side_by_side(layout, places, size, BANKS * BANK_BYTES) if units > layout.count else units
                 if units > least and not access.is_atomic and each.max() > (site.worst.wavefronts if site.worst else 0):
@@ -290,7 +311,16 @@ class Counter:
             known.least_wavefronts + sum(n for name, n in site.least.items() if name.startswith("shared")),
             max((w for w in (known.worst, site.worst) if w), key=lambda w: w.wavefronts, default=None),
             known.equal_stores + site.equal_stores,
+            (*known.shared, *site.seen),
         )
+
+
+def _see(site: _Site, layout: WarpLayout, places: NDArray[np.int64], size: int, *, is_store: bool) -> None:
+    rows = np.full(layout.count * 32, -1, np.int64)
+    rows[layout.positions] = places
+    for row in rows.reshape(-1, 32)[: 2 * MOST_SEEN].tolist():
+        if len(site.seen) < MOST_SEEN:
+            site.seen[SharedRequest(size, tuple(row), is_store)] = None
 
 
 def _sectors(layout: WarpLayout, index: NDArray[np.int64], width: int) -> int:

@@ -13,13 +13,18 @@ from warploom.ptx.simt import (
     accesses,
     arithmetic,
     atomics,
+    bulk_copies,
+    clusters,
     collectives,
     control,
     copies,
     matrix,
     mbarriers,
     movement,
+    tcgen05,
+    tensor_copies,
     textures,
+    wgmma,
     wmma,
 )
 from warploom.ptx.simt.analysis import effects, reads_own_memory, slots_of
@@ -28,19 +33,25 @@ from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
 from warploom.ptx.simt.undefined import undefined_steps
+from warploom.ptx.simt.wrapping import wrapping_steps
 
 Decoder: TypeAlias = Callable[[Site], Step]
 
-DECODERS: dict[str, Decoder] = {
+DECODERS: dict[str, Decoder] = {  # by opcode, or by opcode and first modifier
     **movement.DECODERS,
     **accesses.DECODERS,
     **collectives.DECODERS,
     **atomics.DECODERS,
     **matrix.DECODERS,
     **wmma.DECODERS,
+    **wgmma.DECODERS,
+    **tcgen05.DECODERS,
     **copies.DECODERS,
     **mbarriers.DECODERS,
     **textures.DECODERS,
+    **clusters.DECODERS,
+    **bulk_copies.DECODERS,
+    **tensor_copies.DECODERS,
 }
 PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""
@@ -74,7 +85,7 @@ def decode_segment(launch: Launched, code: Code, segment: Segment) -> None:
 def _decoded(site: Site) -> list[Step]:
     instruction = site.instruction
     check_form(site)
-    decoder = DECODERS.get(instruction.opcode)
+    decoder = DECODERS.get(".".join((instruction.opcode, *instruction.modifiers[:1]))) or DECODERS.get(instruction.opcode)
     is_pure = instruction.opcode in PURE
     if decoder is None and is_arithmetic(instruction.opcode):
         decoder, is_pure = arithmetic.decode, True
@@ -88,7 +99,9 @@ def _decoded(site: Site) -> list[Step]:
         raise
     if instruction.guard is not None:
         step = _guarded(site, step, is_pure)
-    return [*_doubts(site), *undefined_steps(site), *site.before, step, *_records(site)]
+    before = [*_doubts(site), *undefined_steps(site)]
+    wrapped = wrapping_steps(site)  # asks for operands, too
+    return [*before, *site.before, *wrapped, step, *_records(site)]
 
 
 def check_form(site: Site) -> None:

@@ -10,7 +10,7 @@ from warploom.core import Span
 Kind: TypeAlias = Literal[
     "out_of_bounds", "misaligned", "read_only", "uninitialised_shared", "uninitialised_register", "uninitialised_local",
     "shared_race", "global_race", "shuffle_inactive", "barrier_divergence", "deadlock", "trap", "early_copy_read", "discarded",
-    "stack_overflow", "bad_call",
+    "stack_overflow", "bad_call", "index_overflow",
 ]  # fmt: skip
 Coordinates: TypeAlias = tuple[int, int, int]
 
@@ -58,6 +58,14 @@ def split_index(linear: int, extents: Coordinates) -> Coordinates:
     """x, y, z of a linear index, x fastest."""
     x, y, _ = extents
     return linear % x, linear // x % y, linear // (x * y)
+
+
+def block_at(position: int, grid: Coordinates, cluster: Coordinates) -> Coordinates:
+    """The block of that place in the order in which blocks run: cluster after cluster, x fastest in both."""
+    number, rank = divmod(position, cluster[0] * cluster[1] * cluster[2])
+    clusters = grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2]
+    whole, inside = split_index(number, clusters), split_index(rank, cluster)
+    return whole[0] * cluster[0] + inside[0], whole[1] * cluster[1] + inside[1], whole[2] * cluster[2] + inside[2]
 
 
 def _text(coordinates: Coordinates) -> str:

@@ -104,6 +104,9 @@ GEOMETRIES = {
     name: Geometry(name, axes, is_layered)
     for name, axes, is_layered in (("1d", 1, False), ("2d", 2, False), ("3d", 3, False), ("a1d", 1, True), ("a2d", 2, True))
 }
+CUBES = ("cube", "acube")
+"""Geometries whose coordinates are a direction; their array is one of `a2d`, with six faces in front for each cube."""
+FACES = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -144,6 +147,46 @@ def fetched(texture: Texture, geometry: Geometry, layer: NDArray[Any] | None, at
     return sums
 
 
+def gathered(
+    texture: Texture, geometry: Geometry, layer: NDArray[Any] | None, at: Sequence[NDArray[Any]], component: int
+) -> list[NDArray[Any]]:
+    """One component of the four texels between which a linear filter would weigh, in two dimensions, whatever the filter is:
+    that below and left of the point first (rows run down), then right, then up.
+
+    Source: PTX ISA 9.7.10.4; CUDA C++ Programming Guide, Texture Gather, which rounds coordinates to eight bits of a fraction.
+    """
+    shape = geometry.shape_of(texture.array)
+    texels = texture.array.reshape(shape)
+    chosen: NDArray[Any] | int = 0 if layer is None else np.clip(layer.astype(np.int64), 0, shape[0] - 1)
+    pairs: list[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]] = []
+    for coordinate, size in zip(at, (shape[3], shape[2]), strict=True):
+        x = _in_texels(texture, coordinate, size).astype(np.float64) - 0.5
+        lower = np.floor(np.floor(x * _FRACTIONS + 0.5) / _FRACTIONS).astype(np.int64)
+        pairs.append([_placed(number, size, texture.outside) for number in (lower, lower + 1)])
+    found: list[NDArray[Any]] = []
+    for right, down in ((0, 1), (1, 1), (1, 0), (0, 0)):
+        (x, x_inside), (y, y_inside) = pairs[0][right], pairs[1][down]
+        value = _number(texture, texels[chosen, 0, y, x, min(component, shape[4] - 1)])
+        found.append(np.where(x_inside & y_inside & (component < shape[4]), value, value.dtype.type(0)))
+    return found
+
+
+def on_face(x: NDArray[Any], y: NDArray[Any], z: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+    """The face of a cube that a direction meets, and the coordinates there, from 0 to 1.
+
+    Source: CUDA C++ Programming Guide, Cubemap Textures.
+    """
+    a, b, c = np.abs(x), np.abs(y), np.abs(z)
+    along = np.where((a >= b) & (a >= c), 0, np.where(b >= c, 1, 2))
+    major = np.choose(along, (x, y, z))
+    negative = major < 0
+    across = np.choose(along, (np.where(negative, z, -z), x, np.where(negative, -x, x)))
+    down = np.choose(along, (-y, np.where(negative, -z, z), -y))
+    size = np.abs(major)
+    half = np.float32(0.5)
+    return (2 * along + negative).astype(np.int64), (across / size + 1) * half, (down / size + 1) * half
+
+
 def _number(texture: Texture, value: NDArray[Any]) -> NDArray[Any]:
     if texture.array.dtype.kind == "f":
         return value.astype(np.float64)
@@ -158,10 +201,7 @@ def _sides(texture: Texture, coordinate: NDArray[Any], size: int) -> Iterator[tu
         number = coordinate.astype(np.int64)
         yield np.clip(number, 0, size - 1), (number >= 0) & (number < size), np.ones(len(number))
         return
-    x = np.nan_to_num(coordinate.astype(np.float32), nan=0.0, posinf=_FAR, neginf=-_FAR)
-    if texture.normalized:
-        x = _folded(x, texture.outside) * np.float32(size)
-    x = np.clip(x, np.float32(-_FAR), np.float32(_FAR))
+    x = _in_texels(texture, coordinate, size)
     if texture.filter == "point":
         yield *_placed(np.floor(x).astype(np.int64), size, texture.outside), np.ones(len(x))
         return
@@ -170,6 +210,14 @@ def _sides(texture: Texture, coordinate: NDArray[Any], size: int) -> Iterator[tu
     share = np.floor((x - lower) * _FRACTIONS + 0.5) / _FRACTIONS
     for number, weight in ((lower, 1.0 - share), (lower + 1, share)):
         yield *_placed(number.astype(np.int64), size, texture.outside), weight
+
+
+def _in_texels(texture: Texture, coordinate: NDArray[Any], size: int) -> NDArray[np.float32]:
+    """Coordinates counted in texels, f32."""
+    x = np.nan_to_num(coordinate.astype(np.float32), nan=0.0, posinf=_FAR, neginf=-_FAR)
+    if texture.normalized:
+        x = _folded(x, texture.outside) * np.float32(size)
+    return np.clip(x, np.float32(-_FAR), np.float32(_FAR))
 
 
 def _folded(x: NDArray[np.float32], outside: Outside) -> NDArray[np.float32]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, Bound, bind_arguments
+from warploom.ptx.simt.clusters import MAX_CLUSTER
 from warploom.ptx.simt.counts import Counts
 from warploom.ptx.simt.findings import FaultError, Finding, OutOfBudgetError
 from warploom.ptx.simt.numerics import quiet
@@ -28,7 +29,7 @@ BATCH_BYTES = 1 << 25
 """About how many bytes of shared memory and of stack the blocks of a batch have together."""
 MAX_BLOCK = 1024
 """Threads of a block."""
-MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
+MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 MAX_BLOCKS = 2**28
 """Most blocks that one launch here may have."""
@@ -61,6 +62,7 @@ def launch(
     block: int | Sequence[int],
     args: Sequence[Argument],
     symbols: Mapping[str, NDArray[Any]] | None = None,
+    cluster: int | Sequence[int] | None = None,
     dynamic_shared_bytes: int = 0,
     counts: bool = False,
     merged: Mapping[int, int] | None = None,
@@ -72,7 +74,8 @@ def launch(
 
     args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
     converted to the parameter's type, bytes or structured scalars for structs. symbols: what the module's `.const` and `.global`
-    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. counts: count costs (slower).
+    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. cluster: blocks of a cluster
+    along x, y, z; None: as `.reqnctapercluster` says, else no clusters. counts: count costs (slower).
     merged: by line of the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0
     if the access of another line brings its data. checks: look for races and for what was never written (bounds and alignment are
     always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too. Raises
@@ -84,13 +87,20 @@ def launch(
     if isinstance(program, Module):
         program = lower(program)
     routine = program.kernel(kernel)
-    state = LaunchState(
-        program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
-        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts, merged=merged,
-    )  # fmt: skip
+    extents = _extents(grid, "grid", routine), _extents(block, "block", routine)
+    cluster_extents = _cluster(cluster, extents[0], routine)
+
+    def begun(*, wraps: bool, counts: bool = counts) -> LaunchState:
+        state = LaunchState(
+            program, routine, grid=extents[0], block=extents[1], dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit,
+            counts=counts, merged=merged, wraps=wraps, cluster=cluster_extents,
+        )  # fmt: skip
+        for name, content in (symbols or {}).items():
+            state.set_variable(name, content)
+        return state
+
+    state = begun(wraps=False)
     _check_block(routine, state)
-    for name, content in (symbols or {}).items():
-        state.set_variable(name, content)
     initial = tuple(
         name for name in state.variables if name in state.shared.mentioned and _is_the_hosts(name) and name not in (symbols or {})
     )
@@ -98,6 +108,13 @@ def launch(
     if in_place:
         _check_writable(bound, routine)
     status = _run(state)
+    if checks and (any(f.kind == "out_of_bounds" for f in state.findings.all()) or state.may_wrap()):
+        again = begun(wraps=True, counts=False)
+        bind_arguments(again, routine, args)
+        _run(again)
+        for finding in again.findings.all():
+            if finding.kind == "index_overflow":
+                state.findings.add(finding)
     arrays = {b.index: b.contents() for b in bound}
     if in_place:
         for b in bound:
@@ -130,12 +147,33 @@ def _check_block(kernel: Routine, state: LaunchState) -> None:
         raise UserError(Diagnostic("LAUNCH_SHAPE", message))
 
 
+def _cluster(cluster: int | Sequence[int] | None, grid: tuple[int, int, int], kernel: Routine) -> tuple[int, int, int] | None:
+    """UserError (LAUNCH_SHAPE) for a cluster that hardware, the grid or the kernel's own demand refuses."""
+    required = kernel.directive("reqnctapercluster")
+    if cluster is None:
+        if required is None or not any(required):
+            return None
+        cluster = required
+    x, y, z = found = _extents(cluster, "cluster", kernel)
+    if required is not None and any(required) and (*required, 1, 1)[:3] != found:
+        message = f"expected clusters of {required} blocks (.reqnctapercluster of {kernel.name}), got {found}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    most = min(MAX_CLUSTER, *(kernel.directive("maxclusterrank") or (MAX_CLUSTER,)))
+    if x * y * z > most:
+        message = f"expected at most {most} blocks in a cluster of {kernel.name}, got {x * y * z}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    if any(n % c for n, c in zip(grid, found, strict=True)):
+        message = f"expected a grid of {kernel.name} that clusters of {found} blocks divide, got {grid}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix="Launch whole clusters."))
+    return found
+
+
 def _run(state: LaunchState) -> Status:
     x, y, z = state.grid
     blocks = x * y * z
     padded = (state.block_threads + 31) // 32 * 32
     block_bytes = max(state.shared_stride, state.entry.frame_bytes * padded, 1)
-    together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes))
+    together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes) // state.cluster_blocks) * state.cluster_blocks
     with quiet():
         try:
             for first in range(0, blocks, together):

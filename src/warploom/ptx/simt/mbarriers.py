@@ -7,12 +7,14 @@ asynchronous copies, bit 63 the parity of the current phase. A state is the obje
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.order_of_threads import CLUSTER, WIDE
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.threads import Value
@@ -50,6 +52,8 @@ def _places(site: Site, operand: Operand) -> Callable[[Group, RunningBlocks], tu
         raise site.wrong("an address in brackets", operand_text(operand))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
     access = access_of(site, operand, "atom", 8, 1, "shared" if "shared" in spaces else "", is_strong=True)
+
+    access.scope = WIDE
 
     def find(group: Group, running: RunningBlocks) -> tuple[Value, list[int]]:
         pieces = resolve(access, group, running)
@@ -151,7 +155,7 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
             words[place] = found.word
         if target >= 0:
             group.registers[target] = states
-        running.clock.release(group.threads, is_wide=False)
+        running.clock.release(group.threads, scope=CLUSTER)
 
     return arrive
 
@@ -171,11 +175,12 @@ def _test(site: Site) -> Step:
         passed = parities != seen
         group.registers[target] = passed
         if running.is_watching:
-            running.clock.strong_read(group.threads[passed], is_wide=False, acquires=True)
-            if running.copies.flights:
-                waited = np.broadcast_to(seen, group.size)
-                for place, parity in {(index[n], int(waited[n])) for n in np.flatnonzero(passed).tolist()}:
+            running.clock.strong_read(group.threads[passed], scope=CLUSTER, acquires=True)
+            if running.copies.flights or running.tensor_memory.flights:
+                waited, which = np.broadcast_to(seen, group.size), np.flatnonzero(np.broadcast_to(passed, group.size))
+                for place, parity in {(index[n], int(waited[n])) for n in which.tolist()}:
                     running.copies.arrived(place, parity, running)
+                    running.tensor_memory.arrived(place, parity)
         running.polls += 1
 
     return test
@@ -195,25 +200,37 @@ def decode_copy_arrival(site: Site) -> Step:
                 found.pending -= 1
                 found.settle()
                 words[place] = found.word
-        running.clock.release(group.threads, is_wide=False)
+        running.clock.release(group.threads, scope=CLUSTER)
 
     return arrive
 
 
-def decode_completion(site: Site, operand: Operand) -> Callable[[Group, int, RunningBlocks], tuple[int, int]]:
-    """For one thread whose bulk copy has brought so many bytes: tells its mbarrier, and gives the object's place and the parity
-    of the phase."""
-    places = _places(site, operand)
+Completion: TypeAlias = "Callable[[Group, int, RunningBlocks, list[int] | None], list[tuple[int, int]]]"
+"""For one thread whose copy has brought so many bytes: tells its mbarrier (those at the same place of these blocks of the batch,
+if some are given), and gives each object's place and the parity of its phase."""
 
-    def complete(one: Group, size: int, running: RunningBlocks) -> tuple[int, int]:
+
+def decode_completion(site: Site, operand: Operand, *, arrives: bool = False) -> Completion:
+    """`arrives`: instead of bytes it brings one arrival, and the size is 0."""
+    places = _places(site, operand)
+    code, instruction = site.code, site.index
+
+    def complete(one: Group, size: int, running: RunningBlocks, blocks: list[int] | None) -> list[tuple[int, int]]:
         words, (place,) = places(one, running)
-        found = _Object(int(words[place]))
-        parity = found.parity
-        found.bytes = (found.bytes - size) & _BYTES
-        found.settle()
-        words[place] = found.word
-        running.clock.release(one.threads, is_wide=False)
-        return place, parity
+        apart = running.launch.shared_stride // 8
+        told: list[tuple[int, int]] = []
+        for where in [place] if blocks is None else [place % apart + block * apart for block in blocks]:
+            found = _Object(int(words[where]))
+            told.append((where, found.parity))
+            if arrives and not found.pending:
+                message = "an arrival at an mbarrier that waits for 0"
+                raise running.fault("bad_call", message, code, instruction, int(one.threads[0]))
+            found.pending -= arrives
+            found.bytes = (found.bytes - size) & _BYTES
+            found.settle()
+            words[where] = found.word
+        running.clock.release(one.threads, scope=CLUSTER)
+        return told
 
     return complete
 

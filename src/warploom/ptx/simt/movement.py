@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
-from warploom.ptx.simt.accesses import NARROW
+from warploom.ptx.simt.accesses import scope_of
+from warploom.ptx.simt.clusters import in_generic_window
 from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.threads import Value
@@ -107,6 +108,8 @@ def _cvta(site: Site) -> Step:
     space = spaces[0]
     if space == "param" and not site.code.routine.is_entry:
         space = "local"
+    if space == "param":
+        return _cvta_param(site, target, source, to_space=to_space)
     offset = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
     if to_space:
         offset = -offset
@@ -120,13 +123,27 @@ def _cvta(site: Site) -> Step:
     return convert
 
 
+def _cvta_param(site: Site, target: int, source: int, *, to_space: bool) -> Step:
+    """A parameter's generic address is its own; where a program kept only the lower half of it, the upper one comes back."""
+
+    def convert(group: Group, running: RunningBlocks) -> None:
+        address = value_of(group.registers, source)
+        high = running.launch.parameters.base >> 32 << 32
+        if not to_space and address.dtype == np.uint64 and high:
+            address = np.where(address < np.uint64(1 << 32), address + np.uint64(high), address)
+        group.registers[target] = address
+
+    return convert
+
+
 def in_window(address: Value, start: int, size: int) -> Value:
     """Flags of the addresses that lie in [start, start + size)."""
     return (address - address.dtype.type(start)) < address.dtype.type(size)
 
 
 def _isspacep(site: Site) -> Step:
-    space = "".join(site.instruction.modifiers[:1]).partition("::")[0]
+    space, _, part = "".join(site.instruction.modifiers[:1]).partition("::")
+    is_cluster = part == "cluster"
     target = site.register(site.instruction.operands[0], "pred")
     source = site.source(site.instruction.operands[1], "u64")
 
@@ -140,6 +157,8 @@ def _isspacep(site: Site) -> Step:
 
         address = value_of(group.registers, source)
         match space:
+            case "shared" if is_cluster:
+                flags = in_generic_window(address)
             case "shared":
                 flags = in_window(address, SHARED_WINDOW, SHARED_WINDOW_BYTES)
             case "local":
@@ -149,9 +168,7 @@ def _isspacep(site: Site) -> Step:
             case "param":
                 flags = regions(lambda name, _: name == "kernel parameters", address)
             case _:
-                windows = in_window(address, SHARED_WINDOW, SHARED_WINDOW_BYTES) | in_window(
-                    address, LOCAL_WINDOW, LOCAL_WINDOW_BYTES
-                )
+                windows = in_generic_window(address) | in_window(address, LOCAL_WINDOW, LOCAL_WINDOW_BYTES)
                 flags = ~(windows | regions(lambda name, is_const: is_const or name == "kernel parameters", address))
         group.registers[target] = flags
 
@@ -172,10 +189,10 @@ def _createpolicy(site: Site) -> Step:
 
 
 def _fence(site: Site) -> Step:
-    is_wide = NARROW.isdisjoint(site.instruction.modifiers)
+    scope = scope_of(site.instruction)
 
     def fence(group: Group, running: RunningBlocks) -> None:
-        running.fence(group, is_wide=is_wide)
+        running.fence(group, scope=scope)
 
     return fence
 

@@ -5,10 +5,13 @@ In one block a barrier orders the threads that take part; `bar.arrive` orders on
 release orders what came before it (a fence; `.release`; what a barrier brought to the thread counts, too) before what follows an
 acquire that came later (a strong read, then a fence or a barrier; `.acquire`), each in a scope that holds both threads. Which
 value the strong read found is not asked.
+
+A barrier of a cluster has two halves: what a thread did before it arrived is ordered before what others do after they waited.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +21,11 @@ from warploom.ptx.simt.threads import Threads
 
 _THREAD = np.uint64(32)
 MAX_TIME = (1 << 18) - 2
-_CTA, _WIDE = 0, 1
+BLOCK, CLUSTER, WIDE = 0, 1, 2
+"""Scopes, each inside of the next: threads of one block, of one cluster, all."""
 _FIRST = 1
+_PHASES = 4
+"""Phases of a cluster's barrier whose arrivals are remembered: a thread may be one ahead of another."""
 _KEPT = 4
 """Releases that are remembered: what an older one published is taken as unordered."""
 
@@ -37,8 +43,11 @@ class Arrival:
 class Clock:
     """Times at which the threads of a batch last synchronised with each other."""
 
-    def __init__(self, padded: int, first_block: int, blocks: int, block_of: Threads, fences: NDArray[np.int64]) -> None:
-        """padded: threads of a block with those that fill its last warp; fences: of all blocks of the launch."""
+    def __init__(
+        self, padded: int, first_block: int, blocks: int, block_of: Threads, fences: NDArray[np.int64], cluster: int = 1
+    ) -> None:
+        """padded: threads of a block with those that fill its last warp; fences: of all blocks of the launch; cluster: blocks of
+        each cluster, which follow each other."""
         total = blocks * padded
         self.now = _FIRST
         self.padded = padded
@@ -46,21 +55,26 @@ class Clock:
         self.blocks = blocks
         self.block_of = block_of
         self.fences = fences
+        self.cluster = cluster
+        self.cluster_arrived: NDArray[np.int32] | None = None
+        """[phase, thread]: the time before which a thread's accesses are ordered before the arrival in that phase (modulo 4)."""
+        self.cluster_phase: Threads = np.zeros(total if cluster > 1 else 0, np.int64)
+        """By thread: phases of its cluster's barrier that it has waited for."""
         self.barrier: Threads = np.zeros(blocks, np.int64)
         """By block: later accesses are ordered after those before this time."""
         self.warp: Threads = np.zeros(total >> 5, np.int64)
         self.seen: NDArray[np.int32] | None = None
         """[thread, thread of its block]: the time before which the second one's accesses are ordered before what the first one
         does now, where only some threads met."""
-        self.released: Threads = np.zeros((_KEPT, 2, total), np.int64)
+        self.released: Threads = np.zeros((_KEPT, 3, total), np.int64)
         """The last releases, by scope and thread."""
-        self.by_warp: Threads = np.zeros((_KEPT, 2, 2, total >> 5), np.int64)
+        self.by_warp: Threads = np.zeros((_KEPT, 3, 2, total >> 5), np.int64)
         """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the
         release."""
-        self.by_block: Threads = np.zeros((_KEPT, 2, 2, blocks), np.int64)
-        self.read: Threads = np.zeros((2, total), np.int64)
+        self.by_block: Threads = np.zeros((_KEPT, 3, 2, blocks), np.int64)
+        self.read: Threads = np.zeros((3, total), np.int64)
         """By scope and thread: time of its last strong read."""
-        self.acquired: Threads = np.zeros((2, total), np.int64)
+        self.acquired: Threads = np.zeros((3, total), np.int64)
         self.has_read = False
         self.oldest = 0
         """The earliest of `barrier`."""
@@ -82,8 +96,8 @@ class Clock:
         """A barrier of all threads of these blocks (None: all)."""
         now = self.tick()
         if self.has_read:
-            latest = self.read.reshape(2, self.blocks, -1).max(axis=2, keepdims=True)
-            acquired = self.acquired.reshape(2, self.blocks, -1)
+            latest = self.read.reshape(3, self.blocks, -1).max(axis=2, keepdims=True)
+            acquired = self.acquired.reshape(3, self.blocks, -1)
             latest = np.maximum(latest, acquired.max(axis=2, keepdims=True))
             chosen = slice(None) if complete is None else complete
             acquired[:, chosen] = latest[:, chosen]
@@ -98,8 +112,8 @@ class Clock:
         """All threads of these warps that have not left."""
         now = self.tick()
         if self.has_read:
-            acquired = self.acquired.reshape(2, -1, 32)
-            latest = np.maximum(self.read.reshape(2, -1, 32)[:, warps], acquired[:, warps]).max(axis=2, keepdims=True)
+            acquired = self.acquired.reshape(3, -1, 32)
+            latest = np.maximum(self.read.reshape(3, -1, 32)[:, warps], acquired[:, warps]).max(axis=2, keepdims=True)
             acquired[:, warps] = latest
         if self.seen is not None:
             for warp in np.unique(warps).tolist():
@@ -132,30 +146,49 @@ class Clock:
 
     # fences and strong reads
 
-    def release(self, threads: Threads, *, is_wide: bool) -> None:
+    def release(self, threads: Threads, *, scope: int) -> None:
         """Publishes what these threads did, and what they know that others did."""
         now = self.tick()
         blocks, warps = self.block_of[threads], threads >> 5
-        for scope in (_CTA, _WIDE) if is_wide else (_CTA,):
-            _push(self.released[:, scope], threads, now)
-            _push(self.by_warp[:, scope, 0], warps, np.maximum(self.warp[warps], self.barrier[blocks]))
-            _push(self.by_warp[:, scope, 1], warps, now)
-            _push(self.by_block[:, scope, 0], blocks, self.barrier[blocks])
-            _push(self.by_block[:, scope, 1], blocks, now)
-        if is_wide:
+        for inner in self._within(scope):
+            _push(self.released[:, inner], threads, now)
+            _push(self.by_warp[:, inner, 0], warps, np.maximum(self.warp[warps], self.barrier[blocks]))
+            _push(self.by_warp[:, inner, 1], warps, now)
+            _push(self.by_block[:, inner, 0], blocks, self.barrier[blocks])
+            _push(self.by_block[:, inner, 1], blocks, now)
+        if scope == WIDE:
             self.fences[blocks + self.first_block] = now
 
-    def acquire(self, threads: Threads, *, is_wide: bool) -> None:
+    def acquire(self, threads: Threads, *, scope: int) -> None:
         """A fence after strong reads."""
-        for scope in (_CTA, _WIDE) if is_wide else (_CTA,):
-            self.acquired[scope, threads] = np.maximum(self.acquired[scope, threads], self.read[scope, threads])
+        for inner in self._within(scope):
+            self.acquired[inner, threads] = np.maximum(self.acquired[inner, threads], self.read[inner, threads])
 
-    def strong_read(self, threads: Threads, *, is_wide: bool, acquires: bool) -> None:
+    def strong_read(self, threads: Threads, *, scope: int, acquires: bool) -> None:
         self.has_read = True
-        for scope in (_CTA, _WIDE) if is_wide else (_CTA,):
-            self.read[scope, threads] = self.now
+        for inner in self._within(scope):
+            self.read[inner, threads] = self.now
             if acquires:
-                self.acquired[scope, threads] = self.now
+                self.acquired[inner, threads] = self.now
+
+    def _within(self, scope: int) -> Iterable[int]:
+        """The scopes that a scope holds; without clusters that of the cluster is the block's, and nobody asks for it."""
+        return range(scope + 1) if self.cluster > 1 else (BLOCK, WIDE) if scope == WIDE else (BLOCK,)
+
+    # barriers of clusters
+
+    def cluster_arrive(self, threads: Threads, phase: Threads, *, releases: bool) -> None:
+        """Threads arrive in the phase of that number (each thread's count of arrivals before). A relaxed arrival publishes what
+        the thread's last fence has."""
+        if self.cluster_arrived is None:
+            self.cluster_arrived = np.zeros((_PHASES, len(self.block_of)), np.int32)
+        until = self.tick() if releases else self.released[0, CLUSTER, threads]
+        self.cluster_arrived[(phase + 1) % _PHASES, threads] = until
+
+    def cluster_wait(self, threads: Threads) -> None:
+        """Threads have waited for the phase after the last one that they waited for."""
+        self.tick()
+        self.cluster_phase[threads] += 1
 
     # what is ordered
 
@@ -168,11 +201,17 @@ class Clock:
         ordered |= same_warp & (time < self.warp[later >> 5])
         if self.seen is not None:
             ordered |= same_block & (time < self.seen[later, earlier % self.padded])
+        same_cluster = same_block
+        if self.cluster > 1:
+            same_cluster = block // self.cluster == mine // self.cluster
+            if self.cluster_arrived is not None:
+                before = self.cluster_arrived[self.cluster_phase[later] % _PHASES, np.where(same_cluster, earlier, 0)]
+                ordered |= same_cluster & (time < before)
         if not self.has_read or ordered.all():
             return ordered
         is_here = (block >= 0) & (block < self.blocks)
         there = np.where(is_here, earlier, 0)
-        scope = np.where(same_block, _CTA, _WIDE)
+        scope = np.where(same_block, BLOCK, np.where(same_cluster, CLUSTER, WIDE))
         acquired = self.acquired[scope, later]
         published = np.zeros(len(time), np.bool_)
         for kept in range(_KEPT):

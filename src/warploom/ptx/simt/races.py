@@ -2,8 +2,8 @@
 
 Every watched region has two shadows with one mark per granule (4 bytes; 1 byte once something narrower was accessed): the last
 write and the last read. A mark is `(thread + 1) << 32 | site << 21 | narrow << 20 | many << 19 | strong << 18 | time`; `many`
-says that further threads read since, `narrow` that the scope of a strong access is its own block. Time is counted per batch and
-grows with every barrier and fence.
+says that further threads read since, `narrow` that the scope of a strong access is its own block or cluster. Time is counted per
+batch and grows with every barrier and fence.
 
 Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic) in a scope that holds
 both threads, and nothing orders them (`warploom.ptx.simt.order_of_threads`). Equal values that lanes of one warp store by one
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from warploom.ptx.simt.code import Access, Group, Piece, RunningBlocks
 from warploom.ptx.simt.findings import BETWEEN_BLOCKS, Kind
-from warploom.ptx.simt.order_of_threads import MAX_TIME
+from warploom.ptx.simt.order_of_threads import CLUSTER, MAX_TIME
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.threads import Threads, Value
 
@@ -56,7 +56,7 @@ def note_read(access: Access, pieces: list[Piece], group: Group, running: Runnin
         for granules in _granules(access, region, index):
             _read(access, region, granules, threads, me, running)
         if access.is_strong:
-            running.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
+            running.clock.strong_read(threads, scope=access.scope, acquires=access.acquires)
 
 
 def _read(
@@ -117,7 +117,7 @@ def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, 
                 value = value[chosen]
             _write(access, region, granules, value, threads, me, running)
         if access.is_atomic:
-            running.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
+            running.clock.strong_read(threads, scope=access.scope, acquires=access.acquires)
 
 
 def _write(
@@ -149,7 +149,8 @@ def _write(
         positions = np.flatnonzero(lost)
         winner = (writes[granules[positions]] >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
         if access.is_strong or value is None:
-            found = positions[winner // running.padded_threads != running.block_of[threads[positions]]]
+            reach = running.padded_threads * (running.launch.cluster_blocks if access.scope == CLUSTER else 1)
+            found = positions[winner // reach != threads[positions] // reach]
             if len(found):
                 _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, running)
             return
@@ -226,7 +227,11 @@ def _conflicts(
     running: RunningBlocks, *, is_write: bool,
 ) -> _Met | None:  # fmt: skip
     """Marks of other threads that are not ordered before."""
-    if region is running.shared and not bool(((marks & _TIME) >= np.uint64(running.clock.oldest)).any()):
+    if (
+        region is running.shared
+        and running.launch.cluster_blocks == 1
+        and not bool(((marks & _TIME) >= np.uint64(running.clock.oldest)).any())
+    ):
         return None
     candidates = (marks ^ me) >> _THREAD != _ZERO
     if is_write:
@@ -248,7 +253,14 @@ def _is_out_of_scope(access: Access, marks: Marks, threads: Threads, running: Ru
     """Whether a strong access of another block lies outside the scope of one of the two."""
     thread = (marks >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
     is_other = thread // running.padded_threads != running.block_of[threads]
-    return is_other & (access.is_narrow | ((marks & _NARROW) != _ZERO))
+    out = is_other & (access.is_narrow | ((marks & _NARROW) != _ZERO))
+    cluster = running.launch.cluster_blocks
+    if cluster > 1 and out.any():  # a scope of the cluster holds its blocks
+        same = thread // running.padded_threads // cluster == running.block_of[threads] // cluster
+        sites = ((marks >> _SITE_SHIFT) & np.uint64(_SITES - 1)).astype(np.int64)
+        reaching = [n for n, a in enumerate(running.launch.accesses[:_SITES]) if a is not None and a.scope >= CLUSTER]
+        out &= ~(same & np.isin(sites, reaching) & (access.scope >= CLUSTER))
+    return out
 
 
 def _report(access: Access, other: str, region: Region, met: _Met, threads: Threads, running: RunningBlocks) -> None:
@@ -268,6 +280,8 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
     if own_block != block:
         who += f" of block {','.join(map(str, block))}"
     order = "no barrier lies between" if own_block == block else BETWEEN_BLOCKS
+    if own_block != block and is_shared:
+        order = "no barrier of the cluster lies between"
     message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
     site = running.launch.accesses[(mark >> 21) & (_SITES - 1)]
     others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from warploom.core import Span
 from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
+from warploom.ptx.simt.clusters import ClusterBarriers, check_exit
 from warploom.ptx.simt.code import Code, Context, Group, merged
 from warploom.ptx.simt.copies import Copies
 from warploom.ptx.simt.findings import SHARED, Coordinates, FaultError, Finding, Kind
-from warploom.ptx.simt.order_of_threads import Clock
+from warploom.ptx.simt.order_of_threads import WIDE, Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
 from warploom.ptx.simt.state import LaunchState
+from warploom.ptx.simt.tensor_memory import TensorMemory
 from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW
 
@@ -74,13 +76,15 @@ class Execution:
         self._grace = 0
         self._checked = 0
         self._passing: list[tuple[Group, int]] = []
-        self.clock = Clock(self.padded_threads, first, count, self.block_of, launch.fences)
+        self.clock = Clock(self.padded_threads, first, count, self.block_of, launch.fences, launch.cluster_blocks)
         self.copies = Copies(self.total)
         self.is_watching = launch.checks
         self.alive_count = int(np.count_nonzero(self.alive))
         self.warp_waits: dict[Key, tuple[Group, int]] = {}
         """Threads before a warp-wide instruction whose other lanes are not there yet, and its segment."""
         self.barriers = Barriers(self.blocks)
+        self.clusters = ClusterBarriers(self.total)
+        self.tensor_memory = TensorMemory()
 
     # Running
 
@@ -95,6 +99,7 @@ class Execution:
             if group is None:
                 break
             self._advance(*group)
+        self.tensor_memory.check_freed(self)
 
     def _advance(self, group: Group, index: int) -> None:
         """Runs the group until it splits, waits, leaves, or another group stands at the same point or earlier.
@@ -183,6 +188,8 @@ class Execution:
         """The threads exit."""
         self.alive[group.threads] = False
         self.alive_count -= group.size
+        if self.clusters.touched:
+            check_exit(group, self)
 
     # Waiting
 
@@ -251,10 +258,10 @@ class Execution:
         start = address - region.base
         return region.views.bytes[start : min(start + most, region.size)].tobytes()
 
-    def fence(self, group: Group, *, is_wide: bool = True) -> None:
+    def fence(self, group: Group, *, scope: int = WIDE) -> None:
         """Publishes the earlier writes of these threads, and takes what they read as acquired."""
-        self.clock.release(group.threads, is_wide=is_wide)
-        self.clock.acquire(group.threads, is_wide=is_wide)
+        self.clock.release(group.threads, scope=scope)
+        self.clock.acquire(group.threads, scope=scope)
 
     def reserve_local(self, size: int) -> None:
         """Reserves at least `size` bytes of stack for every thread."""

@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.ptx.simt.clusters import reached
 from warploom.ptx.simt.code import Access, Group, Piece, Positions, RunningBlocks
 from warploom.ptx.simt.findings import Kind
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.threads import Value
-from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
+from warploom.ptx.simt.windows import (
+    CLUSTER_END,
+    CLUSTER_GENERIC,
+    CLUSTER_SHARED,
+    LOCAL_WINDOW,
+    LOCAL_WINDOW_BYTES,
+    SHARED_WINDOW,
+    SHARED_WINDOW_BYTES,
+)
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
@@ -64,6 +73,9 @@ def _search(access: Access, group: Group, running: RunningBlocks, address: Value
         value = int(address)
         if not access.space and SHARED_WINDOW <= value < SHARED_WINDOW + SHARED_WINDOW_BYTES:
             return [(None, running.shared, _shared(access, group, running, address - np.uint64(SHARED_WINDOW), None))]
+        if not access.space and value >= CLUSTER_GENERIC and running.launch.cluster_blocks > 1 and value < CLUSTER_END:
+            access.reaches_cluster = True
+            return [(None, running.shared, _shared(access, group, running, address - np.uint64(SHARED_WINDOW), None))]
         if not access.space and LOCAL_WINDOW <= value < LOCAL_WINDOW + LOCAL_WINDOW_BYTES:
             return [(None, running.local, _local(access, group, running, address - np.uint64(LOCAL_WINDOW), None))]
         region = running.launch.regions.at(value)
@@ -78,7 +90,9 @@ def _search(access: Access, group: Group, running: RunningBlocks, address: Value
         for start, size, place, region in (
             (SHARED_WINDOW, SHARED_WINDOW_BYTES, _shared, running.shared),
             (LOCAL_WINDOW, LOCAL_WINDOW_BYTES, _local, running.local),
-        ):
+            *(((CLUSTER_GENERIC, CLUSTER_END - CLUSTER_GENERIC, _of_cluster, running.shared),)
+              if running.launch.cluster_blocks > 1 else ()),
+        ):  # fmt: skip
             offset = address[left] - np.uint64(start)
             inside = offset < np.uint64(size)
             if inside.any():
@@ -107,6 +121,10 @@ def _search(access: Access, group: Group, running: RunningBlocks, address: Value
 
 
 def _shared(access: Access, group: Group, running: RunningBlocks, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:
+    if access.reaches_cluster and bool((offset >= np.uint64(CLUSTER_SHARED)).any()):
+        inside, blocks = reached(access, group, running, offset, chosen)
+        _check(access, group, running, inside, running.launch.shared_bytes, "shared memory of a block of the cluster", chosen)
+        return (inside.astype(np.int64) + blocks * running.launch.shared_stride) >> _SHIFT[access.width]
     _check(access, group, running, offset, running.launch.shared_bytes, "shared memory", chosen)
     words = (offset >> np.uint64(_SHIFT[access.width])).view(np.int64)
     if running.blocks == 1:
@@ -114,6 +132,13 @@ def _shared(access: Access, group: Group, running: RunningBlocks, offset: Value,
     threads = group.threads if chosen is None else group.threads[chosen]
     base = running.shared_base if len(threads) == running.total else running.shared_base[threads]
     return words + (base >> _SHIFT[access.width])
+
+
+def _of_cluster(
+    access: Access, group: Group, running: RunningBlocks, offset: Value, chosen: Positions | None
+) -> NDArray[np.int64]:
+    access.reaches_cluster = True
+    return _shared(access, group, running, offset + np.uint64(CLUSTER_SHARED), chosen)
 
 
 def _local(access: Access, group: Group, running: RunningBlocks, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:

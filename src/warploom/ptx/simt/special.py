@@ -1,6 +1,6 @@
 """Special registers (PTX ISA chapter 10): what a batch's threads read there.
 
-Clocks and timers only grow; they tell nothing about time. One multiprocessor, no clusters (each block is its own).
+Clocks and timers only grow; they tell nothing about time. One multiprocessor.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from warploom.ptx.simt.threads import Threads, Value
 CHANGING = frozenset(("%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"))
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
 _FIXED: dict[str, int] = {
-    "%smid": 0, "%nsmid": 1, "%gridid": 0, "%cluster_ctarank": 0, "%cluster_nctarank": 1, "%reserved_smem_offset_begin": 0,
+    "%smid": 0, "%nsmid": 1, "%gridid": 0, "%reserved_smem_offset_begin": 0,
     "%reserved_smem_offset_end": 0, "%reserved_smem_offset_cap": 0, "%reserved_smem_offset_0": 0, "%reserved_smem_offset_1": 0,
     "%current_graph_exec": 0,
 }  # fmt: skip
@@ -51,7 +51,11 @@ def special_value(name: str, running: RunningBlocks) -> Value | None:
         case "%total_smem_size" | "%aggr_smem_size":
             return _word(launch.shared_bytes)
         case "%is_explicit_cluster":
-            return np.zeros((), np.bool_)
+            return np.array(launch.is_explicit_cluster, np.bool_)
+        case "%cluster_nctarank":
+            return _word(launch.cluster_blocks)
+        case "%cluster_ctarank":
+            return _split(running.block_of, (launch.cluster_blocks, 1, 1), 0)
         case _ if name in CHANGING:
             launch.clock += 1
             shift = 32 if name.endswith("_hi") else 0
@@ -75,16 +79,27 @@ def _coordinate(base: str, axis: int, running: RunningBlocks) -> Value:
     match base:
         case "%ntid":
             return _word(launch.block[axis])
-        case "%nctaid" | "%nclusterid":
+        case "%nctaid":
             return _word(launch.grid[axis])
-        case "%cluster_ctaid":
-            return _word(0)
+        case "%nclusterid":
+            return _word(launch.grid[axis] // launch.cluster[axis])
         case "%cluster_nctaid":
-            return _word(1)
+            return _word(launch.cluster[axis])
+        case "%cluster_ctaid":
+            return _split(running.block_of % launch.cluster_blocks, launch.cluster, axis)
         case "%tid":
-            return _split(np.arange(running.total, dtype=np.int64) % running.padded_threads, launch.block, axis)
+            value = _split(np.arange(running.padded_threads, dtype=np.int64), launch.block, axis)
+            return np.tile(value, running.blocks) if value.ndim else value
+        case "%ctaid" if launch.cluster_blocks == 1:
+            value = _split(np.arange(running.blocks, dtype=np.int64) + running.first_block, launch.grid, axis)
+            return np.repeat(value, running.padded_threads) if value.ndim else value
+        case "%ctaid":
+            whole, inside = (_coordinate(name, axis, running) for name in ("%clusterid", "%cluster_ctaid"))
+            return whole * np.uint32(launch.cluster[axis]) + inside
         case _:
-            return _split(running.block_of + running.first_block, launch.grid, axis)
+            clusters = tuple(n // c for n, c in zip(launch.grid, launch.cluster, strict=True))
+            number = (running.block_of + running.first_block) // launch.cluster_blocks
+            return _split(number, (clusters[0], clusters[1], clusters[2]), axis)
 
 
 def _split(linear: Threads, extents: tuple[int, int, int], axis: int) -> Value:

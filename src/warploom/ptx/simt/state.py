@@ -14,8 +14,9 @@ from warploom.ptx.simt.build import build
 from warploom.ptx.simt.code import Access, Code, Group, Segment
 from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
-from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, split_index
+from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, block_at, split_index
 from warploom.ptx.simt.images import Image
+from warploom.ptx.simt.indices import Indices, indices, may_wrap
 from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
@@ -34,14 +35,15 @@ class Decoded:
         self.accesses: list[Access | None] = [None]
         """All memory accesses; the first ones by their number in race marks."""
         self.shared: SharedLayout | None = None
+        self.indices: dict[str, Indices] = {}
 
 
-_kept: dict[tuple[int, str], Decoded] = {}
+_kept: dict[tuple[int, str, bool], Decoded] = {}
 
 
-def _decoded(program: Program, kernel: str) -> Decoded:
+def _decoded(program: Program, kernel: str, wraps: bool) -> Decoded:
     """The same for the same program, among the last few."""
-    key = (id(program), kernel)
+    key = (id(program), kernel, wraps)
     found = _kept.pop(key, None)
     if found is None:
         found = Decoded(program)
@@ -59,11 +61,15 @@ class LaunchState:
 
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
-        checks: bool, limit: int | None, counts: bool = False, merged: Mapping[int, int] | None = None,
+        checks: bool, limit: int | None, counts: bool = False, merged: Mapping[int, int] | None = None, wraps: bool = False,
+        cluster: tuple[int, int, int] | None = None,
     ) -> None:  # fmt: skip
         self.program = program
         self.grid = grid
         self.block = block
+        self.cluster = cluster or (1, 1, 1)
+        self.cluster_blocks = self.cluster[0] * self.cluster[1] * self.cluster[2]
+        self.is_explicit_cluster = cluster is not None
         self.block_threads = block[0] * block[1] * block[2]
         self.dynamic_bytes = dynamic_bytes
         self.checks = checks
@@ -71,7 +77,8 @@ class LaunchState:
         self.executed = 0
         """Instructions times threads."""
         self.clock = 0
-        self._decoded = _decoded(program, kernel.name)
+        self._wraps = wraps
+        self._decoded = _decoded(program, kernel.name, wraps)
         self.accesses = self._decoded.accesses
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
@@ -123,8 +130,28 @@ class LaunchState:
         """The decoded routine of that name."""
         found = self._decoded.codes.get(name)
         if found is None:
-            found = self._decoded.codes[name] = build(self.program.routines[name], self._numbers[name])
+            found = self._decoded.codes[name] = build(
+                self.program.routines[name],
+                self._numbers[name],
+                self.indices(self.program.routines[name]) if self._wraps else None,
+            )
         return found
+
+    def indices(self, routine: Routine) -> Indices:
+        """Registers that hold indices."""
+        found = self._decoded.indices.get(routine.name)
+        if found is None:
+            found = self._decoded.indices[routine.name] = indices(routine)
+        return found
+
+    def may_wrap(self) -> bool:
+        """Whether the sizes of this launch, whose parameters are known, let an index of the kernel wrap."""
+        routine = self.entry.routine
+        numbers = {
+            p.name: int(self.parameters.views.bytes[(at := self.parameter_offsets[p.name]) : at + 4].view(np.int32)[0])
+            for p in routine.parameters if p.size_bytes == 4 and not p.dimensions and p.type[0] in "usb"
+        }  # fmt: skip
+        return may_wrap(routine, self.indices(routine), self.grid, self.block, numbers)
 
     def routine_at(self, address: int) -> str | None:
         """Name of the function whose address this is."""
@@ -178,7 +205,7 @@ class LaunchState:
     def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]:
         """Block and thread in the block, from the padded index in the launch."""
         padded = (self.block_threads + 31) // 32 * 32
-        return split_index(thread // padded, self.grid), split_index(thread % padded, self.block)
+        return block_at(thread // padded, self.grid, self.cluster), split_index(thread % padded, self.block)
 
     def spend(self, code: Code, segment: Segment, group: Group) -> None:
         self.executed += (segment.end - segment.start) * group.size

@@ -21,13 +21,36 @@ _LIMITED: Mapping[str, str] = {
     "cp.async.wait_group": "yes",
     "cp.async.wait_all": "yes",
     "cp.async.mbarrier.arrive": "yes",
-    "cp.async.bulk": "between global and shared memory of the block",
+    "cp.async.bulk": "between global and shared memory of the cluster",
+    "cp.reduce.async.bulk": "into global memory",
+    "cp.async.bulk.tensor": "tiles",
+    "cp.reduce.async.bulk.tensor": "tiles",
+    "cp.async.bulk.prefetch.tensor": "no effect",
+    "tensormap.replace": "yes",
+    "tensormap.cp_fenceproxy": "yes",
+    "st.async": "yes",
+    "red.async": "32 and 64 bits",
+    "wgmma.mma_async": "f16, bf16, tf32, e4m3, e5m2, s8, u8",
+    "wgmma.fence": "no effect",
+    "wgmma.commit_group": "no effect",
+    "wgmma.wait_group": "no effect",
+    "tcgen05.alloc": "one block",
+    "tcgen05.dealloc": "one block",
+    "tcgen05.relinquish_alloc_permit": "no effect",
+    "tcgen05.ld": "yes",
+    "tcgen05.st": "yes",
+    "tcgen05.wait": "no effect",
+    "tcgen05.fence": "no effect",
+    "tcgen05.commit": "one block",
+    "tcgen05.mma": "one block, f16, bf16, tf32, e4m3, e5m2, s8, u8",
     "cp.async.bulk.prefetch": "no effect",
     "cp.async.bulk.commit_group": "no effect",
     "cp.async.bulk.wait_group": "no effect",
-    "tex": "1d, 2d, 3d, a1d, a2d of 32 bits, one level",
+    "tex": "1d, 2d, 3d, a1d, a2d, cube, acube of 32 bits, one level",
+    "tld4": "2d, a2d",
     "suld": "1d, 2d, 3d, a1d, a2d, unformatted",
     "sust": "1d, 2d, 3d, a1d, a2d, unformatted",
+    "sured": "1d, 2d, 3d, a1d, a2d, unformatted",
     "prefetch": "no effect",
     "prefetchu": "no effect",
     "nanosleep": "no effect",
@@ -40,14 +63,14 @@ _LIMITED: Mapping[str, str] = {
     "createpolicy.fractional": "no effect",
     "createpolicy.cvt": "no effect",
 }
-_WITHOUT = ("barrier.cluster", "mma.sp", "red.async", "st.async", "st.bulk", "mov.b128", "fence.proxy.tensormap")
+_WITHOUT = ("mma.sp", "st.bulk", "mov.b128")
 
 
 def _status(title: str, name: str, opcode: str) -> str:
     for key in (title, name):
         if key in _LIMITED:
             return _LIMITED[key]
-    if opcode in ("cp", "mma") or name.startswith(_WITHOUT) or title.startswith(_WITHOUT):
+    if opcode in ("cp", "mma", "wgmma", "tcgen05") or name.startswith(_WITHOUT) or title.startswith(_WITHOUT):
         return ""
     return "yes" if opcode in DECODERS or opcode in _CONTROL or is_arithmetic(opcode) else ""
 

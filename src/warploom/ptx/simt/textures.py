@@ -1,4 +1,4 @@
-"""tex, suld, sust: fetches from textures, accesses of surfaces (PTX ISA 9.7.10 and 9.7.11).
+"""tex, tld4, suld, sust, sured: fetches from textures, accesses of surfaces (PTX ISA 9.7.10 and 9.7.11).
 
 Filtering follows the CUDA C++ Programming Guide; its sums are rounded once. Textures are read-only, so nothing races with a
 fetch. Accesses of surfaces are watched as those of global memory are. Neither is counted.
@@ -7,16 +7,18 @@ fetch. Accesses of surfaces are watched as those of global memory are. Neither i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.ptx.simt import atomics
 from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.findings import Kind
-from warploom.ptx.simt.images import GEOMETRIES, Geometry, Image, fetched
+from warploom.ptx.simt.images import CUBES, FACES, GEOMETRIES, Geometry, Image, fetched, gathered, on_face
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.threads import Threads, Value
@@ -80,8 +82,15 @@ def _texture(site: Site) -> Step:
     levels = {"level": 1, "grad": 2, "base": 0}.get(modifiers[0]) if modifiers else None
     if levels is not None:
         del modifiers[0]
+    component, is_cube = -1, False
+    if site.instruction.opcode == "tld4":
+        component = "rgba".find(modifiers.pop(0))
     match modifiers:
-        case [name, "v4", "f32" | "u32" | "s32" as result, "f32" | "s32" as coordinate]:
+        case [name, "v4", "f32" | "u32" | "s32" as result, "f32"] if name in CUBES and component < 0:
+            geometry, is_cube, coordinate = GEOMETRIES["a2d"], True, "f32"
+        case [name, "v4", "f32" | "u32" | "s32" as result, "f32" | "s32" as coordinate] if component < 0 or (
+            name in ("2d", "a2d") and coordinate == "f32" and levels is None
+        ):
             geometry = _geometry(site, name)
         case _:
             raise site.unsupported(site.instruction.name)
@@ -94,7 +103,13 @@ def _texture(site: Site) -> Step:
     slots = [site.register(part, "b32") for part in targets]
     base, given = _taken_apart(site, operands[1])
     find = _image_of(site, base, "texture")
-    layer, axes = _coordinates(site, geometry, given, "b32")
+    has_layer = not is_cube or name == "acube"
+    if is_cube:
+        layer, axes = (site.sized(given[0], "b32") if has_layer else None), [site.sized(g, "b32") for g in given[has_layer:][:3]]
+        if len(axes) != 3:
+            raise site.wrong("three coordinates of a direction", str(len(axes)))
+    else:
+        layer, axes = _coordinates(site, geometry, given, "b32")
     kind = np.dtype(np.float32 if coordinate == "f32" else np.int32)
     span = site.code.routine.span(site.index)
 
@@ -104,8 +119,16 @@ def _texture(site: Site) -> Step:
             assert image.texture is not None
             at = [_each(group, slot)[chosen].view(kind) for slot in axes]
             layers = None if layer is None else _each(group, layer)[chosen]
+            texture = image.texture
+            if is_cube:
+                texture = replace(texture, normalized=True, outside="clamp")
+                face, *at = on_face(*at)
+                layers = face if layers is None else face + FACES * layers.astype(np.int64)
             try:
-                found = fetched(image.texture, geometry, layers, at)
+                found = (
+                    gathered(texture, geometry, layers, at, component) if component >= 0
+                    else fetched(texture, geometry, layers, at)
+                )  # fmt: skip
             except UserError as error:
                 raise UserError(Diagnostic("TEXTURE", error.diagnostics[0].message, span)) from None
             for whole, part in zip(results, found, strict=True):
@@ -133,8 +156,8 @@ def _each(group: Group, slot: int) -> Value:
 class _Surface:
     """One access of a surface: the places that threads name, in elements of its width."""
 
-    def __init__(self, site: Site, address: Operand, kind: str) -> None:
-        match site.instruction.modifiers:
+    def __init__(self, site: Site, address: Operand, kind: str, modifiers: tuple[str, ...]) -> None:
+        match modifiers:
             case ("b", name, *vector, "b8" | "b16" | "b32" | "b64" as element, "trap" | "clamp" | "zero" as beyond) if len(
                 vector
             ) < 2 and set(vector) <= {"v2", "v4"}:
@@ -148,8 +171,9 @@ class _Surface:
         self.layer, self.axes = _coordinates(site, self.geometry, given, "b32")
         place = site.extra(f"place of {site.index}", DTYPES[64])
         self.access: Access = access_of(
-            site, Address(Name(f"place of {site.index}"), 0), kind, self.width, self.count, "global", is_strong=False
+            site, Address(Name(f"place of {site.index}"), 0), kind, self.width, self.count, "global", is_strong=kind == "atom"
         )
+        self.access.is_atomic = kind == "atom"
         self.place = place
 
     def places(self, image: Image, chosen: NDArray[np.int64], group: Group, running: RunningBlocks) -> _Places:
@@ -183,7 +207,7 @@ class _Surface:
 
 def _surface_load(site: Site) -> Step:
     target, address = site.instruction.operands[:2]
-    surface = _Surface(site, address, "ld")
+    surface = _Surface(site, address, "ld", site.instruction.modifiers)
     parts = site.elements(target)
     if len(parts) != surface.count:
         raise site.wrong(f"{surface.count} destinations", str(len(parts)))
@@ -211,7 +235,7 @@ def _surface_load(site: Site) -> Step:
 
 def _surface_store(site: Site) -> Step:
     address, source = site.instruction.operands[:2]
-    surface = _Surface(site, address, "st")
+    surface = _Surface(site, address, "st", site.instruction.modifiers)
     parts = site.elements(source)
     if len(parts) != surface.count:
         raise site.wrong(f"{surface.count} sources", str(len(parts)))
@@ -234,8 +258,45 @@ def _surface_store(site: Site) -> Step:
     return store
 
 
+def _surface_reduction(site: Site) -> Step:
+    """sured.b: an atomic operation on an element."""
+    match site.instruction.modifiers:
+        case (
+            "b",
+            "add" | "min" | "max" | "and" | "or" as operation,
+            name,
+            "u32" | "s32" | "b32" | "u64" | "s64" as element,
+            beyond,
+        ):
+            pass
+        case _:
+            raise site.unsupported(site.instruction.name)
+    address, source = site.instruction.operands
+    surface = _Surface(site, address, "atom", ("b", name, f"b{element[1:]}", beyond))
+    kind = atomics.atomic(operation, element)
+    slot = site.sized(source, element)
+    if kind is None or (element[0] == "b") != (operation in ("and", "or")):
+        raise site.unsupported(site.instruction.name)
+
+    def reduce(group: Group, running: RunningBlocks) -> None:
+        for image, chosen in surface.find(group, running):
+            inside, places = surface.places(image, chosen, group, running)
+            assert image.region is not None
+            positions: Threads = chosen[inside]
+            if not len(positions):
+                continue
+            if running.is_watching:
+                note_write(surface.access, [(positions, image.region, places)], None, group, running)
+            values = _each(group, slot)[positions]
+            atomics.apply(kind, image.region.views.by_width[surface.width], places, values, values, wants_old=False)
+
+    return reduce
+
+
 DECODERS: dict[str, Callable[[Site], Step]] = {
     "tex": _texture,
+    "tld4": _texture,
+    "sured": _surface_reduction,
     "suld": _surface_load,
     "sust": _surface_store,
 }

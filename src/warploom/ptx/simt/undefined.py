@@ -42,7 +42,7 @@ def undefined_steps(site: Site) -> list[Step]:
     read = effect.reads & ~_copied(site) if instruction.opcode == "st" else effect.reads
     reads = [slot for slot in slots_of(read) if slot in marks]
     writes = [marks[slot] for slot in slots_of(effect.writes) if slot in marks]
-    guard = _Guard(site)
+    guard = Guard(site)
     if reads and writes and instruction.opcode in COPIES:
         carried = _carry(site, guard)
         if carried is not None:
@@ -51,7 +51,7 @@ def undefined_steps(site: Site) -> list[Step]:
     if reads:
         steps.append(_use(site, guard, reads))
     if writes and instruction.opcode != "shfl":
-        steps.append(_end(guard, writes))
+        steps.append(end(guard, writes))
     return steps
 
 
@@ -67,7 +67,7 @@ def _copied(site: Site) -> int:
     return sum(1 << site.code.slots[name] for name in names if name in site.code.slots)
 
 
-class _Guard:
+class Guard:
     """The threads that execute the instruction."""
 
     __slots__ = ("negated", "slot")
@@ -85,11 +85,11 @@ class _Guard:
         return np.logical_not(flags) if self.negated else flags
 
 
-def _is_defined(marks: Value | None) -> bool:
+def has_none(marks: Value | None) -> bool:
     return marks is None or marks.ndim == 0
 
 
-def _put(registers: Registers, slot: int, new: Value, lanes: Value | None) -> None:
+def put(registers: Registers, slot: int, new: Value, lanes: Value | None) -> None:
     """Sets the marks of the threads that execute."""
     old = registers[slot]
     if new.ndim == 0 and (old is None or old.ndim == 0):
@@ -99,17 +99,17 @@ def _put(registers: Registers, slot: int, new: Value, lanes: Value | None) -> No
     registers[slot] = new if new.ndim and new.any() else DEFINED
 
 
-def _end(guard: _Guard, slots: list[int]) -> Step:
-    def end(group: Group, running: RunningBlocks) -> None:
+def end(guard: Guard, slots: list[int]) -> Step:
+    def ended(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         for slot in slots:
-            if not _is_defined(registers[slot]):
-                _put(registers, slot, DEFINED, guard.lanes(registers))
+            if not has_none(registers[slot]):
+                put(registers, slot, DEFINED, guard.lanes(registers))
 
-    return end
+    return ended
 
 
-def _use(site: Site, guard: _Guard, slots: list[int]) -> Step:
+def _use(site: Site, guard: Guard, slots: list[int]) -> Step:
     code, index = site.code, site.index
     names = {slot: name for name, slot in code.slots.items()}
     chosen = [(code.undefined[slot], names[slot]) for slot in slots]
@@ -126,7 +126,7 @@ def _use(site: Site, guard: _Guard, slots: list[int]) -> Step:
             if not len(positions):
                 continue
             _report(code, index, name, int(marks[positions[0]]), int(group.threads[positions[0]]), len(positions), running)
-            _put(registers, slot, DEFINED, used)
+            put(registers, slot, DEFINED, used)
 
     return use
 
@@ -149,7 +149,7 @@ def _report(code: Code, index: int, name: str, mark: int, thread: int, count: in
     running.report("shuffle_inactive", message, code, index, thread, count=count, others=(("the shuffle", span),))
 
 
-def _carry(site: Site, guard: _Guard) -> Step | None:
+def _carry(site: Site, guard: Guard) -> Step | None:
     """The step that carries marks through a `mov` or `selp`; None for a form that counts as a use."""
     match site.instruction.opcode, site.instruction.operands:
         case "selp", (target, first, second, Name(predicate)) if predicate in site.code.slots:
@@ -166,7 +166,7 @@ def _marks(site: Site, operand: Operand) -> int:
     return site.code.undefined.get(slot, -1)
 
 
-def _copy(site: Site, guard: _Guard, target: Operand, source: Operand) -> Step:
+def _copy(site: Site, guard: Guard, target: Operand, source: Operand) -> Step:
     """Packed words are undefined where a part is, and parts where the word is."""
     into = [_marks(site, part) for part in site.elements(target)]
     from_ = [_marks(site, part) for part in site.elements(source)]
@@ -184,13 +184,13 @@ def _copy(site: Site, guard: _Guard, target: Operand, source: Operand) -> Step:
                     new = np.maximum(new, marks)
             news.append(new)
         for (slot, _), new in zip(chosen, news, strict=True):
-            if new.ndim or not _is_defined(registers[slot]):
-                _put(registers, slot, new, guard.lanes(registers))
+            if new.ndim or not has_none(registers[slot]):
+                put(registers, slot, new, guard.lanes(registers))
 
     return copy
 
 
-def _choose(site: Site, guard: _Guard, target: Operand, sources: tuple[Operand, Operand], predicate: int) -> Step:
+def _choose(site: Site, guard: Guard, target: Operand, sources: tuple[Operand, Operand], predicate: int) -> Step:
     into = _marks(site, target)
     first, second = (_marks(site, source) for source in sources)
 
@@ -198,11 +198,11 @@ def _choose(site: Site, guard: _Guard, target: Operand, sources: tuple[Operand, 
         registers = group.registers
         one = registers[first] if first >= 0 else None
         other = registers[second] if second >= 0 else None
-        if _is_defined(one) and _is_defined(other):
-            if not _is_defined(registers[into]):
-                _put(registers, into, DEFINED, guard.lanes(registers))
+        if has_none(one) and has_none(other):
+            if not has_none(registers[into]):
+                put(registers, into, DEFINED, guard.lanes(registers))
             return
         new = np.where(value_of(registers, predicate), DEFINED if one is None else one, DEFINED if other is None else other)
-        _put(registers, into, new, guard.lanes(registers))
+        put(registers, into, new, guard.lanes(registers))
 
     return choose

@@ -14,3 +14,8 @@ FUNCTIONS = 0x0800_0000
 """Addresses of functions: 16 bytes apart."""
 GLOBAL_START_32 = 0x1000_0000
 GLOBAL_START_64 = 0x7F10_0000_0000
+CLUSTER_GENERIC = 0xE000_0000
+"""Shared memory of the blocks of a cluster, by rank, SHARED_WINDOW_BYTES each; the own block's has its own window, too."""
+CLUSTER_END = CLUSTER_GENERIC + 16 * SHARED_WINDOW_BYTES
+CLUSTER_SHARED = CLUSTER_GENERIC - SHARED_WINDOW
+"""The same as addresses in shared::cluster: cvta adds and subtracts the beginning of the shared window."""

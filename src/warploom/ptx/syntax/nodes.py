@@ -133,6 +133,8 @@ class Instruction:
     extent: Extent = field(default=NEW, compare=False)
     written: tuple[str, ...] | None = field(default=None, init=False, repr=False, compare=False)
     """Kept by `destinations`, which many passes ask; None before."""
+    read: tuple[str, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    """Kept by `sources`."""
 
     @property
     def name(self) -> str:

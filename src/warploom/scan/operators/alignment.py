@@ -14,15 +14,22 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 from warploom.scan.operators.forms import FLAT, Clause, FormError, Leaf, Number, Plain, Slope, Term, slope_of
 
-Style = Literal["affine", "greatest", "least"]
+Style = Literal["affine", "greatest", "least", "scaled"]
 Role = Literal["plain", "offset", "factor", "bound"]
 Combine: TypeAlias = Callable[[Expr, Expr, Role], Expr]
 """A function that joins two coefficients in the same place, given their role."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Aligner:
-    style: Style
+    chosen: Style
+    was_asked: bool = False
+    """Whether the style made a difference."""
+
+    @property
+    def style(self) -> Style:
+        self.was_asked = True
+        return self.chosen
 
     def leaf(self, left: Leaf, right: Leaf, combine: Combine) -> Leaf:
         """Raises FormError if the two cannot have one shape."""
@@ -48,13 +55,13 @@ class Aligner:
             return Number(((Term(slope_of(parts), combine(left.offset, right.offset, "offset")),),))
         if self.style == "affine":
             raise FormError("sums of different states")
-        if self.style == "greatest":
+        if self.style in ("greatest", "scaled"):
             return Number((self._clause((left,), (right,), combine),))
         return self._clauses(Number(((left,),)), Number(((right,),)), combine)
 
     def _clause(self, left: Clause, right: Clause, combine: Combine) -> Clause:
         a, b = {t.slope: t.offset for t in left}, {t.slope: t.offset for t in right}
-        if any(not s.is_constant for s in (*a, *b)):
+        if any(not s.is_constant for s in (*a, *b)) or ({*a} != {*b} and self.style == "scaled"):
             return self._scaled_clause(left, right, combine)
         slopes = sorted({*a, *b}, key=Slope.key)
         return tuple(Term(s, combine(a.get(s, ex.MINUS_INFINITY), b.get(s, ex.MINUS_INFINITY), "offset")) for s in slopes)

@@ -335,9 +335,13 @@ class Reader(Generic[T]):
         return a.add(without, a.multiply(bits[0], differ) if differ != a.zero else a.zero)
 
 
+_BITWISE: frozenset[ex.Op] = frozenset({"bitand", "bitor", "bitxor", "mod"})
+
+
 def has_bits(*exprs: Expr) -> bool:
-    """Whether there are variables of known width."""
-    return any(v.sort.bits is not None for v in ex.variables(*exprs))
+    """Whether there are variables of known width, and operations on their bits, not only comparisons of shifted numbers."""
+    parts = ex.subexpressions(*exprs)
+    return any(e.op == "var" and e.sort.bits is not None for e in parts) and any(e.op in _BITWISE for e in parts)
 
 
 def equal_bits(left: Expr, right: Expr) -> bool:
@@ -363,7 +367,10 @@ def _equal_linear(left: Expr, right: Expr) -> bool:
     if any(s.high != frozenset() for s in sides):
         return False
     joined = {p for s in sides for bit in s.low for p in bit}
-    widest = [p for p in joined if not any(p < other for other in joined)]
+    widest: list[frozenset[Expr]] = []
+    for product_ in sorted(joined, key=len, reverse=True):
+        if not any(product_ <= other for other in widest):
+            widest.append(product_)
     return all(_equal_at_places(left, right, sorted(p, key=lambda v: v.order), degrees.atoms) for p in widest)
 
 

@@ -7,7 +7,7 @@ operator), or widens the guess: another coefficient varies, another term or thre
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -149,12 +149,26 @@ these with relations between coefficients."""
 
 def closure(loop: Loop, style: Style, start: Start) -> Closure:
     """Raises FormError, also if the family keeps growing. Relations found in samples are taken for granted: the laws tell."""
+    aligner = Aligner(style)
+    try:
+        return _closed(loop, aligner, start)
+    except FormError as error:
+        error.is_in_every_style = not aligner.was_asked
+        raise
+
+
+def _closed(loop: Loop, aligner: Aligner, start: Start) -> Closure:
     states = [s.variable for s in loop.states]
-    tabulator = Tabulator(Aligner(style), endless=start == "endless")
+    tabulator = Tabulator(aligner, endless=start == "endless")
     shape = _Shape(tabulator, frozenset(loop.constants))
     steps = _tables(tabulator, states, {s.variable: s.step for s in loop.states})
     if start not in ("step", "endless"):
-        _from_samples(loop, shape, start == "related samples")
+        try:
+            seen = _samples(loop, shape)
+        except FormError as error:
+            error.is_of_samples = True
+            raise
+        _from_samples(seen, shape, start == "related samples")
     for round_ in range(MAX_ROUNDS):
         shape.changed = False
         shape.fit(steps, share=start in ("step", "endless") and round_ == 0)
@@ -174,7 +188,7 @@ def closure(loop: Loop, style: Style, start: Start) -> Closure:
             # where an element leaves a region empty, its slot may be anything
             free = {s: anything(s.sort) for s in shape.slots}
             lift = {s: ex.substituted(lift[s], free) for s in shape.slots}
-            return Closure(tuple(shape.slots), {v: t.expr() for v, t in shape.tables.items()}, lift, operator, style)
+            return Closure(tuple(shape.slots), {v: t.expr() for v, t in shape.tables.items()}, lift, operator, aligner.chosen)
     raise FormError("more and more auxiliary values")
 
 
@@ -187,8 +201,8 @@ def anything(sort: Sort) -> Expr:
     return ex.constant(sort.values[0]) if sort.values else ex.ZERO
 
 
-def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:
-    """The shape of the loop on lists of numbers, where every coefficient is a number; with `relate`, what ties them together."""
+def _samples(loop: Loop, shape: _Shape) -> list[dict[Expr, Table]]:
+    """The shape of the loop on lists of numbers, where every coefficient is a number; the tables of each list."""
     states = [s.variable for s in loop.states]
     seen: list[dict[Expr, Table]] = []
     for elements in random_lists(loop, SAMPLES, LONGEST, seed=7):
@@ -204,6 +218,11 @@ def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:
         shape.widen()
         if len(shape.slots) > 2 * MAX_SLOTS:
             raise FormError("too many auxiliary values")
+    return seen
+
+
+def _from_samples(seen: Sequence[dict[Expr, Table]], shape: _Shape, relate: bool) -> None:
+    """With `relate`, what ties the coefficients together that lists of numbers have."""
     columns: dict[Expr, list[Expr]] = {}
     for _ in range(2):
         columns = {s: [] for s in shape.slots}

@@ -34,6 +34,11 @@ TOO_MANY_CASES = "too many cases"
 class FormError(Exception):
     """The value has no normal form of this kind; says which operation is in the way."""
 
+    is_in_every_style: bool = False
+    """Whether it would be raised in every style, since none was asked for."""
+    is_of_samples: bool = False
+    """Whether short lists of numbers have no common form, so that it would be raised for every start from samples."""
+
 
 @dataclass(slots=True)
 class Work:

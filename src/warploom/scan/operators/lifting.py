@@ -17,13 +17,17 @@ from warploom.scan.operators.backward import forward
 from warploom.scan.operators.bit_maps import narrowed
 from warploom.scan.operators.choices import one_of_all
 from warploom.scan.operators.closure import Closure, Start, anything, closure, right
+from warploom.scan.operators.conserved import with_conserved
 from warploom.scan.operators.domains import told
 from warploom.scan.operators.exact import agree, exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.extremal import beside_extremes
+from warploom.scan.operators.factors import with_factors
 from warploom.scan.operators.family import Family, family_of, observations, tidy
 from warploom.scan.operators.firsts import beside_first
 from warploom.scan.operators.forms import TOO_MANY_CASES, FormError
+from warploom.scan.operators.groups import side_by_side
+from warploom.scan.operators.growing import NOT_EXPECTED, growing
 from warploom.scan.operators.invariants import invariants, multiplies, orders
 from warploom.scan.operators.laws import Law, Order, associativity, base, composition, identity, third, widths
 from warploom.scan.operators.means import summed
@@ -44,6 +48,8 @@ from warploom.scan.operators.windows import automaton_of_pairs, windows
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
 TESTS, LONGEST_TEST = 60, 9
+MANY_STATES = 5
+"""Where a loop has so many, groups of states are lifted by themselves first."""
 PATIENCE = 60_000_000
 """z3's resource units for one law of the smallest family with no law refuted, where none was proved within the usual budget."""
 
@@ -95,6 +101,8 @@ def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STY
         if best is None or one.judged.verdict == "tested":
             best = one.judged
     if best is None:
+        if reasons and reasons[-1].startswith(NOT_EXPECTED):
+            return Lifting(loop, "unknown", "unchecked", reason=reasons[-1])
         reason = "; ".join(dict.fromkeys(reasons))
         return Lifting(loop, "unknown", "unchecked", reason=f"no family of functions closed under composition: {reason}")
     return best
@@ -115,6 +123,18 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if companions.is_likely(placed):
         for style in ("greatest", "least"):
             yield _families(placed, "step", (style,), companions.closed)[0], []
+    grown = growing(loop)
+    if grown is not None:
+        yield [], [str(grown)]
+        return
+    conserved = with_conserved(loop)
+    if conserved is not None:
+        yield _families(simpler(conserved) or conserved, "step", styles)
+        yield _families(conserved, "step", styles[:1], modes.closed)[0], []
+    if len(loop.states) >= MANY_STATES:
+        yield _in_groups(loop), []
+    if _is_scaled(loop):
+        yield _families(loop, "related samples", ("scaled",))[0], []
     totals = summed(loop)
     if totals is not None:
         yield _families(totals, "step", styles[:1], in_parts)
@@ -122,6 +142,14 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     own = _families(loop, "step", styles)
     yield own
     yield _families(loop, "step", styles[:1], modes.closed)[0], []
+    factors = with_factors(loop)
+    if factors is not None:
+        yield _families(factors, "step", styles)
+    if len(loop.states) < MANY_STATES:
+        yield _in_groups(loop), []
+    other = simpler(narrowed(loop))
+    if other is not None:
+        yield _families(other, "step", styles[:1], modes.closed)[0], []
     told = asked_less(loop)
     asked = [one for one in (told, None if told is None else simpler(told)) if one is not None]
     has_flags = told is not None and len(told.states) > len(loop.states)
@@ -132,7 +160,6 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     if not keeps_several(loop):
         yield _families(loop, "step", styles[:1], what_is_kept)[0], []
     yield _families(narrowed(masked(loop)), "step", styles[:1], in_parts)[0], []
-    other = simpler(narrowed(loop))
     closed: list[tuple[Loop, Start]] = [] if other is None else [(other, "step"), (other, "endless")]
     closed.append((loop, "endless"))
     if not has_flags:  # simpler steps often do for counts
@@ -140,22 +167,58 @@ def _attempts(loop: Loop, styles: Sequence[Style]) -> Iterator[tuple[list[Family
     sampled: list[tuple[Loop, Start]] = [(loop, "related samples"), (loop, "samples")]
     # where one step has too many cases, the forms that other closures begin with have no fewer; samples have few
     has_many = any(reason.startswith(TOO_MANY_CASES) for reason in own[1])
+    failing: set[Style] = set()
     for one, start in (*sampled, *closed) if has_many else (*closed, *sampled):
-        yield _families(one, start, styles)
+        yield _families(one, start, styles, failing=failing if one is loop else None)
+
+
+def _in_groups(loop: Loop) -> list[Family]:
+    """Families that are proved of groups of states that do not depend on each other, side by side."""
+
+    def lifted(part: Loop) -> Family | None:
+        for families, _ in _attempts(part, STYLES):
+            for family in families:
+                begun = _Begun(family, None)
+                if begun.is_composed and begun.judged.verdict == "proved":
+                    return begun.family
+        return None
+
+    found = side_by_side(loop, lifted)
+    return [] if found is None else [tidy(found)]
+
+
+def _is_scaled(loop: Loop) -> bool:
+    """Whether extremes are of multiples of states, `max(x, 0.9 * level)`."""
+    states = {s.variable for s in loop.states}
+    extremes = (e for e in ex.subexpressions(*(s.step for s in loop.states)) if e.op in ("max", "min"))
+    terms = (t for e in extremes for a in e.args if a.op == "poly" for t in a.terms)
+    return any(abs(factor) != 1 and {*monomial} & states for factor, monomial in terms)
 
 
 def _families(
-    loop: Loop, start: Start, styles: Sequence[Style], closed: Callable[[Loop, Style, Start], Closure] = closure
+    loop: Loop,
+    start: Start,
+    styles: Sequence[Style],
+    closed: Callable[[Loop, Style, Start], Closure] = closure,
+    failing: set[Style] | None = None,
 ) -> tuple[list[Family], list[str]]:
+    """`failing`: styles in which short lists of the loop have no common form: they are left out, and others are added."""
     found: list[Family] = []
     reasons: list[str] = []
     for style in styles:
+        if failing is not None and style in failing and start in ("samples", "related samples"):
+            continue
         try:
             family = tidy(family_of(loop, closed(loop, style, start)))
             family.projection()
             found.append(family)
         except (FormError, ex.UndefinedError) as error:
             reasons.append(str(error))
+            is_of_all = isinstance(error, FormError) and error.is_in_every_style
+            if failing is not None and isinstance(error, FormError) and error.is_of_samples:
+                failing.update(styles if is_of_all else (style,))
+            if is_of_all:
+                break
     found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))
     return found, reasons
 
@@ -374,6 +437,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     for number, elements in enumerate([*empty, *random_lists(loop, TESTS, LONGEST_TEST, seed)]):
         fixed = constant_values(loop, number)
         given = [[exact(v) for v in e] for e in elements] if rounds else elements
+        fixed = cast("tuple[Value, ...]", tuple(map(exact, fixed))) if rounds else fixed
         try:
             expected = call(run, loop, cast("list[list[Value]]", given), fixed)
         except ArithmeticError:

@@ -128,7 +128,7 @@ class _Automaton:
             if {*ex.variables(*step)} & carried:
                 raise FormError("an automaton that depends on other states")
             self.after[mode] = step
-            ends = [_constants(e) for e in step]
+            ends = [_constants(e, s.variable) for e, s in zip(step, self.told, strict=True)]
             if len(self.after) > MOST:
                 raise FormError("an automaton of too many states")
             waiting += [m for m in product(*ends) if m not in self.after]
@@ -211,17 +211,14 @@ def _chosen(values: Sequence[Expr], cases: Sequence[tuple[Mode, Expr]]) -> Expr:
     return found
 
 
-def _constants(expr: Expr) -> list[Expr]:
-    """The constants that an expression may be."""
+def _constants(expr: Expr, state: Expr) -> list[Expr]:
+    """The constants that an expression may be, which is the next value of the state."""
     if expr.op == "const":
         return [expr]
     if expr.op == "ite":
-        return [*dict.fromkeys([*_constants(expr.args[1]), *_constants(expr.args[2])])]
-    if expr.sort.base == "bool":
-        return [ex.FALSE, ex.TRUE]
-    if expr.sort.values is not None:
-        return [ex.constant(v) for v in expr.sort.values]
-    raise FormError("an automaton whose states are not known")
+        return [*dict.fromkeys([*_constants(expr.args[1], state), *_constants(expr.args[2], state)])]
+    values = state.sort.values if expr.sort.values is None else expr.sort.values
+    return _every(state) if values is None else [ex.constant(v) for v in values]
 
 
 __all__ = ["closed", "is_likely"]

@@ -91,18 +91,25 @@ def _throughout(loop: Loop, seen: Sequence[tuple[Value, ...]]) -> list[Order]:
         return cast(float, row[places[side]] if side in places else side.value)
 
     found = [o for o in found if all(value(row, o[0]) >= value(row, o[1]) for row in seen)]
-    strongest = {
-        **{(o[0], "least"): o for o in found if o[1] in bounds},
-        **{(o[1], "most"): o for o in reversed(found) if o[0] in bounds},
-    }
-    found = [o for o in found if not {*o} & {*bounds} or o in strongest.values()]
+    bounded: dict[tuple[Expr, str], list[Order]] = {}
+    for order in found:  # the strongest last
+        if order[1] in bounds:
+            bounded.setdefault((order[0], "least"), []).append(order)
+    for order in reversed(found):
+        if order[0] in bounds:
+            bounded.setdefault((order[1], "most"), []).append(order)
+    found = [o for o in found if not {*o} & {*bounds}]
     after = {s.variable: s.step for s in loop.states}
-    while found:
-        held = [o for o in found if _follows(loop, found, o, after)]
-        if len(held) == len(found):
-            return found
-        found = held
-    return []
+    while True:
+        strongest = [own[-1] for own in bounded.values() if own]
+        known = [*found, *strongest]
+        failed = [o for o in known if not _follows(loop, known, o, after)]
+        if not failed:
+            return known
+        found = [o for o in found if o not in failed]
+        for own in bounded.values():  # a weaker bound may hold
+            if own and own[-1] in failed:
+                own.pop()
 
 
 def _before_places(loop: Loop, numeric: Sequence[State]) -> list[Order]:
@@ -184,7 +191,15 @@ def _simpler(loop: Loop, step: Expr, known: Sequence[Order], seen: Sequence[tupl
         if own.op != "ite":
             continue
         then, otherwise = own.args[1:]
-        options = [o for o in (then, otherwise, ex.maximum(then, otherwise), ex.minimum(then, otherwise)) if o.op != "const"]
+        options = [then, otherwise, ex.maximum(then, otherwise), ex.minimum(then, otherwise)]
+        # `n - 1 if n >= 1 else n` is max(n - 1, 0) where n is never below 0
+        options += [
+            ex.maximum(o, low) for v, low in known if low.op == "const" for o in (then, otherwise) if v in ex.variables(o)
+        ]
+        options += [
+            ex.minimum(o, top) for top, v in known if top.op == "const" for o in (then, otherwise) if v in ex.variables(o)
+        ]
+        options = [o for o in options if o.op != "const"]
         test = compiled(names, [own, *options])
         rows = [test(*row) for row in seen]
         for number, option in enumerate(options, 1):

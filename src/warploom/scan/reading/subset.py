@@ -210,6 +210,18 @@ def _of_real(op: Literal["log", "sqrt"]) -> Known:
     return Known(op, apply)
 
 
+def _to_base(base: int) -> Known:
+    """A logarithm to a base other than e."""
+
+    def apply(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
+        (one,) = _numbers(reader, node, f"log{base}", arguments, 1)
+        reader.rounds |= not is_float(one) and bare(one).op != "const"
+        natural = ex.of_real("log", ex.as_number(bare(one)))
+        return floating(ex.multiply(natural, ex.quotient(ex.ONE, ex.of_real("log", ex.constant(base)))))
+
+    return Known(f"log{base}", apply)
+
+
 def _bool(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     if len(arguments) != 1 or isinstance(arguments[0], tuple):
         reader.module.unsupported(node, "expected one value as argument of bool", USE)
@@ -261,6 +273,10 @@ _FUNCTIONS: dict[object, Known] = {
     math.gcd: Known("gcd", _gcd),
     _EXP.exact: Known(_EXP.name, _exp),
     math.log: _of_real("log"),
+    math.log2: _to_base(2),
+    math.log10: _to_base(10),
+    np.log2: _to_base(2),
+    np.log10: _to_base(10),
     math.sqrt: _of_real("sqrt"),
     Fraction: Known("Fraction", _fraction),
     np.maximum: _of_floats(_MAX.name, ex.maximum),

@@ -411,3 +411,98 @@ def weight_min(xs: list[int], ws: list[int]):
         elif x == best:
             n = n + w
     return best, n
+
+
+def stock_and_backlog(orders: list[int]):
+    stock = 50
+    backlog = 0
+    for o in orders:
+        stock -= o
+        if stock < 0:
+            backlog -= stock
+            stock = 0
+    return stock, backlog
+
+
+def unmatched_brackets(text: str):
+    opened = missing = 0
+    for c in text:
+        if c == "(":
+            opened += 1
+        elif c == ")":
+            if opened > 0:
+                opened -= 1
+            else:
+                missing += 1
+    return opened + missing
+
+
+def peak_hold(xs: list[float]):
+    level = 0.0
+    for x in xs:
+        level = max(abs(x), level * 0.9)
+    return level
+
+
+def token_bucket(gaps: list[int]):
+    tokens = 3
+    dropped = 0
+    for g in gaps:
+        assert g >= 0
+        tokens = min(3, tokens + g)
+        if tokens >= 1:
+            tokens -= 1
+        else:
+            dropped += 1
+    return dropped
+
+
+def utf8_valid(data: bytes):
+    need = 0
+    for b in data:
+        if need == 0:
+            if b >> 5 == 0b110:
+                need = 1
+            elif b >> 4 == 0b1110:
+                need = 2
+            elif b >> 3 == 0b11110:
+                need = 3
+            elif b >> 7:
+                return False
+        else:
+            if b >> 6 != 0b10:
+                return False
+            need -= 1
+    return need == 0
+
+
+def greatest_and_least_two(xs: list[int]):
+    a = b = -math.inf
+    c = d = math.inf
+    for x in xs:
+        if x > a:
+            a, b = x, a
+        elif x > b:
+            b = x
+        if x < c:
+            c, d = x, c
+        elif x < d:
+            d = x
+    return a, b, c, d
+
+
+def present_value(flows: list[float], rate: float):
+    total = 0.0
+    factor = 1.0
+    for f in flows:
+        total += f * factor
+        factor /= 1 + rate
+    return total
+
+
+def sign_changes(xs: list[float]):
+    changes = 0
+    for i in range(1, len(xs)):
+        if xs[i - 1] * xs[i] < 0:
+            changes += 1
+    return changes

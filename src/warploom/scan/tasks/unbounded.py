@@ -62,3 +62,44 @@ def closest_running_sum(xs: list[int], target: int):
         if total == target:
             hits += 1
     return hits
+
+
+def days_below_zero(changes: list[int]):
+    balance = days = 0
+    for c in changes:
+        balance += c
+        if balance < 0:
+            days += 1
+    return days
+
+
+def first_day_below_zero(changes: list[int]):
+    balance = 0
+    for day, c in enumerate(changes):
+        balance += c
+        if balance < 0:
+            return day
+    return None
+
+
+def slew_limit(xs: list[int]):
+    y = 0
+    for x in xs:
+        y = min(max(x, y - 3), y + 3)
+    return y
+
+
+def records(xs: list[int]):
+    tallest = seen = 0
+    for x in xs:
+        if x > tallest:
+            seen += 1
+            tallest = x
+    return seen
+
+
+def bouncing(steps: list[int]):
+    at = 0
+    for s in steps:
+        at = abs(at + s)
+    return at

@@ -118,7 +118,8 @@ def find_usage(problem: Problem, figures: TargetFigures, view: View, scratch: Sc
             loops[BY_THREAD, ALU] = max(loops[BY_THREAD, ALU], serial * figures.loop_alus)
     if figures.is_cuda:
         for i in range(problem.instruction_statement.shape[0]):
-            if view.active[i] and problem.operation[i] == LOAD and not problem.is_temporary[problem.region[i]]:
+            is_global = problem.operation[i] == LOAD and not problem.is_temporary[problem.region[i]]
+            if view.active[i] and is_global and not may_overlap(problem, view, i):
                 use_operand(problem, view, facts, i, usage)
         if figures.kept > 0:
             for i in range(problem.instruction_statement.shape[0]):
@@ -195,6 +196,12 @@ def use_operand(problem: Problem, view: View, facts: Floats, load: int, usage: F
 
 
 @compiled
+def may_overlap(problem: Problem, view: View, load: int) -> bool:
+    """Points of a load meet in elements of an array that may be a box in shared memory, from which a thread loads each once."""
+    return not problem.is_injective[load] and view.space[problem.region[load]] != IN_GLOBAL
+
+
+@compiled
 def has_source(problem: Problem, user: int, producer: int) -> bool:
     is_found = False
     for n in range(problem.source_start[user], problem.source_start[user + 1]):
@@ -261,6 +268,8 @@ def use_memory(
     operation = problem.operation[instruction]
     region = problem.region[instruction]
     requests = 1.0 / facts[instruction, MOST_LANES]
+    if not problem.is_temporary[region] and operation == LOAD and may_overlap(problem, view, instruction):
+        requests *= min(1.0, problem.distinct[instruction] / problem.points[instruction])
     issued = requests * wasted
     is_global = view.space[region] == IN_GLOBAL and not problem.is_temporary[region]
     moved = issued

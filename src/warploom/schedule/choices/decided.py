@@ -63,6 +63,11 @@ class Decided(Protocol):
         """cp.async."""
         ...
 
+    @property
+    def shared_bytes(self) -> int:
+        """Most shared memory of a block."""
+        ...
+
     def temporaries(self) -> Sequence[Temporary]:
         """The active ones only."""
         ...
@@ -83,7 +88,7 @@ class Decided(Protocol):
         ...
 
     def mem_space(self, region: int) -> str:
-        """GLOBAL, SHARED."""
+        """GLOBAL, SHARED; of an input SHARED where a block copies what it and its neighbours read."""
         ...
 
     def cache(self, statement: int) -> str:
@@ -148,6 +153,7 @@ class Table:
     runs_backward: bool = False
     has_threads: bool = True
     has_async_copy: bool = True
+    shared_bytes: int = 48 * 1024
 
     def temporaries(self) -> Sequence[Temporary]:
         return self.arrays

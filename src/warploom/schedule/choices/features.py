@@ -38,6 +38,8 @@ class Features:
     """Kernels of a CPU may run backwards."""
     swizzles: bool = True
     """Temporaries may be stored permuted against bank conflicts."""
+    windows: bool = True
+    """Inputs of stencils and convolutions may be copied to shared memory as boxes with their edges."""
     budgets_registers: bool = True
     """The values that one thread holds must fit its registers."""
 
@@ -57,6 +59,7 @@ class Features:
             prefetches=False,
             directions=False,
             swizzles=False,
+            windows=False,
             budgets_registers=False,
         )
 

@@ -12,6 +12,7 @@ from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_
 from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.objects import Loop, Objects, Operation
 from warploom.schedule.choices.shared_sums import facts_of_shared_sums, shared_sums
+from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.nest import Cache
 from warploom.schedule.targets import Target
 from warploom.solve.space import Instance, Lowering, Thing, Things
@@ -97,6 +98,7 @@ class _Inputs:
             "can_unroll": frozenset(static),
             "can_vector": frozenset(s for s, lanes in vectors.items() if lanes),
             "is_temporary": frozenset(temporaries),
+            "can_window": windowed_regions(backbone) if self.features.windows and self.target.has_threads else frozenset[int](),
             **{f"is_layer_{n}": frozenset((t, n) for t in temporaries) for n in (1, 2, 3)},
             **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
             "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),

@@ -28,6 +28,7 @@ from warploom.schedule.choices.lower_prefetch import prefetching
 from warploom.schedule.choices.lower_swizzle import swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
+from warploom.schedule.choices.lower_window import windowed
 from warploom.schedule.nest import (
     Argument,
     Buffer,
@@ -63,6 +64,9 @@ def lower(decided: Decided) -> Nest:
     buffers += writer.common
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children), run_time)
+    for number, region in enumerate(backbone.regions):
+        if decided.mem_space(number) == "SHARED":
+            nest = windowed(nest, number, region, places.indices, places.ends, decided.shared_bytes)
     for temporary in decided.temporaries():
         if decided.swizzle(temporary.region) == "PERMUTED":
             nest = swizzled(nest, places.temporaries[temporary.region])

@@ -64,6 +64,10 @@ class CandidateDecisions:
     def has_async_copy(self) -> bool:
         return self.target.has_async_copy
 
+    @property
+    def shared_bytes(self) -> int:
+        return self.target.shared_bytes
+
     def temporaries(self) -> Sequence[Temporary]:
         return self.active
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cmp_to_key
 
 from warploom.core.linear import Linear, variable
@@ -25,6 +25,10 @@ class Places:
     tree: Tree
     temporaries: dict[int, int]
     """Region of an active temporary -> buffer."""
+    indices: dict[Memory, tuple[Affine, ...]] = field(default_factory=dict[Memory, tuple[Affine, ...]])
+    """By place of an access to an array of the kernel: its indices."""
+    ends: set[Guard] = field(default_factory=set[Guard])
+    """Guards on ends of axes that nothing reduces over: they keep accesses inside the array, and no result depends on them."""
 
     def loop(self, operation: Operation, extent: int) -> Branch | None:
         return self.tree.loop_of[operation.dims[extent]]
@@ -56,12 +60,15 @@ class Places:
         assert access is not None
         region = self.decided.backbone.regions[access.region]
         offset: Affine = Linear()
-        for expression, stride in zip(access.indices, region.strides, strict=True):
-            offset = offset.plus(self.index(operation, expression), stride)
+        indices = tuple(self.index(operation, expression) for expression in access.indices)
+        for index, stride in zip(indices, region.strides, strict=True):
+            offset = offset.plus(index, stride)
         cache = Cache(self.decided.cache(operation.statement).lower())
         guards = self._guards(operation, access)
         fill = self._fill(operation, access) if guards else 0.0
-        return Memory(access.region, offset, guards, fill, cache)
+        memory = Memory(access.region, offset, guards, fill, cache)
+        self.indices[memory] = indices
+        return memory
 
     def _guards(self, operation: Operation, access: Access) -> tuple[Guard, ...]:
         region = self.decided.backbone.regions[access.region]
@@ -69,9 +76,12 @@ class Places:
         used = {axis for expression in access.indices for axis, _ in expression.terms}
         if operation.operator is Operator.STORE:
             used |= set(self.operations.axes_of(operation))
+        reduced = {self.decided.backbone.extents[d.extent].axis for d in self.decided.backbone.dims if d.is_reduction}
         for axis in sorted(used):
             if self.operations.is_padded(axis):
                 guards[self.edge(operation, axis)] = None
+                if axis not in reduced:
+                    self.ends.add(self.edge(operation, axis))
         if access.fill is not None:
             for expression, size in zip(access.indices, region.shape, strict=True):
                 low, high = self._range(expression)

@@ -5,7 +5,8 @@ of them (`modelled`); on a CPU the time that it waits for its caches. Open `time
 """
 
 from warploom.schedule.cost.caches import waiting_ns
+from warploom.schedule.cost.loads import loads_per_output
 from warploom.schedule.cost.time import Modelled, modelled
 from warploom.schedule.cost.work import work_of
 
-__all__ = ["Modelled", "modelled", "waiting_ns", "work_of"]
+__all__ = ["Modelled", "loads_per_output", "modelled", "waiting_ns", "work_of"]

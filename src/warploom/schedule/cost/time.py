@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds, Work, resident_warps, usual
+from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
 from warploom.schedule.cost.work import copied_values, work_of
@@ -17,6 +18,7 @@ from warploom.schedule.nest import (
     PRODUCTS,
     WARP,
     Kind,
+    Load,
     Loop,
     Nest,
     Space,
@@ -149,6 +151,10 @@ def speeds_of(target: Target, on: Architecture) -> Speeds:
 def registers_of(nest: Nest) -> int:
     """Registers of a thread: the most that values hold at once, each from its first statement to its last, over whole loops
     where it lives across their iterations. What is copied asynchronously takes none."""
+    shares: dict[int, float] = {}
+    for statement, around in statements(nest.body):
+        if isinstance(statement, Load):
+            shares[statement.target.value] = max(Loaded().new(statement, around), shares.get(statement.target.value, 0.0))
     parts = products_of(nest)
     copied = copied_values(nest).union(*(part.values for part in parts))
     factors = {id(part.sum): part.registers for part in parts}
@@ -167,9 +173,9 @@ def registers_of(nest: Nest) -> int:
                 last[value] = end
     most = 0
     for position in range(len(order)):
-        held = sum(_words(nest, value) for value in first if first[value] <= position <= last[value])
+        held = sum(_words(nest, v) * shares.get(v, 1.0) for v in first if first[v] <= position <= last[v])
         held += factors.get(id(order[position][0]), 0)
-        most = max(most, held)
+        most = max(most, math.ceil(held))
     return OWN_REGISTERS + most
 
 

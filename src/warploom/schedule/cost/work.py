@@ -18,6 +18,7 @@ from warploom.core import DType
 from warploom.machines import BANK_BYTES, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES, Requests, Work
 from warploom.operations import Cost
 from warploom.schedule.backbone import FREE, ROWS, Operator
+from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.warps import lines_touched, wavefronts
 from warploom.schedule.nest import (
     PIECE,
@@ -63,10 +64,13 @@ def work_of(nest: Nest) -> Work:
     parts = products_of(nest)
     of_warps = {id(s) for part in parts for s in part.statements}
     converted = _converted(nest)
+    known = Loaded()
     for statement, around in statements(nest.body):
         if id(statement) in of_warps:
             continue
-        rounds = math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL))
+        rounds = float(math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL)))
+        if isinstance(statement, Load) and nest.buffers[statement.memory.buffer].space is Space.SHARED:
+            rounds *= known.new(statement, around)
         total = total + statement_work(nest, threads, statement, around, copied).times(rounds)
         if isinstance(statement, Load) and statement.target.value in converted - copied:
             lanes = math.prod(x.size for x in around if x.kind is Kind.VECTOR)

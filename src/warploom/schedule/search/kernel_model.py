@@ -228,7 +228,11 @@ class KernelModel(Generic[C]):
             return ()
         shares = _LEFT_OUT[self._begun % len(_LEFT_OUT)]
         self._begun += 1
-        wanted = space.usually(step.candidate, lambda choice: chance.random() < shares[choice == "size"], self._begun - 1)
+
+        def leave_out(choice: str) -> bool:
+            return choice != "mem_space" and chance.random() < shares[choice == "size"]  # what else is fast depends on it
+
+        wanted = space.usually(step.candidate, leave_out, self._begun - 1)
         found: list[tuple[int, Hashable]] = []
         for choice, arguments, mask in space.steps(step.candidate, wanted, self._order):
             if choice == "size" and mask & (mask - 1):

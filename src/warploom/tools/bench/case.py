@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import cast
 
 from warploom.core import limits
@@ -57,10 +58,11 @@ def own_command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", MAIN, *arguments]
 
 
-def run_case(case: Case) -> Line:
+def run_case(case: Case, stopped: Event | None = None) -> Line:
     """Runs a case and returns its line. However this ends, the process and those that it started have ended, too.
 
-    It is stopped where the command's own budget ends, too; the reason is then `ALL_SPENT`.
+    It is stopped where the command's own budget ends, too; the reason is then `ALL_SPENT`. `stopped`: set by
+    another thread, which interrupts it.
     """
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:
@@ -77,7 +79,7 @@ def run_case(case: Case) -> Line:
         reason, interrupted = "", False
         try:
             try:
-                output = _waited(process, case)
+                output = _waited(process, case, stopped)
             except subprocess.TimeoutExpired:
                 is_all_spent = limits.left_s() == 0
                 reason = f"stopped after {case.limit_s:g} s of {'wall' if case.is_wall else 'CPU'} time"
@@ -104,10 +106,12 @@ def run_case(case: Case) -> Line:
     return line
 
 
-def _waited(process: subprocess.Popen[str], case: Case) -> str:
+def _waited(process: subprocess.Popen[str], case: Case, stopped: Event | None) -> str:
     """The output of the process; TimeoutExpired at the case's limit, or where the command's budget ends."""
     started = time.monotonic()
     while True:
+        if stopped is not None and stopped.is_set():
+            raise KeyboardInterrupt
         wall_s = time.monotonic() - started
         used_s = wall_s if case.is_wall else max(_cpu_s(process.pid), wall_s / PATIENCE)
         left_s = case.limit_s - used_s

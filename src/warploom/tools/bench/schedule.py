@@ -12,7 +12,15 @@ import click
 from warploom.core import Diagnostic, Status, UserError
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen
-from warploom.tools.bench.schedule_names import CPU_NAMES, GPU_NAMES, SEARCH_NAMES, SEARCH_S, TABLE_NAMES, TABLE_S
+from warploom.tools.bench.schedule_names import (
+    CPU_NAMES,
+    GPU_NAMES,
+    SEARCH_NAMES,
+    SEARCH_S,
+    SUITE_NAMES,
+    TABLE_NAMES,
+    TABLE_S,
+)
 from warploom.tools.command.duration import duration
 from warploom.tools.command.guard import report
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line
@@ -20,7 +28,7 @@ from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OP
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 
-NAMES = (*TABLE_NAMES, *SEARCH_NAMES, *CPU_NAMES, *GPU_NAMES)
+NAMES = (*TABLE_NAMES, *SEARCH_NAMES, *CPU_NAMES, *SUITE_NAMES, *GPU_NAMES)
 _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -56,7 +64,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
         return schedule_tables.measure(name, budget_s, seed, stopwatch, progress)
     if name in SEARCH_NAMES:
         return schedule_searches.measure(name, budget_s, seed, stopwatch, progress)
-    if name in CPU_NAMES:
+    if name in CPU_NAMES or name in SUITE_NAMES:
         return schedule_cpu.measure(name, budget_s, threads, seed, stopwatch, progress)
     if name in GPU_NAMES:
         return schedule_gpu.measure(name, budget_s, seed, stopwatch, progress)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from warploom.core import UnsupportedError, to_numpy
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
+from warploom.kernels.tensors.suites import NETWORKS, POLYBENCH
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
@@ -42,6 +43,8 @@ _HOPELESS = 3.0
 NOISY = 1.25
 """A median that exceeds the least time by more is other processes' doing; the line says `disturbed` then."""
 SEEDS_RATIO = 1.05
+SUITE_RATIO = 1.1
+"""Our time over the best peer's at most, for a kernel of PolyBench or of neural networks."""
 _SEEDS = 3
 
 Array = NDArray[Any]
@@ -97,8 +100,7 @@ class Times:
 def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
     if name == "cpu/seeds":
         return _seeds(budget_s, threads, seed, stopwatch, progress)
-    case = CASES[name.removeprefix("cpu/")]
-    kernel = tensor_kernel(case.kernel)
+    kernel, case = _case(name)
     options = _options(case, threads, budget_s, seed)
     line = explore_tensor(name, kernel, options, stopwatch, progress).line
     bar: Line = {} if case.bar is None else {"bar": {"time_over_peer": round(case.bar, 4)}}
@@ -107,9 +109,13 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     progress("timing beside NumPy and plain loops")
     program = program_of(kernel, options)
     arrays = _arrays(program, kernel, options)
+    if line.get("kind") == "plain":  # nothing faster was found
+        ours = _runner([plain_loop(stage) for stage in program.stages], arrays, kernel.parameters, threads)
+    else:
+        ours = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
     runners: dict[str, Runner] = {
-        "ours": _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters),
-        **{f"numpy: {n}": partial(_numpy, peer, arrays, kernel.parameters) for n, peer in NUMPY[case.kernel].items()},
+        "ours": ours,
+        **{f"numpy: {n}": partial(_numpy, peer, arrays, kernel.parameters) for n, peer in _peers(kernel).items()},
     }
     try:
         nests = [plain_loop(stage) for stage in program.stages]
@@ -117,37 +123,60 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     except UnsupportedError as error:
         bar["no_plain_loop"] = error.diagnostics[0].message
     times = race(runners)
-    ours = times.pop("ours")
+    our = times.pop("ours")
     peer_name, peer = min(times.items(), key=lambda item: item[1].best)
-    over, best_over = ours.median / peer.median, ours.best / peer.best
-    is_noisy = max(ours.noise, peer.noise) > NOISY
+    over, best_over = our.median / peer.median, our.best / peer.best
+    is_noisy = max(our.noise, peer.noise) > NOISY
     line |= {
         "searched_ms": line["time_ms"],
-        "time_ms": round(ours.median, 6),
-        "gflops": round(count_flops(program) / (ours.median * 1e6), 3),
+        "time_ms": round(our.median, 6),
+        "gflops": round(count_flops(program) / (our.median * 1e6), 3),
         "peer": peer_name,
         "peer_ms": round(peer.median, 6),
         "peer_gflops": round(count_flops(program) / (peer.median * 1e6), 3),
-        "median": round(ours.median, 6),
-        "runs": len(ours.rounds),
-        "spread": round(spread_of(ours.rounds), 4),
+        "median": round(our.median, 6),
+        "runs": len(our.rounds),
+        "spread": round(spread_of(our.rounds), 4),
         "disturbed": is_noisy,
         "peer_spread": round(spread_of(peer.rounds), 4),
         "time_over_peer": round(over, 4),
-        "median_over_peer": round(ratio(ours, peer), 4),
+        "median_over_peer": round(ratio(our, peer), 4),
         "best_over_peer": round(best_over, 4),
-        "best_ms": round(ours.best, 6),
+        "best_ms": round(our.best, 6),
         "peer_best_ms": round(peer.best, 6),
         "judged_by": "median",
-        "cpu_ms": round(ours.cpu_ms, 6),
+        "cpu_ms": round(our.cpu_ms, 6),
         "peer_cpu_ms": round(peer.cpu_ms, 6),
         "times_ms": {n: round(t.median, 6) for n, t in times.items()},
-        "rounds": len(ours.rounds),
+        "rounds": len(our.rounds),
         "numpy": np.__version__,
         "numpy_threads": os.environ.get("OPENBLAS_NUM_THREADS", "default"),
     }
     line.pop("gb_s", None)
     return line | bar | {"as_expected": over <= case.bar if case.bar is not None else True}
+
+
+def _case(name: str) -> tuple[TensorKernel, CpuCase]:
+    group, _, rest = name.partition("/")
+    if group == "cpu":
+        return tensor_kernel(CASES[rest].kernel), CASES[rest]
+    kernel, _, size = rest.rpartition("-")
+    suite = {"polybench": POLYBENCH, "nn": NETWORKS}[group][kernel]
+    return suite.kernel, CpuCase(kernel, SUITE_RATIO, suite.sizes[size])
+
+
+def _peers(kernel: TensorKernel) -> Mapping[str, Peer]:
+    """NumPy's ways to compute it. Where none is written with outputs in place, the reference, whose results are copied."""
+    found = NUMPY.get(kernel.name)
+    if found is not None:
+        return found
+    names = [a.name for a in kernel.function.arrays if a.role is Role.INPUT]
+
+    def reference(arrays: Mapping[str, Array], scalars: Mapping[str, float]) -> None:
+        for name, made in kernel.reference({n: arrays[n] for n in names}, scalars).items():
+            arrays[name][...] = made.reshape(arrays[name].shape)
+
+    return {"reference": reference}
 
 
 def _seeds(budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:

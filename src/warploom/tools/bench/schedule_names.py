@@ -25,6 +25,21 @@ CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d")
 """Kernels without a bar."""
 CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), "cpu/seeds")
 
+POLYBENCH = (
+    "gemm", "2mm", "3mm", "atax", "bicg", "mvt", "gemver", "gesummv", "syrk", "syr2k", "doitgen", "jacobi1d", "jacobi2d",
+    "heat3d", "covariance",
+)  # fmt: skip
+NETWORKS = (
+    "linear_relu", "gelu", "softmax", "layer_norm", "rms_norm", "conv2d", "depthwise", "conv2d_strided", "max_pool", "attention",
+)  # fmt: skip
+SUITE_SIZES = ("small", "medium", "large")
+SUITE_NAMES = tuple(
+    f"{group}/{kernel}-{size}"
+    for group, kernels in (("polybench", POLYBENCH), ("nn", NETWORKS))
+    for kernel in kernels
+    for size in SUITE_SIZES
+)
+
 GPU_NAMES = tuple(
     f"gpu/{name}" for name in ("matmul-1024", "matmul-256x256x32", "matmul-strided", "axpy", "conv2d-3x3", "conv2d-7x7")
 )

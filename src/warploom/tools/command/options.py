@@ -13,4 +13,11 @@ JOURNAL_OPTION = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Record finished cases in this file, and skip those that it has.",
 )
+JOBS_OPTION = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Cases that run at the same time, in processes of their own.",
+)
 DEBUG_OPTION = click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")

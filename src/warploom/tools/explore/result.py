@@ -12,6 +12,7 @@ from warploom.gpu import compile_cuda, machine_counts
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace
+from warploom.schedule.cost import loads_per_output
 from warploom.schedule.cpu import Build, sound_build
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
@@ -111,10 +112,18 @@ def judged_line(
     if time_ms is not None:
         line |= taken(time_ms, timings, sum(i.bound_ms for i in explored.implementations), is_measured=options.is_measured)
     line["objective"] = ["time_ms"]
+    if options.target.kind == "cuda":
+        line["loads_per_output"] = _loads(explored.nests)
     if options.run_time:
         nests = [i.nest for i in explored.implementations]
         fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
     return line | fields | speed(explored.program, time_ms)
+
+
+def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:
+    """Elements loaded from global memory for each stored, of the only stage or of each."""
+    found = [None if (n := loads_per_output(nest)) is None else round(n, 4) for nest in nests]
+    return found[0] if len(found) == 1 else found
 
 
 def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Line:

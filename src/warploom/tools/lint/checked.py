@@ -67,8 +67,6 @@ def launch_checked(
     Raises KernelError for mistakes, UserError for what cannot be compiled or launched, UnsupportedError for an instruction that
     the interpreter does not know. A comment `// warploom: ignore[RULE]` silences a rule on its line.
     """
-    values: Sequence[Argument] = args
-    positions: tuple[int, ...] = ()
     compilation = Compilation(arch, tuple(folders), tuple(defines))
     if isinstance(source, str | Path):
         if constants:
@@ -81,8 +79,8 @@ def launch_checked(
         name = kernel_named(read, kernel or getattr(source, "name", None))
     else:
         made = _python_kernel(source, len(args)).launchable(args, constants or {}, compilation, int(np.prod(block)))
-        read, name, values, shared_bytes, positions = made.source, made.name, made.values, made.shared_bytes, made.positions
-    made = Launchable(read, name, list(values), shared_bytes, positions)
+        return run_checked(made, grid, block, symbols=symbols, strict=strict)
+    made = Launchable(read, name, list(args), shared_bytes)
     return run_checked(made, grid, block, symbols=symbols, strict=strict)
 
 
@@ -106,7 +104,7 @@ def _run(
     made: Launchable, grid: Extents, block: Extents, symbols: Mapping[str, NDArray[Any]] | None, *, has_counts: bool
 ) -> Launch:
     return launch(
-        made.source.program, made.name, grid=grid, block=block, args=made.values, symbols=symbols,
+        made.source.program, made.name, grid=made.grid(grid), block=block, args=made.arguments(grid), symbols=symbols,
         dynamic_shared_bytes=made.shared_bytes, counts=has_counts, in_place=True,
     )  # fmt: skip
 

@@ -24,15 +24,16 @@ from warploom.tools.lint.python_kernels import file_of
 from warploom.tools.lint.sources import Compilation
 from warploom.tools.lint.told import github, line, sarif, text
 from warploom.tools.lint.watch import Keeping, watch, words
-from warploom.tools.ptx.arguments import ARGUMENT_HELP, LAUNCH_HELP
+from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, LAUNCH_HELP
 
 TextFormat = Literal["text", "json", "sarif", "github"]
 
 
 @click.command("lint", cls=Keeping)
-@click.argument("file", metavar="FILE.cu|FILE.ptx|FILE.py:KERNEL")
+@click.argument("file", metavar="FILE.cu|FILE.ptx|BINARY|FILE.py:KERNEL")
 @click.option("--kernel", help="Name of the kernel, in C++ or as in the PTX; needed if the file has several.")
 @click.option("--launch", "launched", nargs=2, metavar="GRID BLOCK", help=LAUNCH_HELP)
+@CLUSTER_OPTION
 @click.option(
     "--every-launch",
     is_flag=True,
@@ -70,6 +71,7 @@ def lint_command(
     file: str,
     kernel: str | None,
     launched: tuple[str, str] | None,
+    cluster: str | None,
     every_launch: bool,
     assumed: tuple[str, ...],
     texts: tuple[str, ...],
@@ -103,8 +105,8 @@ def lint_command(
                 message = f"expected another file to write than the source, got {written}"
                 raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Name another file; this one would be lost."))
         options = LintOptions(
-            kernel, launched, texts, symbol_texts, constants, shared, limit, strict, repeated_loads, baseline, write_baseline,
-            Compilation(arch, folders, defines),
+            kernel, launched, texts, symbol_texts, constants, shared, cluster, limit, strict, repeated_loads, baseline,
+            write_baseline, Compilation(arch, folders, defines),
         )  # fmt: skip
         if assumed and not every_launch:
             raise UserError(Diagnostic("ASSUMPTION", "expected --assume together with --every-launch, got it alone"))

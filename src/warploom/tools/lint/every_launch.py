@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import why
 from warploom.ptx import Routine
 from warploom.ptx.launches import (
+    INDICES,
     INSIDE,
     Assumed,
     Launch,
@@ -20,10 +22,11 @@ from warploom.ptx.launches import (
     bounds,
     costs,
     offered,
+    overflows,
     races,
 )  # fmt: skip
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
-from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.outcome import Outcome, gave_up
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.lint.launched import Linted, LintOptions, lint
 from warploom.tools.lint.names import demangled, plain_name
@@ -50,11 +53,14 @@ def lint_every_launch(path: str, options: LintOptions, assumed: Sequence[str], s
         message = "expected --launch or --every-launch, got both"
         fix = 'Say what all launches have in common: --assume "blockDim.x == 256".'
         raise UserError(Diagnostic("EVERY_LAUNCH", message, fix=fix))
-    source = Source(path, options.compilation)
+    source = Source(path, options.compilation, kernel=options.kernel)
     name = kernel_named(source, options.kernel)
     case = f"{path}:{demangled(name)}"
     said = [one for text in assumed for one in assumptions(text)]
-    return _priced(_judged(path, options, case, source, name, said, stopwatch), source, name, said)
+    try:
+        return _priced(_judged(path, options, case, source, name, said, stopwatch), source, name, said)
+    except KeyboardInterrupt as error:
+        return Linted(case, (), (), gave_up(case, why(error), stopwatch))
 
 
 def _judged(
@@ -128,14 +134,65 @@ def _bounded(
             reason = f"an access may lie outside of {places}, but no launch was found that shows it"
             return _unknown(case, reason, stopwatch)
     elif not found.unknown:
-        domain[domain.index(INSIDE)] = "loops run fewer than 2^31 rounds, and what they count does not wrap as a signed number"
+        domain[domain.index(INSIDE)] = _ROUNDS
         proves.append("out-of-bounds")
     elif len(found.needed) == len(found.unknown):
         fields["in_bounds_if"] = " && ".join(found.needed)
         messages.append(f"{case}: no access out of bounds in launches with {fields['in_bounds_if']} (--assume)")
+    said_of_indices = _indices(case, source, options.kernel, said)
+    fields |= said_of_indices.fields
+    messages += said_of_indices.messages
+    if said_of_indices.is_proved:
+        proves.append("index-overflow")
+        domain = [one for one in domain if one != INDICES]
+        if _ROUNDS not in domain:
+            domain.append(_ROUNDS)
     fields |= {"domain": "; ".join(domain), "proves": proves, "questions": free.pairs, "findings": 0}
     line = plain_line(case, "solved", stopwatch.read(), verdict="proved", **fields)
     return Linted(case, (), (), Outcome(line, EXIT_BY_STATUS["solved"], messages=tuple(messages)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Indices:
+    """Facts about signed 32-bit indices."""
+
+    fields: dict[str, Any]
+    messages: tuple[str, ...]
+    is_proved: bool
+    """None wraps in any launch as assumed."""
+
+
+def _indices(case: str, source: Source, kernel: str, said: Sequence[Assumed]) -> _Indices:
+    found = overflows(source.program, kernel, said)
+    if isinstance(found, NotDecided):
+        return _Indices({}, (), is_proved=False)
+    if not found.found:
+        return _Indices({}, (), is_proved=True)
+    routine = source.program.routines[kernel]
+    rows: list[dict[str, Any]] = []
+    messages: list[str] = []
+    for one in found.found:
+        place = source.places(routine.span(one.instruction).line)[0]
+        row: dict[str, Any] = {"file": place.file, "line": place.line, "needed": one.needed}
+        text = f"{place.file}:{place.line}: a signed 32-bit index may wrap (WL016)"
+        if one.needed is not None:
+            text += f", but not in launches with {one.needed} (--assume)"
+        elif one.shown is not None:
+            launch = ", ".join(f"{name} = {value}" for name, value in one.shown.sizes)
+            text += f": with {launch} the last thread's is {one.shown.value:,}"
+            row |= {"launch": dict(one.shown.sizes), "index": one.shown.value}
+        if row not in rows:
+            rows.append(row)
+            messages.append(text)
+    fields: dict[str, Any] = {"indices": rows}
+    needed = [one.needed for one in found.found if one.needed is not None]
+    if len(needed) == len(found.found):
+        parts = dict.fromkeys(part for text in needed for part in text.split(" && "))
+        fields["indices_fit_if"] = " && ".join(parts)
+    return _Indices(fields, tuple(messages), is_proved=False)
+
+
+_ROUNDS = "loops run fewer than 2^31 rounds, and what they count does not wrap as a signed number"
 
 
 def _told(

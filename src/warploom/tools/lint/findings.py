@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warploom.ptx import TYPE_BITS, Counts, Finding, Place
-from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, shared_layout
+from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, TensorMap, shared_layout
+from warploom.tools.lint.mended import mended
 from warploom.tools.lint.names import demangled
 from warploom.tools.lint.rules import BY_NAME, FIX_BETWEEN_BLOCKS, LEVELS, OF_KIND, Level, Rule
 from warploom.tools.lint.sources import Source, line_text
@@ -38,6 +39,8 @@ class Found:
     """Further accesses: the other one of a race."""
     count: int = 1
     """Threads that meet it, or instructions where several of a line do."""
+    own_fix: str = ""
+    """How to fix this one, where that is known better than the rule's `fix`."""
 
     @property
     def place(self) -> Place:
@@ -46,7 +49,7 @@ class Found:
     @property
     def fix(self) -> str:
         is_of_blocks = self.rule.name == "data-race" and BETWEEN_BLOCKS in self.message
-        return FIX_BETWEEN_BLOCKS if is_of_blocks else self.rule.fix
+        return self.own_fix or (FIX_BETWEEN_BLOCKS if is_of_blocks else self.rule.fix)
 
     @property
     def level(self) -> Level:
@@ -83,6 +86,8 @@ def _element(finding: Finding, source: Source, kernel: str, values: Sequence[Arg
         return ""
     if match is not None:
         array = values[int(match[1])]
+        if isinstance(array, TensorMap):
+            array = array.array
         if not isinstance(array, np.ndarray) or not array.itemsize:
             return ""
         index, size = finding.byte // array.itemsize, array.size
@@ -135,7 +140,8 @@ def costs(counts: Counts, source: Source, kernel: str) -> list[Found]:
                 f"{_times(spent, 'wavefront')} in {_times(requests, 'request')}, {least:,} would do"
             )
             threads = ((worst.block, worst.thread),)
-            found.append(Found(BY_NAME["bank-conflict"], message, places, kernel, number, threads, count=requests))
+            fix = mended(number, worst, counts, source.program, kernel)
+            found.append(Found(BY_NAME["bank-conflict"], message, places, kernel, number, threads, count=requests, own_fix=fix))
     return found
 
 

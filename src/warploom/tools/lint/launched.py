@@ -39,6 +39,7 @@ class LintOptions:
     constants: tuple[str, ...] = ()
     """`NAME=VALUE` for each `tl.constexpr` parameter of a Triton kernel."""
     shared_bytes: int = 0
+    cluster: str | None = None
     limit: int | None = None
     is_strict: bool = False
     finds_repeated_loads: bool = False
@@ -77,6 +78,7 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source |
         ran = launch(
             source.program, name, grid=launched.shape[0], block=launched.shape[1], args=launched.values,
             symbols=symbols(options.symbols), dynamic_shared_bytes=launched.shared_bytes, counts=True, limit=options.limit,
+            cluster=None if options.cluster is None else extents(options.cluster, "cluster"),
         )  # fmt: skip
     except UnsupportedError as error:
         found_at = error.diagnostics[0]
@@ -123,7 +125,7 @@ def _launched(path: str, options: LintOptions, source: Source | None) -> _Launch
         return _of_python(path, shape, options)
     if options.constants:
         raise UserError(Diagnostic("CONSTANT", "expected --const for a Triton kernel, FILE.py:NAME; a macro of CUDA is -D"))
-    source = source or Source(path, options.compilation)
+    source = source or Source(path, options.compilation, kernel=options.kernel)
     name = kernel_named(source, options.kernel)
     if shape is None:
         return _Launched(source, name)
@@ -140,7 +142,8 @@ def _of_python(path: str, shape: tuple[tuple[int, ...], tuple[int, ...]] | None,
         raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix=f"Write: --launch 4 128 {texts}"))
     values = arguments(options.arguments, len(kernel.arguments), kernel.name)
     made = kernel.launchable(values, dict(map(constant, options.constants)), options.compilation, math.prod(shape[1]))
-    return _Launched(made.source, made.name, shape, made.values, made.shared_bytes, made.named)
+    given = made.arguments(shape[0])
+    return _Launched(made.source, made.name, (made.grid(shape[0]), shape[1]), given, made.shared_bytes, made.named)
 
 
 def _assembled_for(source: Source, arch: str) -> str:

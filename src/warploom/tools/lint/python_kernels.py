@@ -6,8 +6,10 @@ import contextlib
 import importlib
 import importlib.util
 import io
+import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, Span, UserError, require_file
-from warploom.ptx.simt import Argument
+from warploom.ptx.simt import SWIZZLES, Argument, TensorMap
 from warploom.tools.lint.launchable import Launchable
 from warploom.tools.lint.numba_kernels import NumbaKernel, is_numba
 from warploom.tools.lint.sources import Compilation, Source
@@ -28,8 +30,6 @@ _TYPES = {
 """Triton's names of NumPy's types."""
 _WRAPPED = 8
 """Decorators around a kernel (autotune, heuristics) that are looked through."""
-_SCRATCH_BYTES = 256
-"""Bytes for each of Triton's own parameters, which kernels without profiling and descriptors do not use."""
 _DIVISIBLE = 16
 """Triton compiles pointers and numbers anew that are multiples of it, and so does this."""
 
@@ -79,9 +79,13 @@ class TritonKernel:
         if self._read is None or self._read.ptx != ptx:
             self._read = Source(self.at, compilation, ptx)
         source = self._read
-        hidden = len(source.program.routines[name].parameters) - len(values)
-        scratch = [np.zeros(_SCRATCH_BYTES, np.uint8)] * hidden
-        return Launchable(source, name, [*values, *scratch], int(made.metadata.shared))
+        given, positions = _flattened(values, getattr(made.metadata, "tensordesc_meta", None) or ())
+        hidden = len(source.program.routines[name].parameters) - len(given)
+        wanted = (int(made.metadata.global_scratch_size), int(made.metadata.profile_scratch_size))
+        return Launchable(
+            source, name, given, int(made.metadata.shared), positions,
+            blocks_of_program=int(made.metadata.num_ctas), scratch_bytes=(*wanted, *(0,) * hidden)[:hidden],
+        )  # fmt: skip
 
     def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, options: Mapping[str, object]) -> Any:
         given = {name: self._default(name) for name in self.constants} | dict(constants)
@@ -164,7 +168,31 @@ def constant(text: str) -> tuple[str, object]:
     return name.strip(), value
 
 
+def _flattened(values: Sequence[Argument], described: Sequence[Mapping[str, Any]]) -> tuple[list[Argument], tuple[int, ...]]:
+    """Values as the compiled kernel takes them, each with the number of the user's argument that it is part of: a descriptor is a
+    tensor map with the swizzle that Triton chose, extents, and strides in elements. No numbers where nothing was taken apart."""
+    if not any(isinstance(value, TensorMap) for value in values):
+        return list(values), ()
+    found: list[tuple[Argument, int]] = []
+    left = iter(described)
+    for number, value in enumerate(values):
+        if not isinstance(value, TensorMap):
+            found.append((value, number))
+            continue
+        chosen = next(left)
+        shape = tuple(value.shape if value.shape is not None else value.array.shape)
+        size = value.array.dtype.itemsize
+        apart = value.strides or [size * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        box = tuple(int(n) for n in chosen["block_size"])
+        whole = replace(value, box=box, swizzle=SWIZZLES[int(chosen["swizzle"])])
+        parts = (whole, *map(np.int32, shape), *(np.int64(stride // size) for stride in apart))
+        found += [(part, number) for part in parts]
+    return [part for part, _ in found], tuple(number for _, number in found)
+
+
 def _is_divisible(value: Any) -> bool:
+    if isinstance(value, TensorMap):
+        return False
     if isinstance(value, np.ndarray):
         array: NDArray[Any] = value  # pyright: ignore[reportUnknownVariableType]
         return int(array.__array_interface__["data"][0]) % _DIVISIBLE == 0
@@ -172,6 +200,9 @@ def _is_divisible(value: Any) -> bool:
 
 
 def _type(value: Any) -> str:
+    if isinstance(value, TensorMap):
+        name = value.element if value.element in ("bf16", "tf32") else _TYPES.get(value.array.dtype.name, "")
+        return f"tensordesc<{name}[{','.join(map(str, value.box))}]>"
     dtype = np.asarray(value).dtype
     name = _TYPES.get(dtype.name)
     if name is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from warploom.core import UserError
-from warploom.gpu import assemble, spilled
+from warploom.gpu import assemble, registers_used, spilled
 from warploom.machines import architecture, resident_warps
 from warploom.tools.lint.findings import Found
 from warploom.tools.lint.rules import BY_NAME
@@ -37,7 +37,7 @@ def resources(source: Source, kernel: str, arch: str, threads: int, shared_bytes
     if stack and not stores + loads:
         tell("local-memory", f"{stack} bytes of local memory for each thread on {arch}")
     used = own.partition("\n")[2].partition("\n")[0]
-    registers, static = _number(r"Used (\d+) registers", used), _number(r"(\d+) bytes smem", used)
+    registers, static = max(registers_used(used), default=0), _number(r"(\d+) bytes smem", used)
     told = occupancy_text(arch, registers, static + shared_bytes, threads)
     if told:
         tell("low-occupancy", told)

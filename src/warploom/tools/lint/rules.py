@@ -51,6 +51,8 @@ RULES = (
          "Check the function pointer and its type."),
     Rule("WL015", "uninitialised-local", "error", "An array of a thread is read where the thread has not written.",
          "Fill the array, or read only what was written."),
+    Rule("WL016", "index-overflow", "error", "An address is made of a signed 32-bit sum or product that does not fit.",
+         "Compute the index with 64 bits: make one of the factors a long long or size_t before the product."),
     Rule("WL101", "uncoalesced", "warning", "A warp asks for more sectors of global memory than its data fill.",
          "Let neighbouring lanes read neighbouring elements: change the order of the data, or stage a tile in shared memory."),
     Rule("WL102", "bank-conflict", "warning", "Lanes of a warp ask one bank of shared memory for different words.",
@@ -94,5 +96,6 @@ OF_KIND: Mapping[str, Rule] = {
     "trap": BY_NAME["trap"],
     "stack_overflow": BY_NAME["stack-overflow"],
     "bad_call": BY_NAME["bad-call"],
+    "index_overflow": BY_NAME["index-overflow"],
 }
 """The rule of each kind of finding of the interpreter."""

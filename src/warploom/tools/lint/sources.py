@@ -37,9 +37,9 @@ class Compilation:
 class Source:
     """A file's PTX and its places."""
 
-    def __init__(self, path: str, compilation: Compilation, ptx: str | None = None) -> None:
-        """`ptx`: what a compiler has made of the file. UserError where the file cannot be read or compiled, or its PTX is not
-        right."""
+    def __init__(self, path: str, compilation: Compilation, ptx: str | None = None, kernel: str | None = None) -> None:
+        """`ptx`: what a compiler has made of the file. `kernel`: the one that is asked for, where a binary has several files of
+        PTX. UserError where the file cannot be read or compiled, or its PTX is not right."""
         self.path = path
         self.is_compiled = ptx is None and Path(path).suffix in _CUDA
         name = path if ptx is None and not self.is_compiled else f"{path}.ptx"
@@ -47,7 +47,7 @@ class Source:
             ptx = (
                 compile_file(path, compilation.arch, folders=compilation.folders, defines=compilation.defines)
                 if self.is_compiled
-                else read_ptx(path)
+                else read_ptx(path, lambda name: kernel in (name, plain_name(name), demangled(name)))
             )
         self.ptx = ptx
         self.program: Program = good_program(self.ptx, name)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
-from warploom.ptx import Surface, Texture
+from warploom.ptx import SWIZZLES, Surface, TensorMap, Texture
 from warploom.ptx.simt import Argument
 
 MAX_BYTES = 1 << 33
@@ -32,6 +32,7 @@ _FORMS = "FILE.npy, zeros|ones|arange|random:TYPE:COUNT[xCOUNT][:SEED], TYPE[SHA
 ARGUMENT_HELP = (
     f"Argument of a parameter, in their order or by index: {_FORMS}. TYPE[SHAPE], such as f32[64,32], is an array of any numbers."
     " texture:SPEC and surface:SPEC make objects of arrays; texture,linear,wrap,normalized:SPEC says how it is read."
+    " tensormap,64x64,128B:SPEC makes a tensor map of an array, with its box and its swizzle."
 )
 _SETTINGS: dict[str, tuple[str, Any]] = {
     "point": ("filter", "point"), "linear": ("filter", "linear"), "clamp": ("outside", "clamp"), "border": ("outside", "border"),
@@ -39,6 +40,11 @@ _SETTINGS: dict[str, tuple[str, Any]] = {
     "float": ("reads", "normalized_float"),
 }  # fmt: skip
 """Words after `texture,`: what they set of a `Texture`."""
+_MAPPED: dict[str, tuple[str, Any]] = {
+    **{name: ("swizzle", name) for name in SWIZZLES}, "nan": ("fill", "nan"), "bf16": ("element", "bf16"),
+    "tf32": ("element", "tf32"),
+}  # fmt: skip
+"""Words after `tensormap,`, beside the box: what they set of a `TensorMap`."""
 LAUNCH_HELP = "Blocks of the grid and threads of a block, X[,Y[,Z]] each."
 _SHAPED = re.compile(r"(?P<type>[a-z]+\d+)\[(?P<shape>[^\]]*)\]\Z")
 _SHAPE = re.compile(r"\s*\d+\s*(?:[,x]\s*\d+\s*)*,?\s*\Z")
@@ -52,6 +58,11 @@ def launch_options(command: _Command) -> _Command:
     command = click.option("--block", metavar="X[,Y[,Z]]", help="Threads per block, with --grid in place of --launch.")(command)
     command = click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks of the grid.")(command)
     return click.option("--launch", "launched", nargs=2, metavar="GRID BLOCK", help=LAUNCH_HELP)(command)
+
+
+CLUSTER_OPTION = click.option(
+    "--cluster", metavar="X[,Y[,Z]]", help="Blocks of a cluster; default: as .reqnctapercluster says, else no clusters."
+)
 
 
 def launch_texts(launched: tuple[str, str] | None, grid: str | None, block: str | None) -> tuple[str, str]:
@@ -126,6 +137,8 @@ def _argument(index: int, spec: str) -> Argument:
     what, *settings = head.split(",")
     if what in ("texture", "surface") and colon:
         return _image(what, settings, np.asarray(_value(rest, f"{index}={spec}", "INDEX")))
+    if what == "tensormap" and colon:
+        return _tensor_map(settings, np.asarray(_value(rest, f"{index}={spec}", "INDEX")))
     if re.fullmatch(r"[+-]?\d+", spec):
         raise _wrong(f"the type of argument {index} before its value", spec, f"Write i32:{spec}, with the type of the parameter.")
     if spec in _TYPES:
@@ -141,6 +154,16 @@ def _image(what: str, settings: Sequence[str], array: NDArray[Any]) -> Texture |
     if what == "surface":
         return Surface(array)
     return Texture(array, **{name: value for word in settings for name, value in (known[word],)})
+
+
+def _tensor_map(settings: Sequence[str], array: NDArray[Any]) -> TensorMap:
+    """`tensormap,BOX,SWIZZLE,nan,bf16:SPEC`, all but the box as wanted; UserError (LAUNCH_ARGUMENTS, TENSOR_MAP)."""
+    boxes = [box for word in settings if word not in _MAPPED and (box := shape_of(word)) is not None]
+    if len(boxes) != 1 or any(word not in _MAPPED and shape_of(word) is None for word in settings):
+        raise _wrong(f"tensormap,BOX:SPEC such as tensormap,64x64,128B:f16[256,256], with {', '.join(_MAPPED)}",
+                     ",".join(("tensormap", *settings)))  # fmt: skip
+    chosen = dict(_MAPPED[word] for word in settings if word in _MAPPED)
+    return TensorMap(np.ascontiguousarray(array), boxes[0], **chosen)
 
 
 def symbols(texts: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from warploom.core import Diagnostic, UserError, read_bytes
+from warploom.gpu import embedded_ptx, is_binary
 from warploom.ptx import WARNINGS, Program, Routine, flow_graph, lower, pressure, verify
 from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
@@ -96,8 +97,12 @@ def _routine_summary(routine: Routine) -> RoutineSummary:
     )  # fmt: skip
 
 
-def read_ptx(path: str) -> str:
-    """UserError (FILE_NOT_FOUND, NOT_READ) for a file that is not there or not readable."""
+def read_ptx(path: str, is_wanted: Callable[[str], bool] | None = None) -> str:
+    """The text of a file of PTX, or the PTX inside of a binary: of several, the one for the newest architecture.
+
+    is_wanted: says of the name of a kernel whether it is asked for, where a binary has several files of PTX. UserError
+    (FILE_NOT_FOUND, NOT_READ, NO_PTX, SEVERAL_PTX).
+    """
     if not Path(path).exists():
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a PTX file, found none at {path}", fix="Check the path."))
     if Path(path).suffix in (".cu", ".cuh"):
@@ -105,10 +110,25 @@ def read_ptx(path: str) -> str:
         fix = "Compile it first: nvcc -ptx, or warploom.gpu.compile_to_ptx (docs/ptx.md)."
         raise UserError(Diagnostic("NOT_PTX", message, fix=fix))
     try:
-        return read_bytes(path).decode("utf-8", "surrogateescape")
+        data = read_bytes(path)
     except OSError as error:
         message = f"expected a readable file at {path}, got: {error.strerror}"
         raise UserError(Diagnostic("NOT_READ", message, fix="Check the path and its permissions.")) from error
+    return _inside(path, is_wanted) if is_binary(data) else data.decode("utf-8", "surrogateescape")
+
+
+def _inside(path: str, is_wanted: Callable[[str], bool] | None) -> str:
+    found = embedded_ptx(path)
+    with_kernels = [one for one in found if one.kernels] or list(found)
+    wanted = [one for one in with_kernels if is_wanted is not None and any(map(is_wanted, one.kernels))] or with_kernels
+    newest = max(one.architecture for one in wanted)
+    chosen = [one for one in wanted if one.architecture == newest]
+    if len(chosen) > 1:
+        listed = "; ".join(f"{one.name}: {', '.join(one.kernels)}" for one in chosen)
+        message = f"expected one file of PTX for sm_{newest} in {path}, found {len(chosen)} ({listed})"
+        fix = "Name a kernel (lint --kernel), or take one out of it: cuobjdump -xptx NAME FILE."
+        raise UserError(Diagnostic("SEVERAL_PTX", message, fix=fix))
+    return chosen[0].text
 
 
 def read_good_ptx(path: str) -> Program:

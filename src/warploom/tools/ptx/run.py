@@ -21,7 +21,7 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.arguments import ARGUMENT_HELP, arguments, extents, launch_options, launch_texts, symbols
+from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, arguments, extents, launch_options, launch_texts, symbols
 from warploom.tools.ptx.check import read_good_ptx
 
 SHOWN = 20
@@ -42,6 +42,7 @@ class RunOptions:
     limit: int | None = None
     symbols: tuple[str, ...] = ()
     """`NAME=SPEC` each."""
+    cluster: tuple[int, ...] | None = None
 
 
 def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outcome, Launch]:
@@ -52,6 +53,7 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
     ran = launch(
         program, kernel.name, grid=options.grid, block=options.block, args=values, symbols=symbols(options.symbols),
         dynamic_shared_bytes=options.shared_bytes, counts=options.counts, checks=options.checks, limit=options.limit,
+        cluster=options.cluster,
     )  # fmt: skip
     written: tuple[Path, ...] = ()
     if ran.status == "finished" and options.out is not None:
@@ -136,6 +138,7 @@ def _table(ran: Launch) -> list[str]:
 @click.argument("file", metavar="FILE")
 @click.option("--kernel", help="Name of the kernel; needed if the file has several.")
 @launch_options
+@CLUSTER_OPTION
 @click.option("--arg", "texts", multiple=True, metavar="[INDEX=]SPEC", help=ARGUMENT_HELP)
 @click.option(
     "--symbol", "symbol_texts", multiple=True, metavar="NAME=SPEC", help="Content of a module variable, in the forms of --arg."
@@ -156,6 +159,7 @@ def run_command(
     launched: tuple[str, str] | None,
     grid: str | None,
     block: str | None,
+    cluster: str | None,
     texts: tuple[str, ...],
     symbol_texts: tuple[str, ...],
     out: Path | None,
@@ -173,7 +177,17 @@ def run_command(
     def work(_: Progress) -> Outcome:
         blocks, threads = launch_texts(launched, grid, block)
         options = RunOptions(
-            kernel, extents(blocks, "grid"), extents(threads, "block"), texts, out, shared, counts, checks, limit, symbol_texts
+            kernel,
+            extents(blocks, "grid"),
+            extents(threads, "block"),
+            texts,
+            out,
+            shared,
+            counts,
+            checks,
+            limit,
+            symbol_texts,
+            None if cluster is None else extents(cluster, "cluster"),
         )
         outcome, ran = run_file(file, options, stopwatch)
         runs.append(ran)

@@ -41,7 +41,7 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.outcome import Progress, nothing_said
 from warploom.tools.scan.elements import Elements, WrongError
 from warploom.tools.scan.functions import FunctionsProof, prove_functions
-from warploom.tools.scan.movement_proof import MovementProof, any_operator, attempt
+from warploom.tools.scan.movement_proof import MovementProof, any_operator, attempt, kept_or_proved
 from warploom.tools.scan.whole_arrays import prove_whole_arrays
 
 IN_WORDS = "functions on words of the machine as lifted, associative there in the range of the notes"
@@ -56,6 +56,10 @@ def prove_movement(made: CudaScan, text: str | None = None, threads: Sequence[in
     text: the compiler's output, if it is at hand.
     """
     ptx = compile_to_ptx(made.source, ARCH, options=SEPARATE) if text is None else text
+    return kept_or_proved(made, ptx, ["parts", *threads], lambda: _proved(made, ptx, threads))
+
+
+def _proved(made: CudaScan, ptx: str, threads: Sequence[int]) -> MovementProof:
     program = lower(parse(ptx, "scan.ptx"))
     kernels: tuple[Kernel, ...] = tuple([k for k in made.kernels if "device" not in k])
     domains: list[str] = []
@@ -165,6 +169,8 @@ class Proof:
             said["domain"] = joined_domain([found.domain, IN_WORDS, self.functions.domain])
         if found.verdict == "proved":
             said["movement"] = {"verdict": "proved", "domain": found.domain, "sizes": dict(found.sizes)}
+            if found.is_kept:
+                said["movement"] = {**said["movement"], "is_kept": True}
         return said if self._verdict(found) == "proved" else said | {"reason": self._reason(found)}
 
 

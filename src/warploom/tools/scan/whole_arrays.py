@@ -39,7 +39,7 @@ from warploom.synth.compiled import (
 )
 from warploom.terms import Term
 from warploom.tools.scan.elements import Elements, Interval, NotSeenError, WrongError, layout_of
-from warploom.tools.scan.movement_proof import MovementProof, any_operator, attempt
+from warploom.tools.scan.movement_proof import MovementProof, any_operator, attempt, kept_or_proved
 
 CONTROL = "control words"
 IN_ANY_ORDER = (
@@ -72,13 +72,19 @@ def prove_whole_arrays(
         if found[-1].verdict != "proved":
             return found[-1]
     sizes = [size for f in found for size in f.sizes["whole_arrays"]]
-    return MovementProof("proved", found[0].kernels, {"whole_arrays": sizes}, joined_domain([f.domain for f in found]))
+    domain = joined_domain([f.domain for f in found])
+    return MovementProof("proved", found[0].kernels, {"whole_arrays": sizes}, domain, is_kept=all(f.is_kept for f in found))
 
 
 def prove_launches(made: CudaScan, tiles: Sequence[int], text: str | None = None) -> MovementProof:
     """Launches of so many tiles, the last one in part. text: the compiler's output, if it is at hand."""
+    ptx = compile_to_ptx(made.source, ARCH, options=SEPARATE) if text is None else text
+    return kept_or_proved(made, ptx, ["whole arrays", *tiles], lambda: _proved(made, tiles, ptx))
+
+
+def _proved(made: CudaScan, tiles: Sequence[int], ptx: str) -> MovementProof:
     kernels: tuple[Kernel, ...] = tuple([k for k in made.kernels if "device" in k])
-    program = lower(parse(compile_to_ptx(made.source, ARCH, options=SEPARATE) if text is None else text, "scan.ptx"))
+    program = lower(parse(ptx, "scan.ptx"))
     notes: set[str] = set()
     # backward, the end of the list says where packs begin: two tiles are read in packs, other numbers of tiles one by one
     ends = [0 if made.form.is_backward and number == 2 else 1 for number in tiles]

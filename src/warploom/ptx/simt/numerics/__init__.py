@@ -43,7 +43,16 @@ from warploom.ptx.simt.numerics.float_arithmetic import (
     float_sub,
     testp,
 )
-from warploom.ptx.simt.numerics.fragments import Fragment, MatrixAccess, fragment, gather, matrix_access, movmatrix, scatter
+from warploom.ptx.simt.numerics.fragments import (
+    Fragment,
+    MatrixAccess,
+    accumulator,
+    fragment,
+    gather,
+    matrix_access,
+    movmatrix,
+    scatter,
+)
 from warploom.ptx.simt.numerics.integers import (
     add_carry,
     dp2a,
@@ -97,6 +106,7 @@ __all__ = [
     "ScalarType",
     "Shuffle",
     "Whole",
+    "accumulator",
     "activemask",
     "add_carry",
     "approximation_of",

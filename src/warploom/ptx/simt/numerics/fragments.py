@@ -67,6 +67,20 @@ def fragment(matrix: Matrix, shape: str, element_type: str) -> Fragment:
     return Fragment(rows, columns, (m, k), size // per_register, per_register, register_bits)
 
 
+@cache
+def accumulator(columns: int, element_type: str) -> Fragment:
+    """The 16 rows that a warp has of C or D of a wgmma of that many columns: fragments of m16n8 beside each other.
+
+    Source: PTX ISA 9.0, section 9.7.15.5.1.
+    """
+    bits = scalar_type(element_type).bits
+    index = np.arange(columns // 2)
+    group, place = (_LANES // 4)[:, None], (_LANES % 4)[:, None]
+    rows = group + 8 * (index // 2 % 2)
+    places = 2 * place + index % 2 + 8 * (index // 4)
+    return Fragment(rows, places, (16, columns), len(index) * bits // 32, 32 // bits, 32)
+
+
 def mma_shape(shape: str) -> tuple[int, int, int]:
     """(m, n, k) of "m16n8k16"."""
     found = re.fullmatch(r"m(8|16)n8k(\d+)", shape)

@@ -48,8 +48,12 @@ def add_memory(words: Vocabulary) -> None:
             {p: words.staged_pairs, q: words.staged_pairs},
             [~laid_out(p, q), kind(end).is_not("VECTOR"), layout(q, p).is_("OUTER")],
         )
-    temporary = space.fact("is_temporary")
-    space.require("arrays of the kernel are global", {r: words.regions}, [temporary(r), words.mem_space(r).is_("GLOBAL")])
+    temporary, windowed = space.fact("is_temporary"), space.fact("can_window")
+    space.require(
+        "arrays of the kernel are global, unless neighbours read the same of them",
+        {r: words.regions},
+        [temporary(r), windowed(r), words.mem_space(r).is_("GLOBAL")],
+    )
     space.require("temporaries are shared", {r: words.regions}, [~temporary(r), words.mem_space(r).is_("SHARED")])
     if words.features.swizzles:
         swizzle, can = space.enum("swizzle", (words.temporaries,), ("NONE", "PERMUTED")), space.fact("can_swizzle")

@@ -127,7 +127,7 @@ def _triton(language: Language, kernel: Kernel, texts: Sequence[str]) -> Iterato
                 except UserError:
                     yield None
                     continue
-                yield Built(made.source, made.name, ((one, made.values, made.shared_bytes),))
+                yield Built(made.source, made.name, ((one, made.arguments(extents(one.grid, "grid")), made.shared_bytes),))
         finally:
             os.environ.pop("TRITON_CACHE_DIR")
             os.environ.update(known)
@@ -145,6 +145,7 @@ LANGUAGES = {
         Language("cub", _HERE / "corpus_cub.cu", _CUDA_KERNEL, (), _cuda),
         Language("cuda", _HERE / "seeds.cu", _CUDA_KERNEL, CUDA, _cuda),
         Language("ptx", _HERE / "seeds.ptx", _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n"), PTX, _ptx),
+        Language("users", _HERE / "corpus_users.cu", _CUDA_KERNEL, (), _cuda),
         Language("triton", _HERE / "seeds_triton.txt", _TRITON_KERNEL, TRITON, _triton),
     )
 }  # fmt: skip

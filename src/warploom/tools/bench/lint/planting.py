@@ -52,6 +52,8 @@ CUDA = _rules(
     ("wrong-swizzle", r"\((\w+) \^ (\w+)\)", r"(\1 + \2)"),
     ("wrong-swizzle", r"\((\w+) \^ (\w+)\)", r"(\1 | \2)"),
     ("wrong-swizzle", r"\((\w+) \^ (\w+)\)", r"\1"),
+    ("narrow-index", r"\(long long\)(?=\w+ \*)", ""),
+    ("missing-fill", r"< 8(?=; \+\+k\) own\[)", "< 7"),
 )  # fmt: skip
 
 PTX = _rules(

@@ -321,3 +321,25 @@ KERNEL ranks(int* out, const int* in) {
   int first = __shfl_sync(ALL, before, 0), last = __shfl_sync(ALL, before, 31);
   out[i] = before + first + last;
 }
+
+// 1 64 zeros:f32:64 random:f32:60 i32:100000000 i32:60
+KERNEL far_rows(float* out, const float* in, int stride, int n) {
+  int i = threadIdx.x;
+  out[i] = in[(long long)i * stride % n];
+}
+
+// 2 64 zeros:f32:128 random:f32:1000 i32:200000000
+KERNEL scaled_place(float* out, const float* in, int wide) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  int at = (long long)i * wide / (wide / 7);
+  out[i] = in[at];
+}
+
+// 1 32 zeros:f32:32 random:f32:39 i32:8
+KERNEL own_array(float* out, const float* in, int n) {
+  float own[8];
+  for (int k = 0; k < 8; ++k) own[k] = in[threadIdx.x + k];
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += own[(k * 3) & 7];
+  out[threadIdx.x] = sum;
+}

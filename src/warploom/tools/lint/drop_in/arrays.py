@@ -13,8 +13,7 @@ from warploom.tools.lint.sources import Compilation
 
 ARCH = "WARPLOOM_ARCH"
 """Variable of the environment: the architecture that kernels are compiled for."""
-DEFAULT_ARCH = "sm_80"
-"""Newer ones have matrix instructions of Triton's kernels that the interpreter does not know."""
+DEFAULT_ARCH = "sm_90"
 
 
 def compilation() -> Compilation:

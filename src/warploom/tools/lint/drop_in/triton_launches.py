@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
+from warploom.ptx import TensorMap
 from warploom.tools.lint.checked import run_silently
 from warploom.tools.lint.drop_in.arrays import as_array, compilation, without_gaps
 from warploom.tools.lint.drop_in.changes import Changes
@@ -48,6 +49,14 @@ def _run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> None:
 
 
 def _value(value: Any, name: str) -> Any:
+    if hasattr(value, "block_shape") and hasattr(value, "base"):  # a TensorDescriptor
+        array = _value(value.base, name)
+        if not isinstance(array, np.ndarray):
+            raise UserError(Diagnostic("LAUNCH_ARGUMENTS", f"expected a descriptor of an array for {name}"))
+        memory = cast("NDArray[Any]", array)
+        strides = [int(stride) * memory.dtype.itemsize for stride in value.strides]
+        fill = "nan" if getattr(value, "padding", "zero") == "nan" else "zero"
+        return TensorMap(memory, tuple(value.block_shape), tuple(value.shape), strides, fill=fill)
     found = as_array(value, name)
     if not isinstance(found, np.ndarray):
         return np.int32(found) if type(found) is int and -(2**31) <= found < 2**31 else found

@@ -1,0 +1,141 @@
+"""Tensor memory of blocks: 128 lanes of 512 columns of 32 bits, allocated by columns (PTX ISA 9.7.16.1).
+
+An address has the lane in its upper half and the column in its lower one. A warp of a warpgroup reaches a quarter of the lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Span
+from warploom.ptx.simt.code import Code, RunningBlocks
+
+LANES, COLUMNS = 128, 512
+LEAST = 32
+"""Columns of the smallest allocation; others are powers of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A product that nobody has waited for."""
+
+    number: int
+    thread: int
+    block: int
+    columns: tuple[int, int]
+    """First, and after the last."""
+    span: Span
+    object: int = -1
+    """Place of the mbarrier that a commit named."""
+    parity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    first: int
+    count: int
+    code: Code
+    instruction: int
+    thread: int
+
+
+class TensorMemory:
+    """The tensor memory of all blocks of a batch."""
+
+    def __init__(self) -> None:
+        self._cells: dict[int, NDArray[np.uint32]] = {}
+        self.allocations: dict[int, list[Allocation]] = {}
+        self.flights: list[Flight] = []
+        self._started = 0
+
+    def cells(self, block: int) -> NDArray[np.uint32]:
+        """[lane, column]."""
+        if block not in self._cells:
+            self._cells[block] = np.zeros((LANES, COLUMNS), np.uint32)
+        return self._cells[block]
+
+    def allocate(self, block: int, count: int, code: Code, instruction: int, thread: int) -> int | None:
+        """The first column; None where no room is left."""
+        taken = self.allocations.setdefault(block, [])
+        for first in range(0, COLUMNS - count + 1, LEAST):
+            if all(first + count <= one.first or one.first + one.count <= first for one in taken):
+                taken.append(Allocation(first, count, code, instruction, thread))
+                return first
+        return None
+
+    def free(self, block: int, first: int, count: int) -> bool:
+        """Whether there was such an allocation."""
+        taken = self.allocations.get(block, [])
+        for one in taken:
+            if (one.first, one.count) == (first, count):
+                taken.remove(one)
+                return True
+        return False
+
+    def holds(self, block: int, first: int, count: int) -> bool:
+        """Whether the columns are allocated."""
+        columns = np.zeros(COLUMNS + 1, np.bool_)
+        for one in self.allocations.get(block, []):
+            columns[one.first : one.first + one.count] = True
+        return first >= 0 and first + count <= COLUMNS and bool(columns[first : first + count].all())
+
+    def started(self, thread: int, block: int, columns: tuple[int, int], span: Span) -> None:
+        self._started += 1
+        self.flights.append(Flight(self._started, thread, block, columns, span))
+
+    def committed(self, thread: int, place: int, parity: int) -> None:
+        """The mbarrier at `place` tells, in its phase of this parity, when all products of the thread so far are there."""
+        self.flights = [
+            Flight(f.number, f.thread, f.block, f.columns, f.span, place, parity) if f.thread == thread and f.object < 0 else f
+            for f in self.flights
+        ]
+
+    def arrived(self, place: int, parity: int) -> None:
+        """A wait for that phase has passed: these products, and earlier ones of the same threads, are there."""
+        until: dict[int, int] = {}
+        for flight in self.flights:
+            if (flight.object, flight.parity) == (place, parity):
+                until[flight.thread] = flight.number
+        self.flights = [f for f in self.flights if f.number > until.get(f.thread, 0)]
+
+    def under_way(self, block: int, columns: tuple[int, int]) -> Span | None:
+        """The instruction of a product into these columns that may not be there yet."""
+        for flight in self.flights:
+            if flight.block == block and flight.columns[0] < columns[1] and columns[0] < flight.columns[1]:
+                return flight.span
+        return None
+
+    def check_freed(self, running: RunningBlocks) -> None:
+        """Fault where blocks ended without freeing what they allocated."""
+        for taken in self.allocations.values():
+            for one in taken:
+                message = f"{one.count} columns of tensor memory that nobody frees before the block ends"
+                raise running.fault("bad_call", message, one.code, one.instruction, one.thread)
+
+
+def fragment(shape: str, number: int, split: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """[32, registers]: lane (from the first that is named) and column of each register of each thread; None for another shape.
+
+    split: of 16x32bx2, the columns between its halves.
+    """
+    thread, one = np.arange(32)[:, None], np.arange(number)[None, :]
+    match shape:
+        case "32x32b":
+            return np.broadcast_arrays(thread, one)[0], np.broadcast_arrays(thread, one)[1]
+        case "16x64b":
+            rows, columns = 8 * (thread % 2) + thread // 4, thread // 2 % 2 + 2 * one
+        case "16x128b":
+            one = np.arange(2 * number)[None, :]
+            rows, columns = thread // 4 + 8 * (one % 2), thread % 4 + 4 * (one // 2)
+        case "16x256b":
+            one = np.arange(4 * number)[None, :]
+            rows, columns = thread // 4 + 8 * (one // 2 % 2), 2 * (thread % 4) + one % 2 + 8 * (one // 4)
+        case "16x32bx2":
+            rows, columns = thread % 16, one + split * (thread // 16)
+        case _:
+            return None
+    rows, columns = np.broadcast_arrays(rows, columns)
+    return rows, columns

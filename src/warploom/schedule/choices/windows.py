@@ -1,0 +1,54 @@
+"""Inputs of which neighbouring results read the same elements: stencils and convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from warploom.schedule.backbone import Access, Backbone, Operator, Role, run_time_sizes
+
+
+def windowed_regions(backbone: Backbone) -> frozenset[int]:
+    """Inputs that a block may copy to shared memory as one box, with the edges that its neighbours read, too: those that
+    several loads read at places which differ by constants, or one load at a sum of indices; beside them the inputs, such as
+    weights, that many results read alike."""
+    if run_time_sizes(backbone):
+        return frozenset()
+    inputs = [n for n, r in enumerate(backbone.regions) if r.role is Role.INPUT and not _is_gathered(backbone, n)]
+    windows = {n for n in inputs if _is_windowed(_accesses(backbone, n))}
+    stored = {a for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None for a in _axes(i.access)}
+    shared = {n for n in inputs if any(stored - _axes(access) for access in _accesses(backbone, n))}
+    return frozenset(windows | shared if windows else windows)
+
+
+def neighbours(backbone: Backbone, regions: Collection[int]) -> set[int]:
+    """Axes along which results next to each other read the same elements of these regions."""
+    found: set[int] = set()
+    for region in regions:
+        for indices in zip(*(a.indices for a in _accesses(backbone, region)), strict=True):
+            if len({x.constant for x in indices}) > 1 or len(indices[0].terms) > 1:
+                found.update(axis for axis, _ in indices[0].terms)
+    return found
+
+
+def axes_read(backbone: Backbone, regions: Collection[int]) -> list[set[int]]:
+    """Axes that each access to these regions depends on."""
+    return [_axes(access) for region in regions for access in _accesses(backbone, region)]
+
+
+def _is_gathered(backbone: Backbone, region: int) -> bool:
+    return any(i.operator is Operator.GATHER and i.region == region for i in backbone.instructions)
+
+
+def _accesses(backbone: Backbone, region: int) -> list[Access]:
+    found = (i.access for i in backbone.instructions if i.access is not None and i.access.region == region)
+    return list(dict.fromkeys(found))
+
+
+def _axes(access: Access) -> set[int]:
+    return {axis for index in access.indices for axis, _ in index.terms}
+
+
+def _is_windowed(accesses: Sequence[Access]) -> bool:
+    if not accesses or any([x.terms for x in a.indices] != [x.terms for x in accesses[0].indices] for a in accesses):
+        return False
+    return len(accesses) > 1 or any(len(index.terms) > 1 for index in accesses[0].indices)

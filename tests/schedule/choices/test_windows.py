@@ -1,0 +1,169 @@
+"""Stencils and convolutions whose blocks copy what they read, with its edges, to shared memory: right, and few loads."""
+
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+from tests.schedule.choices.test_habits import first
+from tests.schedule.choices.test_lower_candidates import descend, stages
+from tests.schedule.nest.interpreter import interpret
+
+from warploom.core import UserError, f32, i32
+from warploom.gpu import toolchain_available
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule import cuda
+from warploom.schedule.backbone import Backbone, Parameter, Role, cuda_tiles, evaluate
+from warploom.schedule.choices import Features, KernelSpace, kernel_space
+from warploom.schedule.choices.windows import windowed_regions
+from warploom.schedule.cost import loads_per_output
+from warploom.schedule.frontend import out, pad, tensor
+from warploom.schedule.nest import Nest, Space, verify
+from warploom.schedule.targets import target
+
+SM_90 = target("sm_90")
+with_toolchain = pytest.mark.skipif(not toolchain_available(), reason="the CUDA compiler (extra cuda) is not installed")
+
+
+@tensor
+def depthwise(X: f32["c", "h", "w"], W: f32["c", 3, 3], Y: out[f32["c", "h", "w"]]):
+    Y[c, h, w] += pad(X, 0)[c, h + r - 1, w + s - 1] * W[c, r, s]
+
+
+@tensor
+def extremes(X: f32["n"], Y: out[f32["n"]]):
+    """Beyond its ends the array is read as two numbers."""
+    Y[i] = pad(X, 7)[i - 1] + pad(X, 3)[i + 1]
+
+
+@tensor
+def turned(X: f32["n", "n"], Y: out[f32["n", "n"]]):
+    Y[i, j] = X[i, j] + X[j, i]
+
+
+@tensor
+def gathered(X: f32["n"], N: i32["n"], Y: out[f32["n"]]):
+    Y[i] = X[i] + pad(X, 0)[i - 1] + X[N[i]]
+
+
+def parameters_of(backbone: Backbone) -> dict[str, float]:
+    return {o.name: 0.5 for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
+
+
+def arrays_of(backbone: Backbone) -> dict[str, np.ndarray]:
+    numbers = np.random.default_rng(3)
+    return {r.name: numbers.integers(-4, 5, r.shape).astype(np.float32) for r in backbone.regions if r.role is Role.INPUT}
+
+
+def check(nest: Nest, backbone: Backbone, seed: int) -> None:
+    assert verify(nest) == ()
+    arrays, parameters = arrays_of(backbone), parameters_of(backbone)
+    results = interpret(nest, arrays, parameters, seed)
+    for array, value in evaluate(backbone, arrays, parameters).items():
+        np.testing.assert_allclose(results[array].reshape(value.shape), value, rtol=1e-4, atol=1e-4)
+
+
+def boxes(nest: Nest) -> list[str]:
+    return [b.name for b in nest.buffers if b.name.startswith("box_") and b.space is Space.SHARED]
+
+
+def random_boxes(space: KernelSpace, name: str, count: int) -> list[Nest]:
+    """Nests of random candidates whose first input goes through a box, where it has a place."""
+    start = space.replay({"mem_space(X)": "SHARED"})
+    source = random.Random(name)
+    tries = (descend(space, source, start) for _ in range(20 * count))
+    return [space.lower(c) for c in islice((c for c in tries if c is not None), count)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["jacobi2d", *(pytest.param(n, marks=pytest.mark.slow) for n in ("stencil3d", "conv2d", "conv2d_same", "filter2d"))],
+)
+def test_random_candidates_with_boxes_are_right(name: str) -> None:
+    (backbone,) = stages(name)
+    found = random_boxes(kernel_space(backbone, SM_90), name, 4)
+    for seed, nest in enumerate(found):
+        check(nest, backbone, seed)
+    assert any(boxes(nest) for nest in found)
+
+
+def test_boxes_hold_what_lies_beyond_the_array() -> None:
+    """One fill is in the box; with two, loads ask for themselves."""
+    for function, sizes in ((depthwise, {"c": 2, "h": 5, "w": 6}), (extremes, {"n": 11})):
+        (backbone,) = function.program(sizes, lambda use: ((2, 4),) if use.size >= 4 else ()).stages
+        for seed, nest in enumerate(random_boxes(kernel_space(backbone, SM_90), function.name, 3)):
+            check(nest, backbone, seed)
+            assert boxes(nest)
+
+
+def habitual(backbone: Backbone) -> Nest:
+    space = kernel_space(backbone, SM_90)
+    return first(space, space.usually(space.root(), lambda _: False))
+
+
+def test_habits_load_each_element_hardly_more_than_once() -> None:
+    (jacobi,) = tensor_kernel("jacobi2d").program({"h": 1024, "w": 1024}, cuda_tiles).stages
+    (channels,) = depthwise.program({"c": 8, "h": 112, "w": 112}, cuda_tiles).stages
+    (filtered,) = tensor_kernel("filter2d").program({"h": 1024, "w": 1024}, cuda_tiles).stages
+    for backbone in (jacobi, channels, filtered):
+        nest = habitual(backbone)
+        assert verify(nest) == ()
+        found = loads_per_output(nest)
+        assert found is not None and 1.0 < found <= 1.3, (backbone.name, found)
+
+
+@with_toolchain
+def test_loads_are_those_that_the_compiled_kernel_makes() -> None:
+    """Counted by the PTX interpreter, thread by thread, with ragged tiles."""
+    for sizes in ({"h": 18, "w": 136},):
+        (backbone,) = tensor_kernel("jacobi2d").program(sizes, cuda_tiles).stages
+        nest = habitual(backbone)
+        kernel = cuda.cuda_kernel(nest, cuda.Options(arch="sm_90"))
+        arrays = {"X": np.ones((sizes["h"] + 2, sizes["w"] + 2), np.float32), "Y": np.zeros((sizes["h"], sizes["w"]), np.float32)}
+        outcome = cuda.interpret(kernel, arrays, counts=True)
+        assert not outcome.findings and outcome.counts is not None
+        lines = cuda.ptx_of(kernel).splitlines()
+        loads = sum(n.threads for line, n in outcome.counts.by_line.items() if "ld.global" in lines[line - 1])
+        assert loads > 0 and loads_per_output(nest) == pytest.approx(loads / (sizes["h"] * sizes["w"]))
+
+
+def test_inputs_without_neighbours_have_no_boxes() -> None:
+    for name in ("matmul", "axpy", "softmax", "matvec"):
+        for stage in tensor_kernel(name).program().stages:
+            assert windowed_regions(stage) == frozenset()
+    for function in (turned, gathered):
+        (backbone,) = function.program({"n": 64}, cuda_tiles).stages
+        assert windowed_regions(backbone) == frozenset()
+
+
+def test_weights_beside_a_window_may_have_one() -> None:
+    (backbone,) = depthwise.program({"c": 4, "h": 16, "w": 16}, cuda_tiles).stages
+    assert {backbone.regions[n].name for n in windowed_regions(backbone)} == {"X", "W"}
+
+
+@pytest.mark.slow
+def test_the_papers_space_and_other_kernels_have_no_such_choice() -> None:
+    (backbone,) = tensor_kernel("jacobi2d").program({"h": 16, "w": 16}, cuda_tiles).stages
+    for features in (Features(windows=False), Features.paper()):
+        space = kernel_space(backbone, SM_90, features)
+        with pytest.raises(UserError, match="REFUTED"):
+            space.replay({"mem_space(X)": "SHARED"})
+
+
+def test_a_box_without_room_is_left_out() -> None:
+    """The least box of five neighbours has nine elements, 36 bytes; the results are right without it."""
+    (backbone,) = stages("jacobi2d")
+    for room, expected in ((32, []), (36, ["box_X"])):
+        space = kernel_space(backbone, replace(SM_90, shared_bytes=room))
+        start = space.replay({"mem_space(X)": "SHARED", "dim_kind(add.h0)": "LOOP", "dim_kind(add.w0)": "LOOP"})
+        start = space.replay({**space.describe(start), "dim_kind(add.h1)": "LOOP", "dim_kind(add.w1)": "LOOP"})
+        nest = first(space, start)
+        check(nest, backbone, 0)
+        assert boxes(nest) == expected

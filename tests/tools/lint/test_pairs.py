@@ -115,7 +115,9 @@ def test_the_kernels_of_the_docs_show_their_rules(monkeypatch: pytest.MonkeyPatc
     shown = re.findall(r"^// (\d.*)\n__global__ void (\w+)", RULES_CU.read_text(encoding="utf-8"), re.M)
     page = Path("docs/lint.md").read_text(encoding="utf-8")
     assert [name for _, name in shown] == [
-        rule.replace("-", "_") for rule, text in re.findall(r"^### (\S+)\n((?:(?!###).*\n)*)", page, re.M) if "```cuda" in text
+        rule.replace("-", "_")
+        for rule, text in re.findall(r"^### (\S+)\n((?:(?!###).*\n)*)", page, re.M)
+        if "```cuda" in text and rule != "index-overflow"  # of every launch: long_rows
     ]
     for told, name in shown:
         grid, block, *arguments = told.split()

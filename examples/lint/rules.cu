@@ -84,3 +84,12 @@ __global__ void idle_barrier(float* out, const float* in) {
   __syncthreads();  // nothing lies between
   out[threadIdx.x] = tile[63 - threadIdx.x];
 }
+
+// Every launch: with 50,000 rows of 50,000 the index wraps.
+__global__ void long_rows(float* out, int width, float x) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (column < width) {
+    out[row * width + column] = x;  // 50,000 rows of 50,000
+    out[(long long)row * width + column] = x;
+  }
+}

@@ -111,11 +111,13 @@ RULES_CU = Path("examples/lint/rules.cu")
 def test_the_kernels_of_the_docs_show_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled once. What else is found there is a warning or a note."""
     whole = Source(str(RULES_CU), Compilation())
-    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation: whole)
+    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation, kernel: whole)
     shown = re.findall(r"^// (\d.*)\n__global__ void (\w+)", RULES_CU.read_text(encoding="utf-8"), re.M)
     page = Path("docs/lint.md").read_text(encoding="utf-8")
     assert [name for _, name in shown] == [
-        rule.replace("-", "_") for rule, text in re.findall(r"^### (\S+)\n((?:(?!###).*\n)*)", page, re.M) if "```cuda" in text
+        rule.replace("-", "_")
+        for rule, text in re.findall(r"^### (\S+)\n((?:(?!###).*\n)*)", page, re.M)
+        if "```cuda" in text and rule != "index-overflow"  # of every launch: long_rows
     ]
     for told, name in shown:
         grid, block, *arguments = told.split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import warploom as wl
 from warploom import i32, u32
 from warploom.core import UnsupportedError, UserError
 from warploom.gpu import cuda_source, read_back
-from warploom.ir import kernel_text, parse_kernel, run
+from warploom.ir import kernel_text, parse_kernel, run, verify
 from warploom.synth.lift.lift import lift
 from warploom.synth.proof.check import check
 from warploom.synth.proof.prove import prove
@@ -300,3 +301,56 @@ def test_a_table_that_differs_between_lanes_is_not_printed() -> None:
     with pytest.raises(UnsupportedError) as error:
         cuda_source(wl.sketch(block=32)(body).kernel)
     assert error.value.diagnostics[0].code == "LOP3_TABLE"
+
+
+# ------------------------------------------------------------ rules that a text form or a lift alone may break
+
+TEXT = """
+@kernel(block=(32, 1, 1), grid=(1, 1, 1), warp_size=32)
+def k(x: Global[u32, 64], z: Global[int2, 64], y: Global[u32, 64] | out):
+    y[thread_id] = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "block", "message"),
+    [
+        ("holds(z[0], '<', z[1])", 32, "expected scalars to compare"),
+        ("ballot(x[0])", 48, "expected a block of whole warps"),
+        ("popc(cast(u8, x[0]))", 32, "expected a word of 32 or 64 bits for popc"),
+    ],
+)
+def test_texts_of_words_that_do_not_fit(value: str, block: int, message: str) -> None:
+    value = f"cast(u32, {value})"
+    verify(parse_kernel(TEXT.format("popc(x[0]) + ballot(holds(x[0], '<', x[1]))")))
+    with pytest.raises(UserError, match=message):
+        verify(parse_kernel(TEXT.format(value).replace("(32, 1, 1)", f"({block}, 1, 1)")))
+
+
+def test_a_permute_has_two_operands() -> None:
+    kernel = parse_kernel(TEXT.format("byte_perm(x[0], x[1], 0)"))
+    verify(kernel)
+    (store,) = kernel.body
+    with pytest.raises(UserError, match="expected 2 operands of byte_perm, got 1"):
+        verify(replace(kernel, body=(replace(store, value=replace(store.value, operands=store.value.operands[:1])),)))
+
+
+def by_block_spec(x, y, n):
+    for i in range(32 * n):
+        y[i] = x[i]
+
+
+def by_block(x: wl.Global[u32, 32 * n], y: wl.Global[u32, 32 * n]):
+    y[wl.global_id()] = wl.byte_perm(x[wl.global_id()], x[wl.global_id()], 0x3210 + 0 * wl.block_id() + wl.block_id() // 65536)
+
+
+def some_lanes(x: wl.Global[u32, 32 * n], y: wl.Global[u32, 32 * n]):
+    if wl.lane_id() < 32 * n - 31:
+        y[wl.global_id()] = x[wl.global_id()] + 0 * wl.any(x[wl.global_id()] > 0)
+
+
+@pytest.mark.parametrize(("body", "reason"), [(by_block, "a selector that depends on"), (some_lanes, "a vote under a condition")])
+def test_what_the_lift_does_not_follow(body, reason: str) -> None:
+    sketch = wl.sketch(spec=by_block_spec, block=32, grid=n, complete_at={"n": 1})(body)
+    found = lift(sketch, sketch.kernel)
+    assert found.verdict != "proved" and reason in found.reason

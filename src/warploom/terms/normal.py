@@ -160,7 +160,7 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
         return holds({">": "<", ">=": "<="}.get(sign, sign), dtype, *operands)
 
     def _known_comparison(self, operands: list[Term], sign: str, is_own: bool) -> Term | None:
-        """Of two numbers; of a comparison, or a word made of such, with 0."""
+        """The comparison of two numbers; that of another comparison, or of a word made of such, with 0."""
         left, right = operands
         if left.op == right.op == "constant":
             a, b = left.data[0], right.data[0]

@@ -10,7 +10,7 @@ from warploom.terms import Term, apply, constant, holds
 
 
 def counted(vote: Vote, values: Sequence[Term]) -> Term:
-    """What every lane gets of the u32 values of all lanes, lane 0 first."""
+    """The outcome, which every lane gets, of the u32 values of all lanes, lane 0 first."""
     truths = [holds("!=", u32, v, constant(0)) for v in values]
     if vote.kind == "ballot":
         truths = [apply("<<", t, lane) if lane else t for lane, t in enumerate(truths)]

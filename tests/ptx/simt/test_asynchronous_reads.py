@@ -55,7 +55,7 @@ def test_an_accumulator_that_is_stored_before_its_wait(wait: str) -> None:
     done = ran(FENCE + product() + wait + STORED)
     assert set(told(done)) == {("early_copy_read", "st.global.b32")}
     found = done.findings[0]
-    assert "reads %d0, an accumulator of the wgmma in line" in found.message
+    assert "reads %d0, an accumulator of a product, before a wgmma.wait_group" in found.message
     assert found.others[0][1].source is not None and found.others[0][1].source.startswith("wgmma.mma_async")
 
 
@@ -113,7 +113,7 @@ def test_the_first_product_needs_a_fence() -> None:
 def test_registers_that_are_changed_need_a_fence_before_the_next_product(change: str, a: str) -> None:
     start = LOADED + FENCE + product(a) + WAIT + change
     (found,) = ran(start + product(a) + WAIT + STORED).findings
-    assert found.kind == "register_race" and "has changed, without a wgmma.fence between" in found.message
+    assert found.kind == "register_race" and "has changed without a wgmma.fence between" in found.message
     assert (found.others[0][1].source or "").startswith("add")
     assert not ran(start + FENCE + product(a) + WAIT + STORED).findings
     assert not ran(LOADED + FENCE + product(a) + product(a) + WAIT + STORED).findings

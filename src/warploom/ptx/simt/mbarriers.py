@@ -156,6 +156,9 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
         if target >= 0:
             group.registers[target] = states
         running.clock.release(group.threads, scope=CLUSTER)
+        beside, times = running.products.waited_beside(group.threads, running.padded_threads)
+        if len(beside):  # products are ones of the warpgroup: one of its threads may tell that they have read their matrices
+            running.clock.release_until(beside, times, scope=CLUSTER)
 
     return arrive
 

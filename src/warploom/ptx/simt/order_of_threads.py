@@ -159,6 +159,11 @@ class Clock:
         if scope == WIDE:
             self.fences[blocks + self.first_block] = now
 
+    def release_until(self, threads: Threads, times: Threads, *, scope: int) -> None:
+        """Publishes what each of these threads did before its time."""
+        for inner in self._within(scope):
+            _push(self.released[:, inner], threads, times)
+
     def acquire(self, threads: Threads, *, scope: int) -> None:
         """A fence after strong reads."""
         for inner in self._within(scope):

@@ -100,7 +100,7 @@ def _told(site: Site, slot: int, verb: str, warps: Warps, register: Register, ru
     what = "an accumulator" if register.is_sum[warps[0]] else "a fragment of A"
     product = int(register.product[warps[0]])
     span = site.code.routine.span(product)
-    message = f"{site.instruction.name} {verb} {name}, {what} of the wgmma in line {span.line}, {IN_FLIGHT}"
+    message = f"{site.instruction.name} {verb} {name}, {what} of a product, {IN_FLIGHT}"
     kind: Kind = "early_copy_read" if verb == "reads" else "register_race"
     running.report(
         kind,
@@ -136,9 +136,10 @@ def _start(site: Site) -> Step:
             changed = warps[products.is_changed(register, warps)]
             if len(changed) and not has_told and not len(bare):
                 has_told = True
-                span = code.routine.span(int(register.changer[changed[0]]))
+                number = int(register.changer[changed[0]])
+                span, changer = code.routine.span(number), code.routine.instructions[number].name
                 name = next(name for name, one in code.slots.items() if one == slot)
-                message = f"{site.instruction.name} uses {name}, which line {span.line} has changed, {WITHOUT_FENCE}"
+                message = f"{site.instruction.name} uses {name}, which {changer} has changed {WITHOUT_FENCE}"
                 running.report(
                     "register_race", message, code, index, int(changed[0]) * 32, count=32 * len(changed),
                     others=(("the change", span),),

@@ -40,6 +40,8 @@ class Products:
         self._ended = np.zeros(self._warps, np.int64)
         """Groups that a wait has covered."""
         self._fences = np.zeros(self._warps, np.int64)
+        self._waited = np.zeros(self._warps, np.int64)
+        """Time of the clock at which the warp last waited."""
 
     def fence(self, threads: Threads) -> None:
         self._fences[warps_of(threads)] += 1
@@ -47,9 +49,24 @@ class Products:
     def commit(self, threads: Threads) -> None:
         self._committed[warps_of(threads)] += 1
 
-    def wait(self, threads: Threads, left: int) -> None:
+    def wait(self, threads: Threads, left: int, now: int) -> None:
         warps = warps_of(threads)
+        self._waited[warps] = now
         self._ended[warps] = np.maximum(self._ended[warps], self._committed[warps] - left)
+
+    def waited_beside(self, threads: Threads, padded: int) -> tuple[Threads, Threads]:
+        """First lanes of the warps in these threads' warpgroups, without the threads themselves, and when each last waited; only
+        those that have. padded: threads of a block."""
+        if not self._waited.any():
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        warps = warps_of(threads)
+        per_block = padded // 32
+        first = warps - warps % per_block % 4
+        beside = np.unique((first[:, None] + np.arange(4)).reshape(-1))
+        beside = beside[beside < self._warps]
+        beside = beside[np.isin(beside // per_block, warps // per_block) & (self._waited[beside] > 0)]
+        lanes = np.setdiff1d(beside * 32, threads)
+        return lanes, self._waited[lanes // 32]
 
     def of(self, code: int, slot: int) -> Register:
         """The register of a routine of that number."""

@@ -67,7 +67,7 @@ def _wait(site: Site) -> Step:
     left = operand.value if isinstance(operand, Integer) else 0
 
     def both(group: Group, running: RunningBlocks) -> None:
-        running.products.wait(group.threads, left)
+        running.products.wait(group.threads, left, running.clock.tick())
         wait(group, running)
 
     return both

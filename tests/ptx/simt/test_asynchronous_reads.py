@@ -144,6 +144,23 @@ def test_a_wait_that_covers_only_the_group_before() -> None:
     assert told(ran(two + late + COVERED)) == [("shared_race", "mad.lo.u32")]
 
 
+LOAD = """.shared .align 8 .b64 bar;
+setp.eq.u32 %p3, %r1, 0;
+@%p3 mbarrier.init.shared.b64 [bar], 1;
+@%p3 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+bar.sync 0;
+@%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+1024], [%rd1], 256, [bar];
+w: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra w;
+"""
+
+
+def test_a_bulk_load_over_a_matrix_that_is_being_multiplied() -> None:
+    (found,) = ran(FENCE + product() + COMMIT + LOAD + COVERED).findings
+    assert found.kind == "shared_race" and "which is still being read by wgmma.mma_async" in found.message
+    assert "cp.async.bulk" in (found.span.source or "") and found.byte == 1024
+    assert not ran(FENCE + product() + WAIT + LOAD).findings
+
+
 def test_stores_need_a_proxy_fence_before_a_product() -> None:
     plain = OVERWRITE + "bar.sync 0;\n" + FENCE + product() + WAIT
     (found,) = ran(plain).findings
@@ -232,6 +249,21 @@ def test_a_proxy_fence_of_all_proxies() -> None:
     assert of_shared(stored(("fence.proxy.async.shared::cta;", "fence.proxy.async;"))) == []
     after = ("bar.sync 0;\n@%p cp.async.bulk.global", "bar.sync 0;\n@%p fence.proxy.async;\n@%p cp.async.bulk.global")
     assert of_shared(stored(("fence.proxy.async.shared::cta;\n", ""), after)) == []
+
+
+def test_a_copy_into_another_block_reads_until_its_mbarrier_tells() -> None:
+    """From shared memory of the block to that of a block of the cluster: here the block itself."""
+    copy = "@%p cp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 256;\n@%p cp.async.bulk.commit_group;\n"
+    sent = "@%p mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;\n@%p cp.async.bulk.shared::cluster.shared::cta"
+    sent += ".mbarrier::complete_tx::bytes [there], [tile], 256, [full];\n"
+    start = "mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0; mov.u32 %k, 0;\n"
+    made = ".reg .pred %there; .shared .align 16 .b8 there[256]; .shared .align 8 .b64 full;\n"
+    made += start + "@%p mbarrier.init.shared.b64 [full], 1;\nbar.sync 0;\n"
+    wait = "w: mbarrier.try_wait.parity.shared.b64 %there, [full], %k; @!%there bra w;\n"
+    end = "@%p cp.async.bulk.wait_group.read 0;\n"
+    once = ("setp.lt.u32 %more, %k, 3;", "setp.lt.u32 %more, %k, 2;")
+    assert of_shared(stored((copy, sent), (start, made), (end, wait), once)) == []
+    assert of_shared(stored((copy, sent), (start, made), (end, ""), once)) != []
 
 
 # tcgen05

@@ -158,6 +158,7 @@ def _copy(
             blocks = None if several is None else several.blocks(one, running)
             count = size // 4
             into: list[int] = []
+            read: NDArray[np.int64] | None = None  # words of shared memory
             if size:
                 (there, first), (here, begin) = (side.find(one, size, running) for side in sides)
                 apart = running.launch.shared_stride // 4
@@ -172,15 +173,14 @@ def _copy(
                         there.views.by_width[4][start : start + count] = words
                     else:
                         _reduce(reduction, there, start, words)
-                if running.is_watching and complete is None:
-                    running.readers.started("bulk", int(one.threads[0]), _places(begin, count), sides[1].word, running)
+                read = _places(begin, count) if running.is_watching and here is running.shared else None
+                if read is not None and complete is None:
+                    running.readers.started("bulk", int(one.threads[0]), read, sides[1].word, running)
             if complete is not None:
                 told = complete(one, size, running, blocks)
-                if running.is_watching and size and here is running.shared:
+                if read is not None:
                     for phase in told:
-                        running.readers.started(
-                            "mbarrier", int(one.threads[0]), _places(begin, count), sides[1].word, running, phase=phase
-                        )
+                        running.readers.started("mbarrier", int(one.threads[0]), read, sides[1].word, running, phase=phase)
                 if running.is_watching and size:
                     for start, (object_, parity) in zip(into, told, strict=True):
                         place = np.array([start])

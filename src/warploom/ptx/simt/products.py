@@ -11,7 +11,7 @@ Warps = NDArray[np.int64]
 
 
 class Register:
-    """What is known of one register, by warp of the batch; groups and fences count from 1, 0 is none."""
+    """One register by warp of the batch; groups and fences count from 1, 0 is none."""
 
     __slots__ = ("changed", "changer", "group", "is_copied", "is_sum", "product")
 

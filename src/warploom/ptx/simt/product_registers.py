@@ -87,7 +87,7 @@ def product_steps(site: Site) -> list[Step]:
 
 
 def _move(sources: list[Register], targets: list[Register], warps: Warps, products: Products) -> None:
-    """Of several registers that are packed into one, the one that the thread has changed or that is going on counts."""
+    """Where several registers are packed into one, the one that the thread has changed or that is going on counts."""
     telling = [s for s in sources if products.goes_on(s, warps).any() or products.is_changed(s, warps).any()]
     for target in targets:
         products.move(telling[0] if telling else None, target, warps)

@@ -23,7 +23,7 @@ from warploom.ptx.simt.findings import STILL_READ
 from warploom.ptx.simt.threads import Threads
 
 Reader: TypeAlias = Literal["bulk", "wgmma", "mbarrier", "tcgen05"]
-"""What ends the read."""
+"""The kind of wait that ends a read."""
 _LESS_TIME = np.uint64(0xFFFFFFFFFFFC0000)
 _THREAD = np.uint64(32)
 
@@ -34,7 +34,7 @@ class _Reading:
     thread: int
     """The issuing thread; the first lane of the warp for wgmma."""
     number: int
-    """Of its group of the thread (bulk, wgmma), or of the product (tcgen05)."""
+    """The group of the thread (bulk, wgmma), or the product (tcgen05)."""
     words: NDArray[np.int64]
     """Distinct words of 4 bytes in the shared memory of the batch."""
     access: Access
@@ -64,7 +64,7 @@ class Readers:
         self.flights.append(_Reading(kind, thread, number, words, access, phase))
 
     def committed(self, kind: Reader, threads: Threads) -> None:
-        """What these threads have issued so far belongs to earlier groups than what follows."""
+        """These threads begin a new group."""
         self._committed[kind][threads] += 1
 
     def waited(self, kind: Reader, threads: Threads, left: int, running: RunningBlocks) -> None:

@@ -161,6 +161,24 @@ def test_a_bulk_load_over_a_matrix_that_is_being_multiplied() -> None:
     assert not ran(FENCE + product() + WAIT + LOAD).findings
 
 
+def test_one_thread_of_a_warpgroup_tells_that_its_products_have_read() -> None:
+    """Thread 0 arrives, and thread 32 loads over what the warp of thread 64 has read."""
+    head = ".shared .align 8 .b64 done, bar; setp.eq.u32 %p2, %r1, 0; setp.eq.u32 %p3, %r1, 32;\n"
+    head += "@%p2 mbarrier.init.shared.b64 [done], 1;\n@%p2 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n"
+    tells = "@%p2 mbarrier.arrive.shared.b64 _, [done];\n@!%p3 bra e2;\n"
+    waits = "w: mbarrier.try_wait.parity.shared.b64 %p2, [done], 0; @!%p2 bra w;\n"
+    loads = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;\ncp.async.bulk.shared::cluster.global"
+    loads += ".mbarrier::complete_tx::bytes [tile+4096], [%rd1], 256, [bar];\ne2:\n"
+    products = FENCE + product() + WAIT
+    assert not ran(head + products + tells + waits + loads).findings
+    assert told(ran(head + products + tells + loads)) == [("shared_race", "cp.async.bulk.shared::cluster.global" + TAIL)]
+    early = ran(head + FENCE + product() + COMMIT + tells.partition("@!")[0] + COVERED + "@!%p3 bra e2;\n" + waits + loads)
+    assert told(early) == [("shared_race", "cp.async.bulk.shared::cluster.global" + TAIL)]
+
+
+TAIL = ".mbarrier::complete_tx::bytes"
+
+
 def test_stores_need_a_proxy_fence_before_a_product() -> None:
     plain = OVERWRITE + "bar.sync 0;\n" + FENCE + product() + WAIT
     (found,) = ran(plain).findings

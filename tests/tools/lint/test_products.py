@@ -29,7 +29,8 @@ def errors(kernel: str, *macros: str) -> list[tuple[str, str, str]]:
     return [(one["rule"], "\n".join(text[place["line"] - 1] for place in (one, *one["inlined_at"])), one["fix"]) for one in wrong]
 
 
-@pytest.mark.parametrize("kernel", ["specialised", pytest.param("filled", marks=SLOW), pytest.param("scaled", marks=SLOW)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["filled", "scaled", "specialised"])
 def test_clean_pipelines(kernel: str) -> None:
     assert errors(kernel) == []
 

@@ -55,8 +55,8 @@ class Products:
         self._ended[warps] = np.maximum(self._ended[warps], self._committed[warps] - left)
 
     def waited_beside(self, threads: Threads, padded: int) -> tuple[Threads, Threads]:
-        """First lanes of the warps in these threads' warpgroups, without the threads themselves, and when each last waited; only
-        those that have. padded: threads of a block."""
+        """Warps in these threads' warpgroups whose first lane, which reads for the warp, is not among them, and when each last
+        waited; only those that have. padded: threads of a block."""
         if not self._waited.any():
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         warps = warps_of(threads)
@@ -65,8 +65,8 @@ class Products:
         beside = np.unique((first[:, None] + np.arange(4)).reshape(-1))
         beside = beside[beside < self._warps]
         beside = beside[np.isin(beside // per_block, warps // per_block) & (self._waited[beside] > 0)]
-        lanes = np.setdiff1d(beside * 32, threads)
-        return lanes, self._waited[lanes // 32]
+        beside = np.setdiff1d(beside * 32, threads) // 32
+        return beside, self._waited[beside]
 
     def of(self, code: int, slot: int) -> Register:
         """The register of a routine of that number."""

@@ -75,6 +75,8 @@ class _Kept:
             raise FormError("several counters")
         self.counter: State | None = used[0] if used else None
         others = [s for s in loop.states if s is not self.counter]
+        if not others:
+            raise FormError("no states that keep elements")
         leaves = {s.variable: leaves_of(s.step) for s in others}
         self.parts: dict[Expr, _Part] = {}
         """By state."""

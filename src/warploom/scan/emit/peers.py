@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -27,8 +28,9 @@ from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import function_name, numpy_source
-from warploom.scan.emit.running import LIMIT, Comparison, differing
+from warploom.scan.emit.running import LIMIT, Comparison, different_results, differing
 from warploom.scan.emit.serial import DTYPES, Array, column, elements, is_close, serial
+from warploom.scan.emit.triton_grid import TRITON_GRID
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.operators.expression import Value
 from warploom.scan.operators.operator import Operator
@@ -36,6 +38,8 @@ from warploom.scan.operators.samples import constant_values
 
 SIZES = (1, 100, 300)
 _BLOCK = 128
+_WHOLE_SIZES = (0, 1, 32, 300)
+_SMALL_BLOCK, _STEP = 32, 4
 _NUMPY_SIZES = (1, 2, 3, 7, 64, 301)
 _POINTERS = {"int32": "*i32", "int64": "*i64", "float32": "*fp32", "float64": "*fp64", "bool": "*i1"}
 Run = Callable[[Sequence[Array], Sequence[Any], int], list[Array]]
@@ -122,29 +126,85 @@ def try_numba(operator: Operator, types: Types | None = None, capability: tuple[
 
 
 def try_triton(operator: Operator, types: Types | None = None, capability: int = 80, seed: int = 0) -> Comparison:
-    """NotInstalledError without Triton."""
-    triton, compiler = _module("triton", "triton"), _module("triton.compiler", "triton")
-    target = _module("triton.backends.compiler", "triton").GPUTarget("cuda", capability, 32)
+    """The block's kernel, and the whole arrays' with the Python that launches them. NotInstalledError without Triton."""
+    _module("triton", "triton")
     ready = body(operator, TRITON, types or Types())
-    names = [f"{s.name}_pointer" for s in ready.elements] + [f"{s.name}_out" for s in ready.outputs]
-    kinds = [_POINTERS[s.scalar] for s in (*ready.elements, *ready.outputs)]
-    signature = dict(zip(names, kinds, strict=True)) | {"n": "i32"}
-    signature |= {s.name: _POINTERS[s.scalar][1:] for s in ready.constants} | {"BLOCK": "constexpr"}
-    with imported(triton_source(operator, types)) as module, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        source = compiler.ASTSource(fn=module.scan_block, signature=signature, constexprs={"BLOCK": _BLOCK})
-        made: Any = triton.compile(source, target=target)
-    text, threads, shared = str(made.asm["ptx"]), 32 * int(made.metadata.num_warps), int(made.metadata.shared)
-    shared = -(-shared // 128) * 128  # as hardware gives it out; scans of truth values read beyond what Triton asks for
+    with imported(triton_source(operator, types)) as module:
+        for name in ("scan_block", *TRITON_GRID):
+            setattr(module, name, _TritonKernel(getattr(module, name), capability))
 
-    def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
-        outputs = _outputs(ready, len(inputs[0]))
-        args = [*inputs, *outputs, np.int32(len(inputs[0])), *constants, 0, 0]  # two pointers to scratch memory
-        done = launch(text, "scan_block", grid=blocks, block=threads, args=args, limit=LIMIT, dynamic_shared_bytes=shared)
-        arrays = _finished(done)
-        return [arrays[len(inputs) + n] for n in range(len(outputs))]
+        def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
+            outputs = _outputs(ready, len(inputs[0]))
+            module.scan_block[(blocks,)](*inputs, *outputs, len(inputs[0]), *constants, BLOCK=_BLOCK)
+            return outputs
 
-    return _tested(ready, run, seed)
+        found = _tested(ready, run, seed)
+        return found if found.mismatch else _tested_whole(ready, module, found.cases, seed)
+
+
+@dataclass(slots=True)
+class _TritonKernel:
+    """A kernel of Triton whose launches run in the interpreter."""
+
+    kernel: Any
+    capability: int
+    _made: dict[tuple[object, ...], Any] = field(default_factory=dict[tuple[object, ...], Any])
+
+    def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
+        def run(*args: Any, **constants: int) -> None:
+            made = self._compiled(tuple(_triton_type(a) for a in args), constants)
+            text, threads, shared = str(made.asm["ptx"]), 32 * int(made.metadata.num_warps), int(made.metadata.shared)
+            shared = -(-shared // 128) * 128  # as hardware gives it out; scans of truth values read beyond what Triton asks for
+            given = [np.int32(a) if type(a) is int else a for a in args]
+            given += [0, 0]  # two pointers to scratch memory
+            name = str(self.kernel.__name__)
+            done = launch(text, name, grid=grid[0], block=threads, args=given, limit=LIMIT, dynamic_shared_bytes=shared)
+            for number, array in _finished(done).items():
+                if isinstance(args[number], np.ndarray):
+                    args[number][...] = array
+
+        return run
+
+    def _compiled(self, types: tuple[str, ...], constants: Mapping[str, int]) -> Any:
+        key = (*types, *constants.items())
+        if key not in self._made:
+            triton, compiler = _module("triton", "triton"), _module("triton.compiler", "triton")
+            target = _module("triton.backends.compiler", "triton").GPUTarget("cuda", self.capability, 32)
+            names = [str(p.name) for p in self.kernel.params]
+            signature = dict(zip(names, (*types, *("constexpr" for _ in constants)), strict=True))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                source = compiler.ASTSource(fn=self.kernel, signature=signature, constexprs=dict(constants))
+                self._made[key] = triton.compile(source, target=target)
+        return self._made[key]
+
+
+def _triton_type(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return _POINTERS[cast("Any", value).dtype.name]
+    return "i32" if type(value) is int else _POINTERS[np.asarray(value).dtype.name][1:]
+
+
+def _tested_whole(ready: Body, module: ModuleType, cases: int, seed: int) -> Comparison:
+    """Whole arrays in blocks of 32, whose totals are scanned four at a time."""
+    loop = ready.operator.loop
+    constants = constant_values(loop, seed)
+    scalars = [column([v], s.scalar)[0] for s, v in zip(ready.constants, constants, strict=True)]
+    bits = 64 if ready.types.whole == "int64" else 32
+    for number, size in enumerate(_WHOLE_SIZES):
+        given = elements(loop, size, seed + number) if size else []
+        inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(ready.elements)]
+        wanted = serial(loop, given, constants, bits)
+        for kernel in ("scan_array", "reduce_array"):
+            if not size and kernel == "reduce_array" and loop.needs_element:
+                continue
+            made: Array | tuple[Array, ...] = getattr(module, kernel)(*inputs, *scalars, BLOCK=_SMALL_BLOCK, STEP=_STEP)
+            places = [*enumerate(wanted.results[1:])] if kernel == "scan_array" else [(0, wanted.results[-1])]
+            compared, mismatch = different_results(ready, made if isinstance(made, tuple) else (made,), places)
+            cases += compared
+            if mismatch:
+                return Comparison(cases, f"{ready.dialect.name}, {kernel} of {size} elements: {mismatch}")
+    return Comparison(cases)
 
 
 def _module(name: str, package: str) -> Any:

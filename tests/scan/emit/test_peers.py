@@ -71,12 +71,37 @@ def test_a_mistake_in_the_kernels_for_whole_arrays_is_found(old: str, new: str, 
         assert "uninitialised" in str(error)
 
 
-def test_an_empty_list_that_the_loop_refuses_has_no_result_in_triton() -> None:
-    pytest.importorskip("triton")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("t == cuda.blockDim.x - 1", "t == 0"),
+        (r"cuda.blockIdx.x - 1\]", "cuda.blockIdx.x]"),
+        (r"combine\(_before, v\)", "combine(v, _before)"),
+        (r"combine\(_before, v\)", "v"),
+        (r"\[n - 1\]", "[0]"),
+    ],
+)
+def test_a_mistake_in_numbas_kernels_for_whole_arrays_is_found(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba.cuda")
+    found = operator("is_sorted")
+    source = peers.numba_source(found)
+    wrong = re.sub(old, new, source)
+    assert wrong != source
+    monkeypatch.setattr(peers, "numba_source", lambda *_: wrong)
+    try:
+        assert "_array of " in try_numba(found).mismatch
+    except RuntimeError as error:
+        assert "uninitialised" in str(error)
+
+
+@pytest.mark.parametrize(("target", "package"), [("triton", "triton"), ("numba", "numba.cuda")])
+def test_an_empty_list_that_the_loop_refuses_has_no_result(target: program.Target, package: str) -> None:
+    pytest.importorskip(package)
     text = "def f(xs: list[int]):\n    s = xs[0]\n    for x in xs[1:]: s = max(s, x)\n    return s\n"
     found = scan.lift(scan.read_loop(scan.parse_module(text), "f")).operator
     assert found is not None and found.loop.needs_element
-    with imported(source_of(found, "triton")) as module, pytest.raises(ValueError, match="expected at least one element"):
+    with imported(source_of(found, target)) as module, pytest.raises(ValueError, match="expected at least one element"):
         module.reduce_array([])
 
 

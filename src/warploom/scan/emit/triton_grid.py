@@ -31,7 +31,8 @@ def _kernel(name: str, arguments: Sequence[str], body: Sequence[str]) -> list[st
     return ["@triton.jit", f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in body), "", ""]
 
 
-def _names(slots: Sequence[Slot], text: str = "{}") -> list[str]:
+def names(slots: Sequence[Slot], text: str = "{}") -> list[str]:
+    """The slots' names within a text."""
     return [text.format(s.name) for s in slots]
 
 
@@ -49,17 +50,17 @@ def _chosen(ready: Body, where: str, side: str, values: Sequence[str]) -> list[s
 
 def _together(ready: Body, result: str, call: str) -> str:
     """Fields of `result` from a function of several values, or of one."""
-    return f"{', '.join(_names(ready.fields, f'{result}_{{}}'))} = {call}"
+    return f"{', '.join(names(ready.fields, f'{result}_{{}}'))} = {call}"
 
 
 def _scanned(ready: Body, side: str) -> str:
-    names = _names(ready.fields, f"{side}_{{}}")
-    values = f"({', '.join(names)},)" if len(names) > 1 else names[0]
+    fields = names(ready.fields, f"{side}_{{}}")
+    values = f"({', '.join(fields)},)" if len(fields) > 1 else fields[0]
     return _together(ready, side, f"tl.associative_scan({values}, 0, combine)")
 
 
 def _combined(ready: Body, result: str, left: str, right: str) -> str:
-    values = [*_names(ready.fields, f"{left}_{{}}"), *_names(ready.fields, f"{right}_{{}}")]
+    values = [*names(ready.fields, f"{left}_{{}}"), *names(ready.fields, f"{right}_{{}}")]
     return _together(ready, result, f"combine({', '.join(values)})")
 
 
@@ -71,7 +72,7 @@ def _block(ready: Body) -> list[str]:
         "_lane = tl.arange(0, BLOCK)",
         "_at = _block * BLOCK + _lane",
         "_inside = _at < n",
-        *(f"{e} = tl.load({e}_pointer + _at, mask=_inside, other=0)" for e in _names(ready.elements)),
+        *(f"{e} = tl.load({e}_pointer + _at, mask=_inside, other=0)" for e in names(ready.elements)),
         *_temporaries(lifted),
         *_chosen(ready, "_inside", "v", lifted.results),
         _scanned(ready, "v"),
@@ -90,9 +91,9 @@ def _projected(ready: Body, side: str, place: str, where: str) -> list[str]:
 
 
 def _reduce_blocks(ready: Body) -> list[str]:
-    arguments = [*_names(ready.elements, "{}_pointer"), *_names(ready.fields, "s_{}"), "n"]
-    stores = [f"tl.store(s_{f} + _block + _lane * 0, v_{f}, mask=_lane == BLOCK - 1)" for f in _names(ready.fields)]
-    return _kernel("reduce_blocks", [*arguments, *_names(ready.constants), "BLOCK: tl.constexpr"], [*_block(ready), *stores])
+    arguments = [*names(ready.elements, "{}_pointer"), *names(ready.fields, "s_{}"), "n"]
+    stores = [f"tl.store(s_{f} + _block + _lane * 0, v_{f}, mask=_lane == BLOCK - 1)" for f in names(ready.fields)]
+    return _kernel("reduce_blocks", [*arguments, *names(ready.constants), "BLOCK: tl.constexpr"], [*_block(ready), *stores])
 
 
 def _scan_totals(ready: Body) -> list[str]:
@@ -105,12 +106,12 @@ def _scan_totals(ready: Body) -> list[str]:
     zeros = [f"tl.zeros((STEP,), {TRITON.types[s.scalar]})" for s in ready.fields]
     loop = [
         "_inside = _start + _lane < n",
-        *(f"v_{f} = tl.load(s_{f} + _start + _lane, mask=_inside, other=0)" for f in _names(ready.fields)),
-        *_chosen(ready, "_inside", "v", _names(ready.fields, "v_{}")),
+        *(f"v_{f} = tl.load(s_{f} + _start + _lane, mask=_inside, other=0)" for f in names(ready.fields)),
+        *_chosen(ready, "_inside", "v", names(ready.fields, "v_{}")),
         _scanned(ready, "v"),
         _combined(ready, "w", "b", "v"),
-        *_chosen(ready, "_inside", "w", _names(ready.fields, "w_{}")),
-        *(f"tl.store(u_{f} + _start + _lane, w_{f}, mask=_inside)" for f in _names(ready.fields)),
+        *_chosen(ready, "_inside", "w", names(ready.fields, "w_{}")),
+        *(f"tl.store(u_{f} + _start + _lane, w_{f}, mask=_inside)" for f in names(ready.fields)),
         *_chosen(ready, "_lane >= 0", "b", last),
     ]
     body = [
@@ -119,7 +120,7 @@ def _scan_totals(ready: Body) -> list[str]:
         "for _start in range(0, n, STEP):",
         *(f"    {line}" for line in loop),
     ]
-    arguments = [*_names(ready.fields, "s_{}"), *_names(ready.fields, "u_{}"), "n", "STEP: tl.constexpr"]
+    arguments = [*names(ready.fields, "s_{}"), *names(ready.fields, "u_{}"), "n", "STEP: tl.constexpr"]
     return _kernel("scan_totals", arguments, body)
 
 
@@ -127,13 +128,13 @@ def _scan_apply(ready: Body) -> list[str]:
     body = [
         *_block(ready),
         "_before = _block - 1 + _lane * 0",
-        *(f"b_{f} = tl.load(u_{f} + _before, mask=_before >= 0, other=0)" for f in _names(ready.fields)),
-        *_chosen(ready, "_before >= 0", "b", _names(ready.fields, "b_{}")),
+        *(f"b_{f} = tl.load(u_{f} + _before, mask=_before >= 0, other=0)" for f in names(ready.fields)),
+        *_chosen(ready, "_before >= 0", "b", names(ready.fields, "b_{}")),
         _combined(ready, "w", "b", "v"),
         *_projected(ready, "w", "_at", "_inside"),
     ]
-    arguments = [*_names(ready.elements, "{}_pointer"), *_names(ready.fields, "u_{}"), *_names(ready.outputs, "{}_out"), "n"]
-    return _kernel("scan_apply", [*arguments, *_names(ready.constants), "BLOCK: tl.constexpr"], body)
+    arguments = [*names(ready.elements, "{}_pointer"), *names(ready.fields, "u_{}"), *names(ready.outputs, "{}_out"), "n"]
+    return _kernel("scan_apply", [*arguments, *names(ready.constants), "BLOCK: tl.constexpr"], body)
 
 
 def _reduce_result(ready: Body) -> list[str]:
@@ -141,16 +142,16 @@ def _reduce_result(ready: Body) -> list[str]:
     body = [
         "_lane = tl.arange(0, 1)",
         "_last = n - 1 + _lane",
-        *(f"v_{f} = tl.load(u_{f} + _last, mask=_last >= 0, other=0)" for f in _names(ready.fields)),
-        *_chosen(ready, "_last >= 0", "v", _names(ready.fields, "v_{}")),
+        *(f"v_{f} = tl.load(u_{f} + _last, mask=_last >= 0, other=0)" for f in names(ready.fields)),
+        *_chosen(ready, "_last >= 0", "v", names(ready.fields, "v_{}")),
         *_projected(ready, "v", "_lane", "_lane >= 0"),
     ]
-    arguments = [*_names(ready.fields, "u_{}"), *_names(ready.outputs, "{}_out"), "n", *_names(ready.constants)]
+    arguments = [*names(ready.fields, "u_{}"), *names(ready.outputs, "{}_out"), "n", *names(ready.constants)]
     return _kernel("reduce_result", arguments, body)
 
 
 def _launches(ready: Body) -> list[str]:
-    elements, constants = _names(ready.elements), _names(ready.constants)
+    elements, constants = names(ready.elements), names(ready.constants)
     first = elements[0]
     kinds = ", ".join(f'"{_TORCH[s.scalar]}"' for s in ready.fields)
     results = ", ".join(f'"{_TORCH[s.scalar]}"' for s in ready.outputs)
@@ -199,4 +200,4 @@ def _launches(ready: Body) -> list[str]:
     ]
 
 
-__all__ = ["TRITON_GRID", "grid_source"]
+__all__ = ["TRITON_GRID", "grid_source", "names"]

@@ -1,4 +1,4 @@
-"""Costs of the kernels of examples/gallery beside those of the code that one writes first: counts of machine code, times of loops.
+"""Costs of the kernels of examples/gallery beside those of what one writes first: counts of machine code, times of loops.
 
     python benchmarks/gallery.py --out benchmarks/results/gallery-DATE.jsonl
 

@@ -132,14 +132,6 @@ def test_links() -> None:
         assert Path(target).exists() and url == f"{begin}{target}", target
 
 
-def test_the_example_of_the_language_reference(tmp_path: Path) -> None:
-    code = re.findall(r"^```python\n(.*?)^```", Path("docs/language.md").read_text(encoding="utf-8"), re.M | re.S)[0]
-    path = tmp_path / "language.py"
-    path.write_text(code)
-    (sketch,) = load(path)
-    assert complete(sketch).verdict == "proved"
-
-
 def test_the_loop_is_lifted_as_printed() -> None:
     loop = blocks("python")[1]
     assert loop in Path("examples/scan/maximum_segment.py").read_text(encoding="utf-8")

@@ -2,11 +2,13 @@
 
 A fenced block is one of four things, and nothing else may stand on a page:
 
-- a file: its first line names it in `title="NAME"`; the text is written there, or, under `examples/`, compared
+- a file: its first line names it in `title="NAME"`; the text is written there, or, under `examples/`, compared; what a workflow
+  or a hook calls of `warploom` is run, and must be no bad input
 - `console`: lines after `$ ` are commands (`\\` goes on in the next line), the lines after them what they print; a line `...`
   stands for any lines, ` ...` at the end of one for its rest. `warploom` runs in this process, all else in a shell
 - `text`: what is no command of this machine, such as an installation
-- an excerpt: each of its parts between lines `...` stands in a file that the page has written before
+- an excerpt: each of its parts between lines `...` stands in a file that the page has written before or that lies under
+  `examples/`, perhaps indented there
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +28,8 @@ from warploom.tools.cli import cli
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.M | re.S)
+_CALLED = re.compile(r"^ *(?:- )?(?:run|entry): (warploom .*)$", re.M)
+"""A command that a workflow or a hook runs."""
 _USAGE = re.compile(r"  \(\d+(\.\d+)? CPU s, \d+(\.\d+)? MB\)$| in \d+\.\d+s$", re.M)
 """Seconds and megabytes of a command's or of pytest's line, which no page shows."""
 
@@ -62,11 +67,16 @@ class Walk:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(body, encoding="utf-8")
+        for command in _CALLED.findall(body):
+            printed = self._run(command)
+            assert self.code != 2, f"{self.page}: {command}: {printed}"
 
     def _excerpt(self, body: str) -> None:
-        texts = [p.read_text(encoding="utf-8", errors="replace") for p in Path().rglob("*") if p.is_file()]
+        found = (path for folder in (Path(), ROOT / "examples") for path in folder.rglob("*") if path.is_file())
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
         for part in re.split(r"^ *\.\.\.\n", body, flags=re.M):
-            assert any(part in text for text in texts), f"{self.page}: no file of the page has\n{part}"
+            indented = [textwrap.indent(part, " " * width) for width in (0, 2, 4)]
+            assert any(one in text for text in texts for one in indented), f"{self.page}: no file of the page has\n{part}"
 
     def _console(self, body: str) -> str:
         out: list[str] = []
@@ -82,6 +92,7 @@ class Walk:
     def _run(self, command: str) -> str:
         if command == "echo $?":
             return f"{self.code}\n"
+        command = command.removeprefix(".venv/bin/")
         words = shlex.split(command, comments=True)
         if words[0] == "warploom" and not {"|", ">", "&&"} & set(words):
             result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)

@@ -170,7 +170,7 @@ def test_blackwell_ultra_is_blackwell_but_for_its_units() -> None:
     ultra, plain = ARCHITECTURES["sm_103"], ARCHITECTURES["sm_100"]
     assert ultra.limits == plain.limits
     changed = {f.name for f in fields(Timing) if getattr(ultra.timing, f.name) != getattr(plain.timing, f.name)}
-    assert changed == {"double_lanes", "special_lanes"} and ultra.timing.special_lanes.source in SOURCES
+    assert changed == {"double_lanes", "special_lanes", "matrix_products"} and ultra.timing.special_lanes.source in SOURCES
     assert dataclasses.asdict(ultra.bounds)["multiprocessors"] == 160
 
 

@@ -8,9 +8,20 @@ from dataclasses import fields, replace
 
 import pytest
 
-from warploom.machines import ARCHITECTURES, COMPILED, Architecture, Requests, Speeds, Work, fastest, joined, usual
+from warploom.machines import (
+    ARCHITECTURES,
+    COMPILED,
+    MATRIX_INSTRUCTIONS,
+    Architecture,
+    Requests,
+    Speeds,
+    Work,
+    fastest,
+    joined,
+    usual,
+)
 
-AMOUNTS = [f.name for f in fields(Work) if f.name != "requests"]
+AMOUNTS = [f.name for f in fields(Work) if f.name not in ("requests", "products")]
 ROWS = list(ARCHITECTURES.values())
 
 
@@ -63,7 +74,12 @@ def test_shuffles_and_shared_memory_share_the_load_path() -> None:
 @pytest.mark.parametrize("row", [ARCHITECTURES[name] for name in COMPILED], ids=lambda row: row.name)
 def test_no_speed_of_a_row_is_above_its_fastest(row: Architecture) -> None:
     most = fastest(row)
-    for work in [Work(**{name: 1.0}) for name in AMOUNTS] + [Work(requests=(Requests(1, s, n),)) for s in (1, 9) for n in (0, 9)]:
+    products = [Work(products=((name, 1.0),)) for name in MATRIX_INSTRUCTIONS]
+    for work in (
+        [Work(**{name: 1.0}) for name in AMOUNTS]
+        + products
+        + [Work(requests=(Requests(1, s, n),)) for s in (1, 9) for n in (0, 9)]
+    ):
         assert most.time_ns(work) <= board(row).time_ns(work)
 
 
@@ -86,6 +102,9 @@ def test_work_adds_up() -> None:
     one = Work(issued=2, requests=(Requests(1, 4), Requests(2, 8, is_store=True)), launches=1)
     both = one + one.times(3)
     assert (both.issued, both.launches) == (8, 4)
+    products = Work(products=(("i8", 3.0),)) + Work(products=(("f64", 1.0),)).times(2)
+    on = usual(ARCHITECTURES["sm_80"])
+    assert on.cycles(products)["matrix units"] == 3 / 2048 + 2 / 64
     assert (both.sectors(is_store=False), both.sectors(is_store=True)) == (16, 64)
 
 

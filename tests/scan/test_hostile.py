@@ -27,6 +27,11 @@ def test_a_number_of_many_bits_has_no_value() -> None:
     assert ex.constant((1 << 8192) - 1).op == "const"
 
 
+def test_a_loop_whose_states_keep_nothing_is_lifted(tmp_path: Path) -> None:
+    text = "def f(xs: list[int]):\n    a = 3\n    b = -1\n    for x in xs:\n        a = a\n    return b\n"
+    assert scan.lift(scan.read_loop(scan.read_module(_file(tmp_path, text)), "f")).verdict == "proved"
+
+
 def test_a_function_that_does_not_run_is_the_users(tmp_path: Path) -> None:
     path = _file(tmp_path, "def f(a: int, b: int) -> int:\n    return a + b + helper(a)\n\n\ndef helper(x):\n    return x\n")
     module = scan.read_module(path)

@@ -9,7 +9,7 @@ from tests.sketch.helpers import problem, problems, read
 
 import warploom as wl
 from warploom import f32, i32, int2
-from warploom.core import UserError
+from warploom.core import UserError, e4m3
 from warploom.sketch import load
 
 n = wl.size("n")
@@ -31,6 +31,16 @@ def test_located_with_line_and_carets():
     line = kernel.__code__.co_firstlineno + 1
     assert f"test_errors.py:{line}:11: error[UNKNOWN_NAME]" in found.render()
     assert "\n            ^^^^^^^^^^^\n" in found.render()
+
+
+def test_types_of_factors_are_for_tensor_functions():
+    with pytest.raises(UserError, match="expected an element type first"):
+        _ = wl.Global[e4m3, 32]
+
+    def cast(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        y[wl.lane_id()] = wl.cast(f32, wl.cast(e4m3, x[wl.lane_id()]))
+
+    assert problem(cast).code
 
 
 def test_all_problems_are_reported_at_once_without_their_consequences():

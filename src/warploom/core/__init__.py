@@ -10,12 +10,15 @@ from warploom.core.collecting import rarely_collected
 from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError, placed
 from warploom.core.dtypes import (
     BY_NAME,
+    FACTORS,
     SCALARS,
     VECTORS,
     DType,
     bf16,
     bf16_values,
     bf16_words,
+    e4m3,
+    e5m2,
     f16,
     f32,
     f64,
@@ -25,12 +28,15 @@ from warploom.core.dtypes import (
     i64,
     integer_range,
     scalar_of,
+    tf32,
     to_numpy,
     u8,
     u16,
     u32,
     u64,
+    values_of,
     vector_of,
+    words_of,
 )
 from warploom.core.inputs import read_bytes, read_text, read_text_file, require_file
 from warploom.core.programs import find_program, find_tool, program_folders, safe_path
@@ -41,6 +47,7 @@ from warploom.core.verdicts import Status, Verdict
 
 __all__ = [
     "BY_NAME",
+    "FACTORS",
     "INT",
     "NOWHERE",
     "SCALARS",
@@ -58,6 +65,8 @@ __all__ = [
     "bf16_values",
     "bf16_words",
     "common_type",
+    "e4m3",
+    "e5m2",
     "f16",
     "f32",
     "f64",
@@ -79,10 +88,13 @@ __all__ = [
     "require_file",
     "safe_path",
     "scalar_of",
+    "tf32",
     "to_numpy",
     "u8",
     "u16",
     "u32",
     "u64",
+    "values_of",
     "vector_of",
+    "words_of",
 ]  # fmt: skip

@@ -12,13 +12,13 @@ BARRIER = "__syncthreads();"
 SHUFFLES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
 """Intrinsics, by how the lane is found that a lane reads from."""
 _WARP = 32
-_HEADERS = {"f16": "cuda_fp16.h", "bf16": "cuda_bf16.h"}
+_HEADERS = {"f16": "cuda_fp16.h", "bf16": "cuda_bf16.h", "e4m3": "cuda_fp8.h", "e5m2": "cuda_fp8.h"}
 
 
 def includes(dtypes: Iterable[DType]) -> list[str]:
     """Directives for the element types that CUDA C++ does not know by itself."""
     names = {d.name for d in dtypes}
-    return [f"#include <{header}>" for name, header in _HEADERS.items() if name in names]
+    return [f"#include <{header}>" for header in dict.fromkeys(h for name, h in _HEADERS.items() if name in names)]
 
 
 def kernel_head(threads: int, *, blocks_together: int = 1, most_registers: int | None = None) -> str:

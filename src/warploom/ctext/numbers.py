@@ -48,13 +48,15 @@ def integer(value: int, bits: int = 32, *, is_signed: bool = True) -> Text:
 def literal(dtype: DType, value: float | Fraction) -> Text:
     """`value` as a constant of a scalar type in CUDA C++; integers wrap to the type, floats round once."""
     match dtype.name:
-        case "f32":
+        case "f32" | "tf32":
             return _float32(rounded(value, "f32"), "__int_as_float(0x{:08x})")
         case "f64":
             return _float64(float(value), "__longlong_as_double(0x{:016x}LL)")
         case "f16" | "bf16":
             function = "__float2half" if dtype.name == "f16" else "__float2bfloat16"
             return call(function, _float32(_through_float32(value, dtype.name), "__int_as_float(0x{:08x})"))
+        case "e4m3" | "e5m2":
+            return call(f"__nv_fp8_{dtype.name}", _float32(rounded(value, "f32"), "__int_as_float(0x{:08x})"))
         case _:
             return integer(int(value), dtype.bits, is_signed=dtype.kind == "int")
 

@@ -8,6 +8,8 @@ _SCALARS: dict[str, tuple[str, str | None]] = {
     "i8": ("signed char", "int8_t"), "i16": ("short", "int16_t"), "i32": ("int", "int32_t"), "i64": ("long long", "int64_t"),
     "u8": ("unsigned char", "uint8_t"), "u16": ("unsigned short", "uint16_t"), "u32": ("unsigned", "uint32_t"),
     "u64": ("unsigned long long", "uint64_t"), "f16": ("__half", "_Float16"), "bf16": ("__nv_bfloat16", None),
+    "tf32": ("float", None), "e4m3": ("__nv_fp8_e4m3", None),
+    "e5m2": ("__nv_fp8_e5m2", None),
     "f32": ("float", "float"), "f64": ("double", "double"),
 }  # fmt: skip
 """Name in CUDA C++, name in C with `stdint.h` (None: it has no such type)."""

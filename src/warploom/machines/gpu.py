@@ -15,6 +15,7 @@ from typing import Annotated, TypeAlias
 from warploom.core import Diagnostic, UserError
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.figures import Figure, Quantity, RowError, assumed, checked, known
+from warploom.machines.matrices import MATRIX_INSTRUCTIONS, RateKind
 
 WARP_LANES = 32
 MAX_BLOCK_THREADS = 1024
@@ -56,6 +57,30 @@ class Limits:
 
 @checked
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixRates:
+    """Multiply-adds of `mma.sync` by the kind of its factors (`machines.matrices`); 0: the architecture lacks it."""
+
+    f16: _Products
+    """Factors of f16 or bf16, sums of f32."""
+    tf32: _Products
+    bytes: _Products
+    """Factors of i8 or u8, sums of i32."""
+    f64: _Products
+    f8: _Products
+    """Factors of e4m3 or e5m2, sums of f32."""
+
+    def of(self, kind: RateKind) -> float:
+        figure: Figure = getattr(self, kind)
+        return figure.value
+
+    @property
+    def by_factor(self) -> dict[str, float]:
+        """By the type of the factors; without those that are not there."""
+        return {name: self.of(row.kind) for name, row in MATRIX_INSTRUCTIONS.items() if self.of(row.kind) > 0}
+
+
+@checked
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """Latencies in cycles; rates per cycle and multiprocessor."""
 
@@ -88,9 +113,8 @@ class Timing:
     """Sectors that the first-level cache delivers."""
     nc_sectors: _Sectors
     """The same for `ld.global.nc`."""
-    matrix_products: _Products
-    """Multiply-adds of `mma.sync.m16n8k16`, factors of f16 or bf16 and sums of f32; 0 before sm_80, which lacks it."""
-    matrix_peak: _Products
+    matrix_products: MatrixRates
+    matrix_peak: MatrixRates
     """The same by any instruction for matrices, on any board: what no program exceeds."""
 
     @property
@@ -153,9 +177,9 @@ class Architecture:
         return int(self.name.removeprefix("sm_"))
 
     @property
-    def has_matrices(self) -> bool:
-        """Warps multiply matrices of floats of 16 bits (`mma.sync.m16n8k16`, `ldmatrix`)."""
-        return self.timing.matrix_products.value > 0
+    def matrices(self) -> frozenset[str]:
+        """Types of factors that warps multiply (`mma.sync`)."""
+        return frozenset(self.timing.matrix_products.by_factor)
 
     @property
     def is_compiled(self) -> bool:
@@ -184,7 +208,20 @@ _WIDE = known(32, "guide")
 _UNIFIED = "one path with plain loads since Volta (NVIDIA's tuning guide)"
 _AS_A100 = "as A100"
 
-_NO_MATRICES = known(0, "ptx")
+_NOTHING = known(0, "ptx")
+_NO_MATRICES = MatrixRates(f16=_NOTHING, tf32=_NOTHING, bytes=_NOTHING, f64=_NOTHING, f8=_NOTHING)
+
+
+def _most(f16: float, f64: float, *, has_f8: bool) -> MatrixRates:
+    """Peaks from those of f16 and f64: half as many products of tf32, twice as many of bytes, as all white papers have it."""
+    return MatrixRates(
+        f16=known(f16, "white"), tf32=known(f16 / 2, "white"), bytes=known(2 * f16, "white"), f64=known(f64, "white"),
+        f8=known(2 * f16, "white") if has_f8 else _NOTHING,
+    )  # fmt: skip
+
+
+_SLOW_DOUBLES = assumed(2, "no faster than the f64 units, of which there are two")
+_UNPACKED = "as f16: ptxas 13 makes two HMMA of f16 and conversions of it"
 
 _KEPLER = Timing(
     matrix_products=_NO_MATRICES,
@@ -284,8 +321,8 @@ _AMPERE = replace(
     dram_cycles=known(290, "ampere"),
     nc_cycles=assumed(33, _UNIFIED),
     l1_sectors=_LINE_ASSUMED,
-    matrix_products=known(1024, "white"),
-    matrix_peak=known(1024, "white"),
+    matrix_products=_most(1024, 64, has_f8=False),
+    matrix_peak=_most(1024, 64, has_f8=False),
 )
 _SMALL_AMPERE = replace(
     _AMPERE,
@@ -298,8 +335,11 @@ _SMALL_AMPERE = replace(
     float_lanes=known(128, "guide"),
     double_lanes=known(2, "guide"),
     load_lanes=known(16, "white"),
-    matrix_products=known(256, "white"),  # GeForce, sums of f32; professional boards have twice as much
-    matrix_peak=known(512, "white"),
+    # GeForce: sums of floats at half the rate of professional boards
+    matrix_products=MatrixRates(
+        f16=known(256, "white"), tf32=known(128, "white"), bytes=known(1024, "white"), f64=_SLOW_DOUBLES, f8=_NOTHING
+    ),
+    matrix_peak=_most(512, 2, has_f8=False),
 )
 _ADA = replace(
     _SMALL_AMPERE,
@@ -309,6 +349,8 @@ _ADA = replace(
     l2_cycles=known(273, "hopper"),
     dram_cycles=known(541.5, "hopper"),
     nc_cycles=assumed(43.4, _UNIFIED),
+    matrix_products=replace(_SMALL_AMPERE.matrix_products, f8=known(512, "white")),
+    matrix_peak=_most(512, 2, has_f8=True),
 )
 _HOPPER = replace(
     _ADA,
@@ -319,8 +361,14 @@ _HOPPER = replace(
     nc_cycles=assumed(40.7, _UNIFIED),
     double_lanes=known(64, "guide"),
     load_lanes=known(32, "white"),
-    matrix_products=known(1288, "hopper"),
-    matrix_peak=known(2048, "white"),
+    matrix_products=MatrixRates(
+        f16=known(1288, "hopper"),
+        tf32=assumed(644, "half of f16"),
+        bytes=assumed(2576, "twice f16"),
+        f64=assumed(64, "m8n8k4 as on A100; m16n8k16 has twice as much"),
+        f8=assumed(1288, _UNPACKED),
+    ),
+    matrix_peak=_most(2048, 128, has_f8=True),
 )
 _BLACKWELL = replace(
     _HOPPER,
@@ -330,13 +378,20 @@ _BLACKWELL = replace(
     dram_cycles=assumed(478.8, "as Hopper"),
     integer_lanes=assumed(64, "as Hopper"),
     load_lanes=assumed(32, "as Hopper"),
-    matrix_products=assumed(1288, "as Hopper"),
-    matrix_peak=known(4096, "white"),
+    matrix_products=MatrixRates(
+        f16=assumed(1288, "as Hopper"),
+        tf32=assumed(644, "as Hopper"),
+        bytes=assumed(2576, "as Hopper"),
+        f64=assumed(64, "as Hopper"),
+        f8=assumed(1288, _UNPACKED),
+    ),
+    matrix_peak=_most(4096, 128, has_f8=True),
 )
 _BLACKWELL_ULTRA = replace(
     _BLACKWELL,
     double_lanes=known(2, "guide"),
     special_lanes=known(32, "ultra"),
+    matrix_products=replace(_BLACKWELL.matrix_products, f64=_SLOW_DOUBLES),
 )
 _SMALL_BLACKWELL = replace(
     _ADA,

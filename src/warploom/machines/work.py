@@ -10,8 +10,8 @@ row (`usual`), or what no board of it exceeds (`fastest`), for bounds: less work
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, TypeAlias
 
 from warploom.machines.boards import TAKEN_BYTES
@@ -51,8 +51,8 @@ class Work:
     """Sums, comparisons, selects and bit operations of integers, where they are counted apart."""
     specials: float = 0.0
     """Exponentials, logarithms, reciprocals and their like."""
-    products: float = 0.0
-    """Multiply-adds of instructions for matrices."""
+    products: tuple[tuple[str, float], ...] = ()
+    """Multiply-adds of instructions for matrices, each with the type of its factors."""
     requests: tuple[Requests, ...] = ()
     wavefronts: float = 0.0
     """Passes of shared memory, one a cycle, where it is not known which requests they are of."""
@@ -72,8 +72,9 @@ class Work:
 
     def times(self, count: float) -> Work:
         """The same so many times, one after another."""
-        found = {f.name: getattr(self, f.name) * count for f in fields(self) if f.name != "requests"}
-        return Work(requests=tuple(replace(r, times=r.times * count) for r in self.requests), **found)
+        found = {f.name: getattr(self, f.name) * count for f in fields(self) if f.name not in ("requests", "products")}
+        requests = tuple(replace(r, times=r.times * count) for r in self.requests)
+        return Work(requests=requests, products=tuple((kind, n * count) for kind, n in self.products), **found)
 
     def sectors(self, *, is_store: bool) -> float:
         """Sectors that all loads, or all stores, touch."""
@@ -94,8 +95,8 @@ class Speeds:
     nc_sectors: float
     nc_is_texture: bool
     integer_lanes: float = math.inf
-    matrix_products: float = math.inf
-    """Infinite, too, where there are no instructions for matrices."""
+    matrix_products: Mapping[str, float] = field(default_factory=dict[str, float])
+    """By the type of the factors."""
     barrier_cycles: float = 2.0
     """Cycles between two warps that arrive at a barrier."""
     l2_bytes: float = math.inf
@@ -118,7 +119,7 @@ class Speeds:
             "f64 units": work.doubles * WARP_LANES / self.double_lanes,
             "integer units": work.integers * WARP_LANES / self.integer_lanes,
             "special units": work.specials * WARP_LANES / self.special_lanes,
-            **({"matrix units": work.products / self.matrix_products} if work.products else {}),
+            **({"matrix units": self.product_cycles(work)} if work.products else {}),
             "load path": loads + exchanged,
             "texture path": textures,
             "barriers": work.barriers * self.barrier_cycles,
@@ -126,6 +127,12 @@ class Speeds:
             "memory": work.memory_bytes / self.memory_bytes,
             "latency": work.waiting,
         }
+
+    def product_cycles(self, work: Work) -> float:
+        """Infinite where there is no instruction for such products."""
+        return sum(
+            count / self.matrix_products[kind] if kind in self.matrix_products else math.inf for kind, count in work.products
+        )
 
     def time_ns(self, work: Work, sharpness: float = math.inf) -> float:
         return work.launches * self.launch_ns + joined(self.cycles(work).values(), sharpness) / self.clock_ghz
@@ -156,7 +163,7 @@ def usual(
         integer_lanes=timing.integer_lanes.value, special_lanes=timing.special_lanes.value,
         load_lanes=timing.load_lanes.value, shuffle_lanes=timing.shuffle_lanes.value,
         l1_sectors=timing.l1_sectors.value, nc_sectors=timing.nc_sectors.value, nc_is_texture=on.nc_is_texture,
-        matrix_products=timing.matrix_products.value or math.inf,
+        matrix_products=timing.matrix_products.by_factor,
         l2_bytes=l2_bytes, memory_bytes=memory_bytes, clock_ghz=clock_ghz, launch_ns=launch_ns,
     )  # fmt: skip
 
@@ -166,4 +173,4 @@ def fastest(on: Architecture) -> Speeds:
     board = on.bounds
     bytes_per_clock = board.memory_gb_s / board.clock_ghz / board.multiprocessors
     found = usual(on, l2_bytes=TAKEN_BYTES, memory_bytes=bytes_per_clock, clock_ghz=board.clock_ghz)
-    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=on.timing.matrix_peak.value or math.inf)
+    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=on.timing.matrix_peak.by_factor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 
-from warploom.core import Diagnostic, DType, UserError
+from warploom.core import FACTORS, Diagnostic, DType, UserError
 from warploom.ir import IndexConst, IndexExpr, IndexOp, SizeVar
 from warploom.sketch.fold import binary
 
@@ -111,7 +111,7 @@ def _array_type(space: Literal["global", "constant"], items: object) -> ArrayTyp
     parts: tuple[object, ...] = cast("tuple[object, ...]", items) if isinstance(items, tuple) else (items,)
     word = space.capitalize()
     dtype, extents = parts[0], parts[1:]
-    if not isinstance(dtype, DType):
+    if not isinstance(dtype, DType) or dtype in FACTORS:
         raise UserError(
             Diagnostic(
                 "ANNOTATION", f"expected an element type first in wl.{word}[...], got {dtype!r}", fix=f"Write wl.{word}[f32, n]."

@@ -10,8 +10,8 @@ import numpy as np
 from warploom.core import BY_NAME, DType, integer_range, scalar_of, to_numpy
 from warploom.terms.term import Number, Term, apply, constant
 
-_MANTISSA_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-_EXPONENT_BITS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
+_MANTISSA_BITS = {"e5m2": 3, "e4m3": 4, "f16": 11, "tf32": 11, "bf16": 8, "f32": 24, "f64": 53}
+_EXPONENT_BITS = {"e5m2": 5, "e4m3": 4, "f16": 5, "tf32": 8, "bf16": 8, "f32": 8, "f64": 11}
 
 
 def is_exact(source: DType, target: DType) -> bool:
@@ -131,7 +131,7 @@ def converted(value: Number, source: DType, target: DType) -> Number | None:
             return whole if (-limit if target.kind == "int" else 0) <= whole < limit else None
         whole %= 1 << target.bits
         return whole - (1 << target.bits) if target.kind == "int" and whole >= limit else whole
-    if target.name == "bf16" or Fraction(float(value)) != value:
+    if target.name in ("bf16", "tf32", "e4m3", "e5m2") or Fraction(float(value)) != value:
         return None
     with np.errstate(over="ignore"):
         rounded = Fraction(float(to_numpy(target).type(float(value))))

@@ -66,6 +66,27 @@ def test_what_is_offered_is_enough(body: str, needed: str | None) -> None:
         assert of(body, needed.replace("2147483648", "2147490000")).found
 
 
+_PRODUCT = "mul.lo.s32 %r8, %r6, %r2; "
+_GUARDED = "setp.gt.u32 %p2, %r9, 100; @%p2 bra END;"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _PRODUCT + "shr.s32 %r9, %r8, 4;",
+        _PRODUCT + "div.s32 %r9, %r8, 3;",
+        "shl.b32 %r9, %r6, %r2;",
+        "mul.lo.s32 %r9, %r2, 3; " + _GUARDED,
+        "shl.b32 %r9, %r2, 2; " + _GUARDED,
+        "add.s32 %r8, %r6, %r2; mad.lo.s32 %r9, %r8, %r1, %r2;",
+    ],
+    ids=["shifted back", "divided", "shifted by a size", "no sign by a condition", "shifted, no sign", "a sum in a product"],
+)
+def test_what_signed_numbers_are_made_of_may_wrap(body: str) -> None:
+    """An index is wrong, too, where it fits in the end."""
+    assert of(body).found
+
+
 @pytest.mark.slow
 def test_a_launch_shows_an_index_that_no_sizes_bound() -> None:
     (one,) = of("mul.lo.s32 %r9, %r6, %r6;", "arg1 == arg2").found

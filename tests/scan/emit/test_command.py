@@ -103,3 +103,15 @@ def test_tune_asks_for_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
     for options in ((), ("--backward", "--exclusive"), ("--segmented",)):
         lines("tune", f"{LOOPS}:total", *options)
     assert asked == [("forward", False), ("backward", True), ("segmented (heads)", False)]
+
+
+def test_a_result_that_may_be_none_says_what_to_return_instead(tmp_path: Path) -> None:
+    text = (
+        "def decay(xs: list[float]):\n    avg = None\n    for x in xs:\n        avg = x if avg is None else 0.9 * avg + 0.1 * x\n"
+    )
+    path = tmp_path / "decay.py"
+    path.write_text(f"{text}    return avg\n")
+    done = CliRunner().invoke(scan, ["emit", str(path), "--target", "numpy"])
+    assert done.exit_code == 2 and "got a result that may be None\n  fix: Return a number where the list is empty" in done.output
+    path.write_text(f"{text}    return 0.0 if avg is None else avg\n")
+    assert CliRunner().invoke(scan, ["emit", str(path), "--target", "numpy", "--no-check"]).exit_code == 0

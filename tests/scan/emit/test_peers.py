@@ -129,6 +129,16 @@ def test_constants_beyond_the_type_are_refused(tmp_path: Path) -> None:
     assert emit(found, "numpy").verdict != "refuted"
 
 
+@pytest.mark.parametrize("sign", ["%", "//"])
+def test_divisors_beyond_64_bits_are_refused(tmp_path: Path, sign: str) -> None:
+    """C would cut 2**70 to 0, and end the process of a caller of `wl.scanned` by dividing by it."""
+    found = _from(tmp_path, f"    t = 0\n    for x in xs:\n        t = max(t, x {sign} {2**70})\n")
+    assert found.operator is not None
+    for target in ("cuda", "numpy"):
+        with pytest.raises(UserError, match=f"the constant {2**70}"):
+            source_of(found.operator, target, Types("int64"))
+
+
 def test_an_operator_that_carries_nothing_is_refused(tmp_path: Path) -> None:
     found = _from(tmp_path, "    t = 7\n    for x in xs:\n        t = 5\n")
     if found.operator is None or found.operator.fields:

@@ -61,6 +61,7 @@ def test_names_mean_what_they_are_bound_to(before: str, body: str, wanted: str) 
             "expected a function that is known here, got g",
         ),
         ("g = lambda v: v", "a = g(x)", "expected a function that is known here, got g"),
+        ("", "a = x.bit_length()", "expected a function that is known here, got a method of a value, x.bit_length"),
         ("class max: pass", "a = max(x, 1)", "expected a function that is known here, got max"),
         ("K = [1]", "a = K(x)", "expected a function that is known here, got K"),
         ("K = [1, None]", "a = K[0]", "expected a number, a truth value or text, got K: a value of type list"),

@@ -1,10 +1,10 @@
-"""Small products of matrices of f16 and bf16, decided as descents begin: blocks of one or two warps."""
+"""Small products of matrices of each kind of factors, decided as descents begin: blocks of one or two warps."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from warploom.core import bf16, f16, f32
+from warploom.core import bf16, e4m3, f16, f32, f64, i8, i32, tf32
 from warploom.schedule.backbone import Backbone, widened
 from warploom.schedule.choices import KernelSpace, kernel_space
 from warploom.schedule.frontend import TensorFunction, out, tensor
@@ -32,14 +32,59 @@ def summed_outside(A: f16["k", "m"], B: f16["k", "n"], bias: f32["n"], C: out[f1
     C[m, n] = f16(max(sum(f32(A[k, m]) * f32(B[k, n]), over=k) + bias[n], 0))
 
 
-FUNCTIONS: dict[str, TensorFunction] = {"by rows": by_rows, "by columns": by_columns, "summed outside": summed_outside}
+@tensor
+def bytes_(A: i8["m", "k"], B: i8["n", "k"], C: out[i32["m", "n"]]):
+    C[m, n] += i32(A[m, k]) * i32(B[n, k])
+
+
+@tensor
+def doubles(A: f64["m", "k"], B: f64["k", "n"], C: out[f64["m", "n"]]):
+    C[m, n] += A[m, k] * B[k, n]
+
+
+@tensor
+def rounded(A: tf32["m", "k"], B: tf32["k", "n"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def small_floats(A: e4m3["m", "k"], B: e4m3["n", "k"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[n, k])
+
+
+FUNCTIONS: dict[str, TensorFunction] = {
+    "by rows": by_rows,
+    "by columns": by_columns,
+    "summed outside": summed_outside,
+    "bytes": bytes_,
+    "doubles": doubles,
+    "rounded": rounded,
+    "small floats": small_floats,
+}
 TILES = {
     "by rows": {"m": ((1,), (8,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
     "by columns": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (8,))},
     "summed outside": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
+    "bytes": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (16,))},
+    "doubles": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (2,), (8,)), "k": ((4,), (2,))},
+    "rounded": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((4,), (4,))},
+    "small floats": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (16,))},
 }
-SIZES = {"by rows": (120, 128, 64), "by columns": (32, 64, 192), "summed outside": (32, 128, 64)}
-WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1}
+SIZES = {
+    "by rows": (120, 128, 64),
+    "by columns": (32, 64, 192),
+    "summed outside": (32, 128, 64),
+    "bytes": (32, 64, 256),
+    "doubles": (32, 32, 24),
+    "rounded": (32, 64, 48),
+    "small floats": (32, 64, 256),
+}
+WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0}
+
+
+def architecture_of(name: str) -> str:
+    """An old one that multiplies such matrices."""
+    return "sm_89" if name == "small floats" else "sm_80"
 
 
 def stage(name: str, m: int | None = None, k: int | None = None) -> Backbone:
@@ -57,7 +102,7 @@ def first(space: KernelSpace, candidate: Candidate) -> Candidate:
 
 @cache
 def decided(name: str, m: int | None = None, k: int | None = None) -> tuple[KernelSpace, Candidate]:
-    space = kernel_space(stage(name, m, k), target("sm_80"))
+    space = kernel_space(stage(name, m, k), target(architecture_of(name)))
     return space, first(space, space.usually(space.root(), lambda _: False, WAYS[name]))
 
 

@@ -9,10 +9,12 @@ from tests.schedule.choices import hand
 from tests.schedule.choices.test_kernel_space import check
 
 from warploom.kernels.tensors import tensor_kernel
+from warploom.machines import architecture
 from warploom.schedule.backbone import Backbone, cuda_tiles, read_once
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, objects_of
 from warploom.schedule.choices.habits import habits
+from warploom.schedule.cost.time import modelled
 from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, statements, verify
 from warploom.schedule.search import KernelModel
 from warploom.schedule.targets import target
@@ -45,6 +47,22 @@ def test_tiles_of_a_product_are_copied_ahead_in_vectors() -> None:
     assert len(copied) == 2
     assert all(around[-1].kind is Kind.VECTOR for around in copied)
     assert [x.stages for x in loops(nest.body) if x.stages > 1] == [2]
+
+
+@pytest.mark.parametrize(
+    ("arch", "share"),
+    [("sm_86", 0.74), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("sm_120", 0.73), ("sm_89", 0.7)))],
+)
+def test_tall_tiles_reach_70_percent_of_the_f32_units(arch: str, share: float) -> None:
+    """4096^3 by the model, before any search, where loads of shared memory are as slow as arithmetic."""
+    on, size = target(arch), 4096
+    (stage,) = tensor_kernel("matmul").program(dict.fromkeys("mnk", size), cuda_tiles).stages
+    space = kernel_space(stage, on)
+    nest = first(space, space.usually(space.root(), lambda _: False, 1))
+    assert hardware_sizes(nest, Kind.THREAD) == (8, 8)
+    board = architecture(arch).bounds
+    peak = 2 * architecture(arch).timing.float_lanes.value * board.multiprocessors * board.clock_ghz * 1e6
+    assert 2 * size**3 / modelled(nest, on).time_ms / peak > share
 
 
 def test_habits_left_out_are_open() -> None:

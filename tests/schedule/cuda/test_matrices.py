@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.schedule.choices.matrices import nest_of, stage
+from tests.schedule.choices.matrices import architecture_of, nest_of, stage
 
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import evaluate, random_inputs
@@ -13,12 +13,21 @@ from warploom.schedule.cuda import Options, cuda_kernel, interpret_all, ptx_of
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
 
 
-@pytest.mark.parametrize(("name", "m"), [("by rows", 120), ("by columns", 32), ("summed outside", 32)])
+@pytest.mark.parametrize(
+    ("name", "m"),
+    [
+        ("by rows", 120),
+        ("by columns", 32),
+        ("summed outside", 32),
+        ("bytes", 32),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("doubles", 32), ("rounded", 32), ("small floats", 32))),
+    ],
+)
 def test_products_of_whole_warps_are_right(name: str, m: int) -> None:
-    kernel = cuda_kernel(nest_of(name, m), Options(arch="sm_80"))
+    kernel = cuda_kernel(nest_of(name, m), Options(arch=architecture_of(name)))
     ptx = ptx_of(kernel)
     assert "mma.sync" in ptx
-    assert "fma" not in ptx
+    assert "fma" not in ptx and "mad" not in ptx.replace("mad.lo.s32", "")
     backbone = stage(name, m)
     arrays = random_inputs(backbone.regions, 1)
     outcome = interpret_all([kernel], arrays)
@@ -31,3 +40,10 @@ def test_older_machines_convert_and_add() -> None:
     text = cuda_kernel(nest_of("by columns", 32), Options(arch="sm_75")).text
     assert "fmaf(static_cast<float>(" in text
     assert "multiply_bf16" not in text
+
+
+def test_types_without_units_convert_and_add() -> None:
+    """Architectures before matrices of doubles, and before those of small floats."""
+    assert "multiply_f64" not in cuda_kernel(nest_of("doubles", 32), Options(arch="sm_75")).text
+    text = cuda_kernel(nest_of("small floats", 32), Options(arch="sm_80")).text
+    assert "multiply_e4m3" not in text and "static_cast<float>(" in text

@@ -23,6 +23,7 @@ from warploom.schedule.nest import (
     Store,
     Swizzle,
     Trips,
+    Way,
     loops,
     products_of,
     verify,
@@ -58,16 +59,23 @@ def moved(load: Load, by: int, factor: int = 1) -> Load:
     return replace(load, memory=replace(load.memory, offset=Linear(terms, offset.constant + by)))
 
 
-@pytest.mark.parametrize("name", ["by rows", "by columns", "summed outside"])
+WAYS = {
+    "by rows": (Way.TRANSPOSED, Way.PIECES), "by columns": (Way.PIECES, Way.PIECES), "summed outside": (Way.TRANSPOSED,) * 2,
+    "bytes": (Way.PIECES, Way.PIECES), "small floats": (Way.PIECES, Way.PIECES), "rounded": (Way.WORDS, Way.PIECES),
+    "doubles": (Way.WORDS, Way.WORDS),
+}  # fmt: skip
+"""How rows and columns get into registers."""
+
+
+@pytest.mark.parametrize("name", WAYS)
 def test_a_product_is_found_as_it_is_decided(name: str) -> None:
     nest = nest_of(name)
     assert verify(nest) == ()
     (part,) = products_of(nest)
-    first = {"by rows": (True, False), "by columns": (False, False), "summed outside": (True, True)}[name]
-    assert (part.rows.is_transposed, part.columns.is_transposed) == first
-    assert part.count * 16 * 8 * 16 * 32 == 32 * sum(1 for _ in part.row_points) * sum(1 for _ in part.column_points) * (
-        16 * len(part.rows.slices) * 32
-    )
+    assert (part.rows.way, part.columns.way) == WAYS[name]
+    points = sum(1 for _ in part.row_points) * sum(1 for _ in part.column_points)
+    on = part.instruction
+    assert part.count * on.products == 32 * points * on.deep * len(part.rows.slices)
 
 
 IDLE = next(x.number for x in loops(nest_of("by columns", 32).body) if x.kind is Kind.THREAD and x.hardware == 2)

@@ -15,10 +15,14 @@ from warploom.synth.compiled import ArrayArgument, CompiledProof
 # shape, type of A and B in PTX and here, type of C and D in PTX and here
 HALF = ("m16n8k16", "f16", "f16", "f32", "f32")
 BYTE = ("m16n8k32", "s8", "i8", "s32", "i32")
+F8 = ("m16n8k32", "e4m3", "e4m3", "f32", "f32")
+TF32 = ("m16n8k8", "tf32", "tf32", "f32", "f32")
 KINDS = [
     ("m16n8k8", "f16", "f16", "f32", "f32"), ("m8n8k16", "u8", "u8", "s32", "i32"), ("m8n8k4", "f64", "f64", "f64", "f64"),
     *(pytest.param(kind, marks=pytest.mark.slow) for kind in (
-        HALF, BYTE, ("m16n8k8", "bf16", "bf16", "f32", "f32"), ("m16n8k16", "s8", "i8", "s32", "i32"),
+        HALF, BYTE, F8, ("m16n8k16", "e5m2", "e5m2", "f32", "f32"), TF32,
+        ("m16n8k4", "tf32", "tf32", "f32", "f32"), ("m16n8k8", "bf16", "bf16", "f32", "f32"),
+        ("m16n8k16", "s8", "i8", "s32", "i32"),
         ("m16n8k16", "f64", "f64", "f64", "f64"),
     )),
 ]  # fmt: skip
@@ -59,6 +63,8 @@ def kernel(kind: tuple[str, ...]) -> str:
     sums = [f"%{letter}{number + k}" for k in range(counts["c"])]
     found = "{" + ", ".join(sums) + "}"
     multiply = f"mma.sync.aligned.{shape}.row.col.{total}.{ptx}.{ptx}.{total}"
+    factors = range(1, 1 + counts["a"] + counts["b"])
+    lines += [f"cvt.rna.tf32.f32 %r{k}, %r{k};" for k in factors] if ptx == "tf32" else []
     lines.append(f"{multiply} {found}, {lists['a']}, {lists['b']}, {lists['c']};")
     lines.append(f"mad.wide.u32 %rd1, %r90, {counts['c'] * bits // 8}, %rd1;")
     lines += [f"st.global.b{bits} [%rd1+{k * bits // 8}], {r};" for k, r in enumerate(sums)]
@@ -111,6 +117,10 @@ def test_products_are_where_the_fragments_say(kind: tuple[str, ...]) -> None:
                 (HALF, "f32.f16.f16.f32", "f32.bf16.bf16.f32"),
                 (HALF, "mov.u32 %r90, %tid.x;", "mov.u32 %r90, %tid.x; xor.b32 %r90, %r90, 1;"),
                 (BYTE, "{%r1, %r2, %r3, %r4}", "{%r1, %r2, %r4, %r3}"),
+                (TF32, "{%r1, %r2, %r3, %r4}", "{%r1, %r3, %r2, %r4}"),
+                (TF32, "{%r5, %r6}", "{%r6, %r5}"),
+                (F8, "{%r5, %r6}", "{%r6, %r5}"),
+                (F8, "f32.e4m3.e4m3.f32", "f32.e5m2.e4m3.f32"),
                 (BYTE, "{%r5, %r6}", "{%r6, %r5}"),
                 (BYTE, "s32.s8.s8.s32", "s32.u8.s8.s32"),
                 (BYTE, "s32.s8.s8.s32", "s32.s8.u8.s32"),
@@ -122,7 +132,7 @@ def test_products_are_where_the_fragments_say(kind: tuple[str, ...]) -> None:
 def test_wrong_fragments_are_never_proved(kind: tuple[str, ...], old: str, new: str) -> None:
     text = kernel(kind)
     assert text.count(old) == 1
-    assert judged(kind, text.replace(old, new)).verdict == ("unchecked" if "bf16" in new else "refuted")
+    assert judged(kind, text.replace(old, new)).verdict == ("unchecked" if "bf16" in new or "e5m2" in new else "refuted")
 
 
 def test_a_warp_without_some_lanes_is_refuted() -> None:
@@ -141,6 +151,8 @@ def test_a_warp_without_some_lanes_is_refuted() -> None:
         (HALF, "row.col.f32.f16.f16.f32", "row.col.f16.f16.f16.f16"),
         (HALF, "row.col.f32.f16.f16.f32", "row.col.f32.f16.bf16.f32"),
         (HALF, "m16n8k16.row.col.f32.f16.f16.f32", "m16n8k8.row.col.f32.tf32.tf32.f32"),
+        (TF32, "cvt.rna.tf32.f32 %r3, %r3;", ""),
+        (TF32, "cvt.rna.tf32.f32 %r3, %r3;", "mov.b32 %r3, 1065353217;"),
     ],
 )
 def test_what_is_not_followed_is_said(kind: tuple[str, ...], old: str, new: str) -> None:

@@ -111,6 +111,23 @@ def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None
     assert f"{file}:12:" in str(line["reason"]) and "CUDA_TYPE" in str(line["reason"])
 
 
+@pytest.mark.parametrize(("arch", "message"), [("sm_80", "warps multiply e4m3 (sm_89, sm_90,"), ("cpu", "a type that C has")])
+def test_factors_that_a_target_does_not_multiply_are_refused_where_they_are(arch: str, message: str) -> None:
+    result, line = explored("matmul_e4m3", "--target", arch)
+    assert result.exit_code == 2
+    assert "dense.py:" in str(line["reason"]) and message in str(line["reason"])
+
+
+def test_results_of_a_type_of_factors_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "narrow.py"
+    path.write_text(
+        "import warploom as wl\nfrom warploom.core import e4m3, f32\n\n\n"
+        '@wl.tensor\ndef narrow(X: f32["n"], Y: wl.out[e4m3["n"]]):\n    Y[i] = e4m3(X[i])\n'
+    )
+    result, line = explored(f"{path}:narrow", "--size", "n=64", "--target", "sm_89")
+    assert result.exit_code == 2 and "expected Y of a type that kernels write, got e4m3" in str(line["reason"])
+
+
 def test_the_memory_limit_is_in_force_and_ends_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int | None] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.schedule.choices.matrices import nest_of, stage
+from tests.schedule.choices.matrices import architecture_of, nest_of, stage
 
 from warploom.gpu import toolchain_available
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
@@ -19,7 +19,7 @@ FEW_STEPS = 150_000
 
 
 def printed(name: str, m: int) -> CudaKernel:
-    return cuda_kernel(nest_of(name, m), Options(arch="sm_80"))
+    return cuda_kernel(nest_of(name, m), Options(arch=architecture_of(name)))
 
 
 def judged(name: str, m: int, kernel: CudaKernel | None = None) -> CompiledProof:
@@ -36,7 +36,9 @@ def test_a_product_with_an_epilogue_is_proved() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "m"), [("by rows", 120), ("by columns", 32)])
+@pytest.mark.parametrize(
+    ("name", "m"), [("by rows", 120), ("by columns", 32), ("bytes", 32), ("doubles", 32), ("rounded", 32), ("small floats", 32)]
+)
 def test_products_are_proved(name: str, m: int) -> None:
     proof = judged(name, m)
     assert proof.verdict == "proved", proof.reason

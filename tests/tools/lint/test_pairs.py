@@ -103,6 +103,35 @@ def test_every_kind_of_the_interpreter_has_a_rule() -> None:
     assert set(OF_KIND) == set(get_args(Kind))
 
 
+RULES_CU = Path("examples/lint/rules.cu")
+"""The kernels that docs/lint.md shows lines of."""
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the extra cuda")
+def test_the_kernels_of_the_docs_show_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled once. What else is found there is a warning or a note."""
+    whole = Source(str(RULES_CU), Compilation())
+    monkeypatch.setattr("warploom.tools.lint.launched.Source", lambda path, compilation, kernel: whole)
+    shown = re.findall(r"^// (\d.*)\n__global__ void (\w+)", RULES_CU.read_text(encoding="utf-8"), re.M)
+    page = Path("docs/lint.md").read_text(encoding="utf-8")
+    assert [name for _, name in shown] == [
+        rule.replace("-", "_")
+        for rule, text in re.findall(r"^### (\S+)\n((?:(?!###).*\n)*)", page, re.M)
+        if "```cuda" in text and rule != "index-overflow"  # of every launch: long_rows
+    ]
+    for told, name in shown:
+        grid, block, *arguments = told.split()
+        options = LintOptions(
+            kernel=name,
+            launch=(grid, block),
+            arguments=tuple(a for a in arguments if not a.startswith("--")),
+            finds_repeated_loads="--repeated-loads" in arguments,
+        )
+        found = lint(str(RULES_CU), options, Stopwatch()).found
+        rule = name.replace("_", "-")
+        assert [one.rule.name for one in found if one.level == "error" or one.rule.name == rule] == [rule]
+
+
 @pytest.mark.skipif(not toolchain_available(), reason="needs the extra cuda")
 def test_a_cuda_file_is_compiled_with_its_host_code(tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
     case = next(case for case in CASES if case.kernel == "inlined")

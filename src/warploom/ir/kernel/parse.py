@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, cast
 
-from warploom.core import BY_NAME, Diagnostic, DType, Span, UserError
+from warploom.core import BY_NAME, FACTORS, Diagnostic, DType, Span, UserError
 from warploom.ir.kernel.nodes import (
     Accumulate,
     Accumulated,
@@ -180,7 +180,7 @@ class _Reader:
         return value
 
     def dtype(self, node: ast.expr) -> DType:
-        if isinstance(node, ast.Name) and node.id in BY_NAME:
+        if isinstance(node, ast.Name) and node.id in BY_NAME and BY_NAME[node.id] not in FACTORS:
             return BY_NAME[node.id]
         raise self.wrong(node, "an element type")
 
@@ -293,7 +293,7 @@ class _Reader:
 
     def value_call(self, node: ast.Call, word: str) -> ValueExpr:
         if word in BY_NAME:
-            return ValueConst(self.number(self.arguments(node, 1)[0]), BY_NAME[word])
+            return ValueConst(self.number(self.arguments(node, 1)[0]), self.dtype(node.func))
         if word in _SHUFFLE_KINDS:
             value, operand, width = self.arguments(node, 3)
             kind = cast(Literal["idx", "up", "down", "xor"], _SHUFFLE_KINDS[word])

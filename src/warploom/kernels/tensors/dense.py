@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.core import bf16, f16, f32
+from warploom.core import bf16, e4m3, e5m2, f16, f32, f64, i8, i32, tf32, u8, values_of
 from warploom.kernels.tensors.kernel import TensorKernel
 from warploom.schedule.frontend import out, temp, tensor
 
@@ -49,6 +49,13 @@ def matmul(A: f32["m", "k"], B: f32["k", "n"], C: out[f32["m", "n"]]):
 
 
 @tensor
+def matmul_split(A: f32["m", "parts", "k"], B: f32["parts", "k", "n"], P: temp[f32["parts", "m", "n"]], C: out[f32["m", "n"]]):
+    """The sum in parts, for products of few tiles; in memory A is m by parts * k, B parts * k by n."""
+    P[p, m, n] += A[m, p, k] * B[p, k, n]
+    C[m, n] += P[p, m, n]
+
+
+@tensor
 def matmul_tn(A: f32["k", "m"], B: f32["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += A[k, m] * B[k, n]
 
@@ -71,6 +78,36 @@ def matmul_f16(A: f16["m", "k"], B: f16["k", "n"], C: out[f32["m", "n"]]):
 @tensor
 def matmul_bf16(A: bf16["m", "k"], B: bf16["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def matmul_i8(A: i8["m", "k"], B: i8["n", "k"], C: out[i32["m", "n"]]):
+    C[m, n] += i32(A[m, k]) * i32(B[n, k])
+
+
+@tensor
+def matmul_u8(A: u8["m", "k"], B: u8["n", "k"], C: out[i32["m", "n"]]):
+    C[m, n] += i32(A[m, k]) * i32(B[n, k])
+
+
+@tensor
+def matmul_tf32(A: tf32["m", "k"], B: tf32["k", "n"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[k, n])
+
+
+@tensor
+def matmul_e4m3(A: e4m3["m", "k"], B: e4m3["n", "k"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[n, k])
+
+
+@tensor
+def matmul_e5m2(A: e5m2["m", "k"], B: e5m2["n", "k"], C: out[f32["m", "n"]]):
+    C[m, n] += f32(A[m, k]) * f32(B[n, k])
+
+
+@tensor
+def matmul_f64(A: f64["m", "k"], B: f64["k", "n"], C: out[f64["m", "n"]]):
+    C[m, n] += A[m, k] * B[k, n]
 
 
 @tensor
@@ -137,6 +174,10 @@ def _wide(A, B):
     return (A.astype(np.float32) @ B.astype(np.float32),)
 
 
+def _integers(A, B):
+    return (A.astype(np.int32) @ B.T.astype(np.int32),)
+
+
 def _linear_relu(X, W, bias):
     return (np.maximum(X.astype(np.float32) @ W.T.astype(np.float32) + bias, 0).astype(np.float16),)
 
@@ -155,6 +196,7 @@ def _syrk(A, C, alpha, beta):
 
 _SCALARS = {"alpha": 1.5, "beta": 1.25}
 _SQUARE = {"m": 1024, "n": 1024, "k": 1024}
+_SPLIT = {"m": 1024, "n": 1024, "parts": 4, "k": 256}
 _BATCHED = {"b": 512, "m": 32, "n": 32, "k": 32}
 
 DENSE = (
@@ -165,11 +207,18 @@ DENSE = (
     TensorKernel("matvec_t", matvec_t, {"m": 4096, "n": 4096}, lambda A, x: (A.T @ x,)),
     TensorKernel("gesummv", gesummv, {"n": 4096}, _gesummv, _SCALARS),
     TensorKernel("matmul", matmul, _SQUARE, lambda A, B: (A @ B,)),
+    TensorKernel("matmul_split", matmul_split, _SPLIT, lambda A, B: (np.tensordot(A, B, 2),)),
     TensorKernel("matmul_tn", matmul_tn, _SQUARE, lambda A, B: (A.T @ B,)),
     TensorKernel("matmul_nt", matmul_nt, _SQUARE, lambda A, B: (A @ B.T,)),
     TensorKernel("matmul_tt", matmul_tt, _SQUARE, lambda A, B: (A.T @ B.T,)),
     TensorKernel("matmul_f16", matmul_f16, _SQUARE, _wide),
     TensorKernel("matmul_bf16", matmul_bf16, _SQUARE, _wide),
+    TensorKernel("matmul_i8", matmul_i8, _SQUARE, _integers),
+    TensorKernel("matmul_u8", matmul_u8, _SQUARE, _integers),
+    TensorKernel("matmul_tf32", matmul_tf32, _SQUARE, lambda A, B: (values_of(tf32, A) @ values_of(tf32, B),)),
+    TensorKernel("matmul_e4m3", matmul_e4m3, _SQUARE, lambda A, B: (A @ B.T,)),
+    TensorKernel("matmul_e5m2", matmul_e5m2, _SQUARE, lambda A, B: (A @ B.T,)),
+    TensorKernel("matmul_f64", matmul_f64, _SQUARE, lambda A, B: (A @ B,)),
     TensorKernel("linear_relu_f16", linear_relu_f16, _SQUARE, _linear_relu),
     TensorKernel("matmul_strided", matmul_strided, _SQUARE, lambda A, B: (A[:, ::32] @ B,)),
     TensorKernel("matmul_batched", matmul_batched, _BATCHED, lambda A, B: (A @ B,)),

@@ -20,8 +20,9 @@ from warploom.ptx.launches.integers import AXES, Atom, Number, Pair, Products, c
 from warploom.ptx.launches.one_thread import OneThread
 from warploom.ptx.launches.questions import RLIMIT, NotDecided, Place, UnclearError
 from warploom.ptx.routine import Program
+from warploom.ptx.simt.indices import is_extension, names_in
 from warploom.ptx.symbolic import Term, evaluate, linear, signed, subterms
-from warploom.ptx.syntax import Name
+from warploom.ptx.syntax import Address, Name
 from warploom.solve import Sat, Unsat
 
 _QUICK_RLIMIT = 150_000
@@ -30,6 +31,9 @@ _MOST_ASKED = 200
 """Questions about one kernel: seconds. Indices that come after them are open."""
 _LIMIT = 1 << 31
 _SIGNED = frozenset({"smin", "smax"})
+_SUMS = frozenset({"sum", "product", "shl"})
+_HANDS_ON: frozenset[str] = frozenset({*_SUMS, *_SIGNED, "sext", "high", "ashr", "sdiv", "select"})
+"""Operations whose result is wrong if a signed number that they are made of has wrapped; bits that are taken may be a hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,8 @@ class _Overflows(OneThread):
         asked: set[tuple[Term, int]] = set()
         enough: list[str] = []
         for place in self._places(of_all=True, of_every_space=True):
-            for term in self._indices(place.address, *self._emulation.path_condition(place.access.block), place.access.guard):
+            conditions = (*self._emulation.path_condition(place.access.block), place.access.guard)
+            for term in (*self._indices(place.address, *conditions), *self._never_negative(place)):
                 if (term, place.access.block) in asked:
                     continue
                 asked.add((term, place.access.block))
@@ -104,8 +109,30 @@ class _Overflows(OneThread):
     @staticmethod
     def _indices(*terms: Term) -> Iterator[Term]:
         """Sums and products that are read as signed numbers, in an address or a condition."""
-        found = {part for t in terms for p in subterms(t) if p.op == "sext" or p.op in _SIGNED for part in p.args}
-        yield from sorted((p for p in found if p.width == 32 and p.op in ("sum", "product")), key=lambda p: p.serial)
+        return _summed(*(part for t in terms for p in subterms(t) if p.op == "sext" or p.op in _SIGNED for part in p.args))
+
+    def _never_negative(self, place: Place) -> Iterator[Term]:
+        """Sums of indices that conditions on the way make numbers without a sign, so that their extension tells no sign."""
+        instructions = self._routine.instructions
+        operands = instructions[place.access.instruction].operands
+        longs = {o.base.text for o in operands if isinstance(o, Address) and isinstance(o.base, Name)}
+        before = 0
+        while before != len(longs):
+            before = len(longs)
+            for n, instruction in enumerate(instructions):
+                target, *sources = instruction.operands[:5] or (None,)
+                block = self._emulation.graph.block_of(n)
+                if not isinstance(target, Name) or target.text not in longs or block not in self._emulation.blocks:
+                    continue
+                longs.update(names_in(sources))
+                if is_extension(instruction):
+                    for source in sources[:2]:
+                        word = self._emulation.value(n, source) if isinstance(source, Name) else None
+                        parts = (
+                            () if word is None or word.width != 32 else subterms(self._emulation.algebra(block).sext(word, 64))
+                        )
+                        if any(p.op == "zext" and p.width == 64 and [*_summed(*p.args)] for p in parts) and word is not None:
+                            yield from _summed(word)
 
     def _exact(self, pair: Pair, term: Term) -> Number:
         """The sum or product over whole numbers; a product of too many parts is an open number, which fits nowhere."""
@@ -114,7 +141,8 @@ class _Overflows(OneThread):
         for part, coefficient in parts:
             value: Number = constant(1)
             for factor in part.args if part.op == "product" else (part,):
-                value = times(value, pair.signed(factor, 1)) or pair.atom(f"product {part.serial}", 1)
+                more = None if factor.op == "shl" else times(value, pair.signed(factor, 1))
+                value = more or pair.atom(f"product {part.serial}", 1)
             total = total.plus(value, signed(coefficient, term.width))
         return total
 
@@ -285,6 +313,20 @@ _SIZES = {"ntid": "blockDim", "nctaid": "gridDim"}
 
 class _DependsError(Exception):
     """A value depends on more than the sizes of a launch."""
+
+
+def _summed(*terms: Term) -> Iterator[Term]:
+    """Sums, products and shifted words that signed numbers are made of; the products in a sum are part of it."""
+    found: dict[Term, bool] = {}
+    left = [(term, True) for term in terms]
+    while left:
+        part, is_whole = left.pop()
+        if found.get(part) is not True and found.get(part) != is_whole:
+            found[part] = is_whole
+            left += [(p, (part.op, p.op) != ("sum", "product")) for p in part.args if p.op in _HANDS_ON]
+    yield from sorted(
+        (p for p, is_whole in found.items() if is_whole and p.width == 32 and p.op in _SUMS), key=lambda p: p.serial
+    )
 
 
 def _whole(term: Term, leaf: Callable[[Term, tuple[int, ...]], int]) -> int:

@@ -39,9 +39,9 @@ def scalar_of(sort: Sort, types: Types) -> Scalar:
             return "int32"
 
 
-def unserved(what: str, target: str) -> UnsupportedError:
+def unserved(what: str, target: str, fix: str = "Try another target.") -> UnsupportedError:
     return UnsupportedError(
-        Diagnostic("EMIT_UNSUPPORTED", f"expected an operator that {target} can express, got {what}", fix="Try another target.")
+        Diagnostic("EMIT_UNSUPPORTED", f"expected an operator that {target} can express, got {what}", fix=fix)
     )
 
 
@@ -144,7 +144,8 @@ class Printer:
                 test = self._filled(form, "bool", [self.text(below, form.inner), self.dialect.number(0, self.scalar(below)).text])
                 return self._select(test, written, zero, wanted)
             case "maybe":
-                raise unserved("a result that may be None", dialect.name)
+                fix = "Return a number where the list is empty, such as `return 0.0 if mean is None else mean`."
+                raise unserved("a result that may be None", dialect.name, fix)
             case "exp" | "log" | "sqrt":
                 ready = self._spelling(expr.op, wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])

@@ -111,9 +111,11 @@ def _for_cuda_only(target: Target, asked: Asked) -> Diagnostic:
 
 
 def _beyond(operator: Operator, bits: int) -> int | None:
-    """A whole number of the operator that a signed word does not hold."""
+    """A whole number of the operator that a signed word does not hold; divisors are words of 64 bits."""
     exprs = (*operator.lift, *operator.combine, *operator.identity, *operator.projection, *operator.inner)
     for expr in subexpressions(*exprs):
+        if expr.op in ("mod", "floordiv") and isinstance(expr.value, int) and expr.value >= 1 << 63:
+            return expr.value
         numbers = [c for c, _ in expr.terms] if expr.op == "poly" else [expr.value] if expr.op == "const" else []
         for number in numbers:
             if expr.sort.base == "int" and isinstance(number, int) and not -(1 << bits - 1) <= number < 1 << bits - 1:

@@ -68,7 +68,8 @@ class Operator:
     def _checks(self, names: Sequence[str]) -> list[str]:
         """Lines that refuse other numbers."""
         checked = [n for n in self.whole_only if n in names]
-        return [f'    if {n} % 1 != 0:\n        raise TypeError("{n}: whole numbers only")' for n in checked]
+        why = "whole numbers only, unless the annotation of the loop says otherwise"
+        return [f'    if {n} % 1 != 0:\n        raise TypeError("{n}: {why}")' for n in checked]
 
     def _sides(self) -> tuple[str, str]:
         """Names of the operands that clash with no constant."""

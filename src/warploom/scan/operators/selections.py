@@ -75,8 +75,6 @@ class _Kept:
             raise FormError("several counters")
         self.counter: State | None = used[0] if used else None
         others = [s for s in loop.states if s is not self.counter]
-        if not others:
-            raise FormError("no states that keep elements")
         leaves = {s.variable: leaves_of(s.step) for s in others}
         self.parts: dict[Expr, _Part] = {}
         """By state."""
@@ -96,7 +94,7 @@ class _Kept:
         self.columns: list[tuple[_Part, list[Expr]]] = []
         for part in dict.fromkeys(self.parts[s.variable] for s in others):
             self.columns.append((part, [s.variable for s in others if self.parts[s.variable] == part]))
-        if not 1 <= len(self.columns[0][1]) <= most or len({len(c) for _, c in self.columns}) != 1:
+        if not self.columns or not 1 <= len(self.columns[0][1]) <= most or len({len(c) for _, c in self.columns}) != 1:
             raise FormError("parts of elements that are kept in different numbers")
         if len(self.columns) > MOST_KEPT or all(p.shift is not None for p, _ in self.columns):
             raise FormError("too many parts of elements")

@@ -262,6 +262,9 @@ class Evaluator(Comparisons):
         called = ast.unparse(node.func)
         if isinstance(node.func, ast.Name) and self.function.lookup(called) is MISSING and called not in self.function.locals:
             self._unknown(node, called)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id in bindings:
+            fix = "Compute what the loop needs of an element before it: a number, a truth value, or a text that it compares."
+            self.module.unsupported(node, f"expected a function that is known here, got a method of a value, {called}", fix)
         callee = self.bound(node.func)
         written = subset.spelled(callee, node)
         if written is not None:

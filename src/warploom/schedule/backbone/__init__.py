@@ -49,7 +49,7 @@ from warploom.schedule.backbone.tilings import (
     tilings,
 )
 from warploom.schedule.backbone.verify import verify
-from warploom.schedule.backbone.widened import is_of_matrices, widened, widening_factors, widens
+from warploom.schedule.backbone.widened import matrix_factors, matrix_of, widened, widens
 from warploom.schedule.backbone.window import (
     NoWindowError,
     Repetition,
@@ -71,8 +71,8 @@ __all__ = [
     "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Program", "Region", "Repetition", "Result", "Role",
     "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text", "at_sizes", "axis_sum_text",
     "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate",
-    "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "is_of_matrices", "joined_repetition",
+    "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "joined_repetition", "matrix_factors", "matrix_of",
     "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of",
     "random_array", "random_inputs", "read_once", "reduced", "repetition", "run_time_sizes", "stage_at", "tilings", "uses_of",
-    "verify", "widened", "widening_factors", "widens",
+    "verify", "widened", "widens",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, bf16_values, bf16_words, to_numpy
+from warploom.core import DType, tf32, to_numpy, values_of, words_of
 from warploom.schedule.backbone.nodes import (
     Access,
     AxisSum,
@@ -52,12 +52,17 @@ def evaluate(backbone: Backbone, arrays: Mapping[str, Array], parameters: Mappin
     memory = {
         n: np.zeros(r.shape, to_numpy(r.dtype))
         if r.role is not Role.INPUT
-        else np.asarray(arrays[r.name], to_numpy(r.dtype)).reshape(r.shape)
+        else _read(r.dtype, np.asarray(arrays[r.name], to_numpy(r.dtype)).reshape(r.shape))
         for n, r in enumerate(backbone.regions)
     }
     evaluation = Evaluation(backbone, memory, dict(parameters or {}))
     evaluation.run_all()
     return {r.name: memory[n] for n, r in enumerate(backbone.regions) if r.role is not Role.INPUT}
+
+
+def _read(dtype: DType, array: Array) -> Array:
+    """The values that loads give, of an array as NumPy holds it."""
+    return array if dtype.is_held else values_of(dtype, array)
 
 
 class Evaluation:
@@ -194,7 +199,7 @@ def compute(operator: Operator, operands: list[Array], dtype: DType) -> Array:
     target = to_numpy(dtype)
     with np.errstate(all="ignore"):
         made = np.asarray(_exact(operator, operands, dtype)).astype(target)
-        return bf16_values(bf16_words(made)).reshape(made.shape) if dtype.name == "bf16" else made
+        return values_of(dtype, words_of(dtype, made)).reshape(made.shape) if dtype.is_held or dtype is tf32 else made
 
 
 def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
@@ -213,7 +218,7 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
         case Operator.FMA:
             wide = np.longdouble if dtype.bits == 64 else np.float64
             if not dtype.is_float:
-                return first * operands[1] + operands[2]
+                return first.astype(to_numpy(dtype)) * operands[1].astype(to_numpy(dtype)) + operands[2]
             return first.astype(wide) * operands[1].astype(wide) + operands[2].astype(wide)
         case Operator.MAX:
             return np.maximum(first, operands[1])

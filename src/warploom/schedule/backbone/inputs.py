@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, bf16_values, bf16_words, f32, integer_range, to_numpy
+from warploom.core import DType, f32, integer_range, to_numpy, values_of, words_of
 from warploom.schedule.backbone.nodes import Backbone, Constant, Operator, Region, Result, Role
 
 Array: TypeAlias = NDArray[Any]
@@ -59,8 +59,8 @@ def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generat
         found *= 2
         found -= 1
         return found
-    if dtype.name == "bf16":
-        return bf16_values(bf16_words(chance.uniform(-1.0, 1.0, shape)))
+    if dtype.is_held:
+        return values_of(dtype, words_of(dtype, chance.uniform(-1.0, 1.0, shape)))
     if dtype.is_float:
         return chance.uniform(-1.0, 1.0, shape).astype(to_numpy(dtype))
     low = 0 if dtype.kind == "uint" else -8

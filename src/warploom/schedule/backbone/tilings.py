@@ -6,9 +6,11 @@ Source: Beaugnon et al., section 5.2 (factors that divide, cut by a maximum per 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from warploom.machines import MatrixInstruction
 
 Levels: TypeAlias = tuple[tuple[int, ...], ...]
 """Sizes that each tile level may take, ascending, outer to inner."""
@@ -40,8 +42,8 @@ class AxisUse:
     """And in all loads and stores that move along it: vectors along it need no gathers."""
     is_shared: bool = True
     """Some load does not depend on it: what it reads is used again along the axis."""
-    is_of_matrices: bool = False
-    """A sum of products of floats of 16 bits, which is in f32, runs over it."""
+    matrix: MatrixInstruction | None = None
+    """The instruction by which whole warps may make a sum of products that runs over it."""
     is_stored_in_line: bool = False
     """Neighbours along it are neighbours in memory where results are stored."""
 
@@ -113,16 +115,22 @@ def cuda_tiles(use: AxisUse) -> Levels:
     return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
 
 
-def matrix_tiles(use: AxisUse) -> Levels:
-    """Like `cuda_tiles`; sums of products of floats of 16 bits in the shape of `mma.sync.m16n8k16`: along the rows of its result
-    eight threads, along its columns four of two results each, outside them registers of a thread and warps."""
-    if not use.is_of_matrices or use.size < 16:
-        return cuda_tiles(use)
-    if not use.is_stored:
-        return _fitting(use.size, (2, 4, 8), (8,))
-    if use.is_stored_in_line:
-        return _fitting(use.size, (1, 2, 4, 8), (2, 4, 8, 16), (8,))
-    return _fitting(use.size, (1, 2, 4), (1, 2, 4, 8), (4,), (2,))
+def matrix_tiles(matrices: Collection[str]) -> TilePolicy:
+    """Like `cuda_tiles`; sums of products of factors of these types in the shape of `machines.matrices`: along the rows of a
+    result eight threads, along its columns four of two results each, outside them registers of a thread and warps; summed are
+    pieces of 16 bytes."""
+
+    def policy(use: AxisUse) -> Levels:
+        on = use.matrix
+        if on is None or on.factor not in matrices or use.size < max(16, on.deep if use.is_reduced else 0):
+            return cuda_tiles(use)
+        if not use.is_stored:
+            return _fitting(use.size, (2, 4, 8), (on.piece,))
+        if use.is_stored_in_line:
+            return _fitting(use.size, (1, 2, 4, 8), (2, 4, 8, 16), (8,))
+        return _fitting(use.size, (1, 2, 4), (1, 2, 4, 8), (4,), (2,))
+
+    return policy
 
 
 def cpu_tiles(use: AxisUse) -> Levels:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.machines import Port
-from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, is_of_matrices
+from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, matrix_of
 from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
     BY_CORE,
@@ -39,8 +39,8 @@ _WIDEST_LOG = 7
 """Elements of one instruction, at most, as a power of two."""
 
 
-PRODUCT_CYCLES = 1.0
-"""Least cycles from one product to the next in a sum of products that whole warps make: one instruction adds up at most 16 of
+PRODUCT_CYCLES = 0.5
+"""Least cycles from one product to the next in a sum of products that whole warps make: one instruction adds up at most 32 of
 them and takes longer than 16 cycles."""
 
 
@@ -114,6 +114,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     rows = max((len(row) for row in found.constants), default=0)
     leaves_out = target.rates.kept_registers > 0
     of_matrices = _of_matrices(backbone, every, target)
+    product_lanes = dict(target.rates.product_lanes)
     return Problem(
         instruction_statement=_ints([made.statement for made in every]),
         dim_statement=_ints([statement for _, _, statement, _ in dims]),
@@ -144,13 +145,13 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         operation=np.array([made.operation for made in every], np.uint8),
         latency=np.array(
             [
-                (PRODUCT_CYCLES if is_sum else _latency(made, costs, may_split=leaves_out)) / clock
-                for made, is_sum in zip(every, of_matrices, strict=True)
+                (PRODUCT_CYCLES if factor else _latency(made, costs, may_split=leaves_out)) / clock
+                for made, factor in zip(every, of_matrices, strict=True)
             ]
         ),
         issues=np.array(
             [
-                0.0 if leaves_out and i in found.fused else target.rates.product_lanes if of_matrices[i] else _issues(made, costs)
+                0.0 if leaves_out and i in found.fused else product_lanes.get(of_matrices[i], _issues(made, costs))
                 for i, made in enumerate(every)
             ]
         ),
@@ -302,20 +303,19 @@ def _latency(made: _Instruction, costs: dict[str, tuple[float, float]], *, may_s
     return found
 
 
-def _of_matrices(backbone: Backbone, every: Sequence[_Instruction], target: Target) -> list[bool]:
-    """By instruction, whether it is a sum of products that whole warps may make."""
+def _of_matrices(backbone: Backbone, every: Sequence[_Instruction], target: Target) -> list[str]:
+    """By instruction: the type of the factors, if it is a sum of products that whole warps may make; else nothing."""
     listed = backbone.instructions
-    return [
-        target.has_matrices and made.statement < len(listed) and is_of_matrices(listed, listed[made.statement]) for made in every
-    ]
+    found = [matrix_of(listed, listed[made.statement]) if made.statement < len(listed) else None for made in every]
+    return [on.factor if on is not None and on.factor in target.matrices else "" for on in found]
 
 
-def _of_warps(backbone: Backbone, every: Sequence[_Instruction], of_matrices: Sequence[bool]) -> list[bool]:
-    """The same, and the loads of their factors from temporaries."""
-    sources = {source for made, is_sum in zip(every, of_matrices, strict=True) if is_sum for source in made.sources}
+def _of_warps(backbone: Backbone, every: Sequence[_Instruction], of_matrices: Sequence[str]) -> list[bool]:
+    """Whether it is such a sum, or a load of its factors from temporaries."""
+    sources = {source for made, factor in zip(every, of_matrices, strict=True) if factor for source in made.sources}
     return [
-        is_sum or (n in sources and made.operation == LOAD and made.region >= len(backbone.regions))
-        for n, (made, is_sum) in enumerate(zip(every, of_matrices, strict=True))
+        bool(factor) or (n in sources and made.operation == LOAD and made.region >= len(backbone.regions))
+        for n, (made, factor) in enumerate(zip(every, of_matrices, strict=True))
     ]
 
 

@@ -171,8 +171,13 @@ class Signature:
         if isinstance(array, Refused):
             message = f"expected an array for {parameter.name!r}, got {array.got}"
             self._refuse("CALL_ARRAY", message, parameter.span, array.fix.format(parameter.name, self.dtypes[parameter.name]))
-        if parameter.dtype.name == "bf16":
-            self._refuse("CALL_DTYPE", f"expected a type that NumPy has, {parameter.name!r} is of bf16", parameter.span, _F32_FIX)
+        if parameter.dtype.is_held:
+            self._refuse(
+                "CALL_DTYPE",
+                f"expected a type that NumPy has, {parameter.name!r} is of {parameter.dtype}",
+                parameter.span,
+                _F32_FIX,
+            )
         wanted = self.dtypes[parameter.name]
         if array.dtype != wanted:
             if array.dtype.newbyteorder("=") == wanted:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
-from warploom.machines import WIDEST_BYTES
-from warploom.schedule.backbone import Access, Backbone, Operator, is_of_matrices
+from warploom.machines import WIDEST_BYTES, MatrixInstruction
+from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation
 from warploom.schedule.choices.windows import axes_read, neighbours, windowed_regions
@@ -30,11 +30,10 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     sums = [
         o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
     ]
-    instructions = objects.backbone.instructions
     found: list[tuple[Habit, ...]] = []
     for way in (True, False):
         tiles = [
-            MatrixTiles(objects, o, way) if is_of_matrices(instructions, instructions[o.instruction]) else Tiles(objects, o)
+            Tiles(objects, o, is_tall=not way) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way)
             for o in sums
         ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
@@ -48,11 +47,23 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     return tuple(way for way in dict.fromkeys(found) if way)
 
 
+def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
+    """The instruction whose shape the tiles of a sum have."""
+    instructions = objects.backbone.instructions
+    on = matrix_of(instructions, instructions[total.instruction])
+    axes = {e.axis: e.sizes for e in objects.backbone.extents}
+    return on if on is not None and {(8,), (2,)} <= set(axes.values()) else None
+
+
 class Tiles:
     """Habits of one sum."""
 
-    def __init__(self, objects: Objects, total: Operation) -> None:
+    def __init__(self, objects: Objects, total: Operation, *, is_tall: bool = False) -> None:
         self.objects, self.total = objects, total
+        self.is_tall = is_tall
+        """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
+        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
+        are as slow as arithmetic."""
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -128,7 +139,7 @@ class Tiles:
         if access is not None:
             yield "mem_space", (access.region,), "GLOBAL"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "2"
+        yield "stages", (temporary.region,), "1" if self.is_tall else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _apart(self) -> Iterator[Habit]:
@@ -151,16 +162,20 @@ class Tiles:
         return iter(())
 
     def sizes(self) -> Iterator[Habit]:
-        """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out."""
+        """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out, or twice as
+        many."""
+        along = 2 * _RESULTS if self.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
+            if kind == "THREAD" and self.is_tall:
+                yield "size", (loop.extent,), str(_RESULTS)
+            elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
-                yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else _RESULTS)
+                yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)
 
     def _laid_out(self, temporary: Temporary) -> Iterator[Habit]:
         """The tile lies as its array does, threads next to each other where they are in the sum."""
@@ -354,9 +369,10 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, is_deep: bool) -> None:
+    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, is_deep: bool) -> None:
+        self.on = on
         self.is_deep = is_deep
-        """Slices of 64 instead of 32."""
+        """Slices of 128 bytes instead of 64."""
         super().__init__(objects, total)
 
     def role(self, extent: int) -> str:
@@ -383,12 +399,14 @@ class MatrixTiles(Tiles):
         for extent, statement in loads.items():
             yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
         vector = self.vector_of(temporary)
+        along = "" if vector is None else self.role(self.loop[vector].extent)
+        if along == "x3" and self.on.piece < 8:
+            vector, along = None, "narrow" if self.on.piece == 4 else "single"
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = _DEEP if self.is_deep else _FLAT
-        along = "" if vector is None else self.role(self.loop[vector].extent)
+        table = (_DEEP if self.is_deep else _FLAT) | _SCATTERED
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -419,6 +437,8 @@ class MatrixTiles(Tiles):
 
     def sizes(self) -> Iterator[Habit]:
         wanted = _DEEP_SIZES if self.is_deep else _FLAT_SIZES
+        if self.on.factor_bytes > 4:
+            wanted = wanted | _WIDE_SIZES
         for extent in self.own:
             if size := wanted.get(self.role(extent)):
                 yield "size", (extent,), size
@@ -441,5 +461,12 @@ _FLAT = {
     ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y3", ("k2", "k1"): "y3", ("k2", "x1"): "x1", ("k2", "x3"): "x3",
     ("k2", "y2"): "x3", ("y4", "y3"): "y3", ("y4", "k2"): "x3",
 }  # fmt: skip
+_SCATTERED = {
+    ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
+    ("single", "k1"): "y3",
+}  # fmt: skip
+"""The same where 8 neighbours are more than a vector: elements of 4 bytes, of 8 bytes."""
 _DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
 _FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}
+_WIDE_SIZES = {"k1": "4", "x2": "4", "y1": "1", "y2": "8"}
+"""In place of these for elements of 8 bytes, whose sums take two registers."""

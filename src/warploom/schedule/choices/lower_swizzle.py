@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
 from warploom.machines import LINE_BYTES, wavefronts
 from warploom.schedule.nest import (
-    PIECE,
     WARP,
     Factor,
     Kind,
@@ -115,11 +114,12 @@ def _access(threads: Threads, statement: Node, around: tuple[Loop, ...]) -> _Acc
 
 
 def _of_matrices(products: Products, factor: Factor) -> _Access:
-    """The pieces that `ldmatrix` loads, all at once by one instruction of a warp."""
-    requests = [np.concatenate(pieces) for found, pieces in products.matrices() if found is factor]
-    places = np.zeros((len(requests), WARP), np.int64)
-    places[:, : len(requests[0])] = requests
-    return _Access(places, np.broadcast_to(np.arange(WARP) < len(requests[0]), places.shape), PIECE)
+    """The parts of the factor that instructions of a warp load, each all at once."""
+    loads = [(together, places) for found, together, places in products.matrices() if found is factor]
+    together, first = loads[0]
+    requests = np.zeros((len(loads), WARP), np.int64)
+    requests[:, : len(first)] = [places for _, places in loads]
+    return _Access(requests, np.broadcast_to(np.arange(WARP) < len(first), requests.shape), together)
 
 
 def _permuted(nodes: tuple[Node, ...], buffer: int, swizzle: Swizzle) -> tuple[Node, ...]:

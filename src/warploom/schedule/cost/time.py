@@ -15,7 +15,6 @@ from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
 from warploom.schedule.cost.work import copied_values, work_of
 from warploom.schedule.nest import (
-    PRODUCTS,
     WARP,
     Kind,
     Load,
@@ -130,7 +129,7 @@ def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:
         arithmetic=timing.arithmetic_cycles.value,
         special=timing.special_cycles.value,
         shuffle=timing.shuffle_cycles.value,
-        product=PRODUCTS * on.limits.partitions / (timing.matrix_products.value or math.inf),
+        products={name: rate / on.limits.partitions for name, rate in timing.matrix_products.by_factor.items()},
     )
 
 

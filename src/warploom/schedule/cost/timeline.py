@@ -44,8 +44,8 @@ class Latencies:
     arithmetic: float
     special: float
     shuffle: float
-    product: float = 0.0
-    """Between two `mma.sync` of one warp."""
+    products: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Multiply-adds of `mma.sync` per cycle of the units that one warp has, by the type of the factors."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,8 @@ class _Clock:
     def _products(self, part: Products, number: int) -> None:
         if number == part.loops[0]:
             slices = len(part.rows.slices)
-            each = max(part.count / slices * self.latencies.product, _PRODUCT_CYCLES)
+            rate = self.latencies.products.get(part.instruction.factor, math.inf)
+            each = max(part.count / slices * part.instruction.products / rate, _PRODUCT_CYCLES)
             self.now += self.latencies.shared + slices * each
             self.ready[part.sum.target.value] = self.now + _PRODUCT_CYCLES
 

@@ -21,8 +21,6 @@ from warploom.schedule.backbone import FREE, ROWS, Operator
 from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.warps import lines_touched, wavefronts
 from warploom.schedule.nest import (
-    PIECE,
-    PRODUCTS,
     WARP,
     Barrier,
     Combine,
@@ -94,21 +92,21 @@ def _converted(nest: Nest) -> frozenset[int]:
 
 
 def products_work(nest: Nest, threads: Threads, part: Products) -> Work:
-    """Work of one run of a part that whole warps compute: `ldmatrix`, `mma.sync`, and an address of each slice."""
+    """Work of one run of a part that whole warps compute: loads of factors, `mma.sync`, and an address of each slice."""
     requests = waves = 0
-    for factor, matrices in part.matrices():
+    for factor, together, first in part.matrices():
         memory = factor.load.memory
         places = np.zeros((1, WARP), np.int64)
-        pieces = np.concatenate(matrices)
-        places[0, : len(pieces)] = pieces if memory.swizzle is None else memory.swizzle.of(pieces)
+        places[0, : len(first)] = first if memory.swizzle is None else memory.swizzle.of(first)
         size = nest.buffers[memory.buffer].dtype.size_bytes
-        waves += machines.wavefronts(places * size, np.arange(WARP)[None] < len(pieces), PIECE * size)
+        waves += machines.wavefronts(places * size, np.arange(WARP)[None] < len(first), together * size)
         requests += 1
     warps = float(threads.warps)
+    on = part.instruction
     issued = part.count + requests + 2 * len(part.rows.slices)
     return Work(
         issued=issued * warps,
-        products=part.count * warps * PRODUCTS,
+        products=((on.factor, part.count * warps * on.products),),
         requests=(Requests(requests * warps, 0.0, waves / requests),),
     )
 

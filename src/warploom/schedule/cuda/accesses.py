@@ -143,7 +143,7 @@ class Accesses:
             places.append(_moved(self.context.copied[argument.value], argument))
         dtype = self._dtype(node.memory)
         atom = self.context.indices.atom(loop)
-        for lanes in (8, 4, 2) if is_copy else (4, 2):
+        for lanes in (16, 8, 4, 2) if is_copy else (4, 2):
             if loop.size % lanes or dtype.size_bytes * lanes > MOST_VECTOR_BYTES:
                 continue
             if not is_copy and vector_type(dtype, lanes) is None:
@@ -209,7 +209,7 @@ class Accesses:
         facts = self.context.facts
         buffer = facts.nest.buffers[memory.buffer]
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in facts.written
-        function = _LOADS.get(memory.cache) if is_constant else None
+        function = _LOADS.get(memory.cache) if is_constant and _has_cached(buffer.dtype) else None
         if vector is None:
             if function and (suffix := _HALVES.get(buffer.dtype.name)):
                 function = f"load_{function.strip('_')}_{suffix}"
@@ -220,14 +220,19 @@ class Accesses:
 
     def _write(self, memory: Memory, place: tuple[Text, Text], value: Text, vector: DType | None = None) -> str:
         """The statement that stores an element, or a whole vector."""
-        is_global = self.context.facts.nest.buffers[memory.buffer].space is Space.GLOBAL
-        function = _STORES.get(memory.cache) if is_global else None
+        buffer = self.context.facts.nest.buffers[memory.buffer]
+        function = _STORES.get(memory.cache) if buffer.space is Space.GLOBAL and _has_cached(buffer.dtype) else None
         address = self._address(*place)
         if vector is not None:
             address = reinterpret_cast(f"{cuda_type(vector)}*", address)
         if function:
             return f"{call(function, address, value).text};"
         return f"{(element(*place) if vector is None else unary('*', address)).text} = {value.text};"
+
+
+def _has_cached(dtype: DType) -> bool:
+    """CUDA has loads and stores of the type that name a cache."""
+    return not dtype.is_float or dtype.bits >= 16
 
 
 def _under(tests: Sequence[Text], items: list[Item]) -> list[Item]:

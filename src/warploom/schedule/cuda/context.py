@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from warploom.core import DType
+from warploom.core import DType, tf32
 from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal, static_cast
 from warploom.schedule.backbone import Constant, Operator, Parameter, widens
@@ -75,6 +75,9 @@ class Context:
             case Ref():
                 own = self.facts.nest.values[argument.value].dtype
                 found = self.register(argument)
+                if own is tf32 and dtype is not tf32:
+                    self.helpers.add("rounded_tf32")
+                    return call("rounded_tf32", found)
                 return static_cast(cuda_type(dtype), found) if widens(own, dtype) else found
             case Linear():
                 index = self.indices.hoisted(self.indices.form(argument), "index")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from warploom.core import BY_NAME
+from warploom.ctext import cuda_type
+from warploom.machines import MATRIX_INSTRUCTIONS, MatrixInstruction
 from warploom.operations import C_FUNCTIONS
 
 _COPY = """template <int Bytes>
@@ -44,15 +47,38 @@ def _load_matrices(count: int, suffix: str, trans: str) -> str:
 """
 
 
-_MULTIPLY = """__device__ __forceinline__ void multiply_TYPE(
-    float& a, float& b, float& c, float& d, const unsigned (&rows)[4], const unsigned (&columns)[2])
-{
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 "
-                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(a), "+f"(b), "+f"(c), "+f"(d)
-                 : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(columns[0]), "r"(columns[1]));
-}
+def register_type(on: MatrixInstruction) -> str:
+    """The C type of one register of a factor."""
+    return "double" if on.factor_bytes == 8 else "unsigned"
+
+
+def _multiply(on: MatrixInstruction) -> str:
+    """`mma.sync`, which adds to its sums."""
+    factor, total = on.ptx.split()
+    counts = 2 * on.halves, on.halves * on.groups, on.groups
+    names = "abcd"[: counts[0]]
+    word, rows, columns = register_type(on), counts[1], counts[2]
+    firsts = [0, counts[0], counts[0] + counts[1]]
+    d, a, b = (", ".join(f"%{first + n}" for n in range(count)) for first, count in zip(firsts, counts, strict=True))
+    letter = "d" if on.total == "f64" else "f" if on.total == "f32" else "r"
+    sums = ", ".join(f'"+{letter}"({name})' for name in names)
+    inputs = ", ".join(
+        f'"{"d" if word == "double" else "r"}"({name}[{n}])'
+        for name, count in (("rows", rows), ("columns", columns))
+        for n in range(count)
+    )
+    total_type = cuda_type(BY_NAME[on.total])
+    return f"""__device__ __forceinline__ void multiply_{on.factor}(
+    {", ".join(f"{total_type}& {name}" for name in names)}, const {word} (&rows)[{rows}], const {word} (&columns)[{columns}])
+{{
+    asm volatile("mma.sync.aligned.{on.shape}.row.col.{total}.{factor}.{factor}.{total} "
+                 "{{{d}}}, {{{a}}}, {{{b}}}, {{{d}}};"
+                 : {sums}
+                 : {inputs});
+}}
 """
+
+
 _LOAD = """__device__ __forceinline__ TYPE load_NAME_SUFFIX(const TYPE* from)
 {
     return __ushort_as_SUFFIX(FUNCTION(reinterpret_cast<const unsigned short*>(from)));
@@ -85,10 +111,10 @@ __device__ __forceinline__ void await_copies()
 """,
     **{
         f"load_{count}_matrices{suffix}": _load_matrices(count, suffix, trans)
-        for count in (2, 4)
+        for count in (1, 2, 4)
         for suffix, trans in (("", ""), ("_transposed", ".trans"))
     },
-    **{f"multiply_{name}": _MULTIPLY.replace("TYPE", name) for name in ("f16", "bf16")},
+    **{f"multiply_{name}": _multiply(on) for name, on in MATRIX_INSTRUCTIONS.items()},
     **{
         f"load_{name}_{suffix}": _LOAD.replace("TYPE", c_type)
         .replace("NAME", name)
@@ -97,6 +123,13 @@ __device__ __forceinline__ void await_copies()
         for name in ("ldg", "ldcg", "ldcs")
         for suffix, c_type in _TYPES_OF_HALVES.items()
     },
+    "rounded_tf32": """__device__ __forceinline__ float rounded_tf32(float value)
+{
+    unsigned rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
+    return __uint_as_float(rounded);
+}
+""",
     "swizzled": """template <int Bits, int Base, int Shift>
 __device__ __forceinline__ int swizzled(int index)
 {

@@ -94,7 +94,7 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
         message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
         raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
     indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks)
-    parts = products_of(nest) if options.has_matrices else ()
+    parts = [part for part in products_of(nest) if part.instruction.factor in options.matrices]
     context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
     name = indices.names.fresh(nest.name)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]

@@ -1,4 +1,4 @@
-"""Sums of products that whole warps make, as text: `ldmatrix` for the factors, `mma.sync` for the sums."""
+"""Sums of products that whole warps make, as text: loads of the factors (`ldmatrix` where it can), `mma.sync` for the sums."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from contextlib import ExitStack
 import numpy as np
 
 from warploom.core.linear import Linear
-from warploom.ctext import Text, added, binary, call, cuda_type, decimal, plus
+from warploom.ctext import Text, added, binary, call, cuda_type, decimal, plus, unary
 from warploom.ir.swizzle import Xor
+from warploom.machines import MatrixInstruction
 from warploom.schedule.cuda.context import Context
+from warploom.schedule.cuda.helpers import register_type
 from warploom.schedule.cuda.indices import Offset, Phase
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.swizzles import swizzle_call
-from warploom.schedule.nest import PIECE, Factor, Products
+from warploom.schedule.nest import Factor, Products, Way
 
 LANE = "lane"
 
@@ -24,34 +26,53 @@ class Matrices:
 
     def part(self, products: Products) -> list[Item]:
         """All products of the part, each summed index of the instruction after the other."""
-        rows, columns, together = products.rows, products.columns, products.columns_together
+        on, rows, columns = products.instruction, products.rows, products.columns
         row, column = (self.context.indices.loop_names(wish) for wish in ("rows", "columns"))
-        lines: list[Item] = [Line(f"unsigned {row}[{len(rows.parts)}][4], {column}[{len(columns.parts)}][2];")]
-        width = 2 * together
-        load_rows, load_columns = self._loader(rows, 4), self._loader(columns, width)
-        multiply = f"multiply_{products.dtype.name}"
+        word = register_type(on)
+        sizes = on.halves * on.groups, on.groups
+        lines: list[Item] = [Line(f"{word} {row}[{len(rows.parts)}][{sizes[0]}], {column}[{len(columns.parts)}][{sizes[1]}];")]
+        multiply = f"multiply_{on.factor}"
         self.context.helpers.add(multiply)
+        if on.factor == "tf32":
+            self.context.helpers.add("rounded_tf32")
+        together = products.columns_together if columns.way is not Way.WORDS else 1
         for k in range(len(rows.slices)):
             for n in range(len(rows.parts)):
-                to = [f"{row}[{n}][{r}]" for r in range(4)]
-                lines.append(self._load(load_rows, to, rows, rows.parts[n] + rows.slices[k], is_rows=True))
+                places = [(f"{row}[{n}][{f + on.halves * d}]", f, d) for d in range(on.groups) for f in range(on.halves)]
+                lines += self._loads(on, rows, rows.parts[n] + rows.slices[k], places, is_rows=True)
             for n in range(0, len(columns.parts), together):
-                to = [f"{column}[{n + far}][{r}]" for far in range(together) for r in range(2)]
-                lines.append(self._load(load_columns, to, columns, columns.parts[n] + columns.slices[k], is_rows=False))
+                places = [(f"{column}[{n + f}][{d}]", f, d) for f in range(together) for d in range(on.groups)]
+                lines += self._loads(on, columns, columns.parts[n] + columns.slices[k], places, is_rows=False)
             for n in range(len(rows.parts)):
                 for m in range(len(columns.parts)):
-                    sums = [self._sum(products, 2 * n + far, 2 * m + j) for far in range(2) for j in range(2)]
+                    sums = [self._sum(products, on.halves * n + far, 2 * m + j) for far in range(on.halves) for j in range(2)]
                     text = call(multiply, *sums, Text(f"{row}[{n}]"), Text(f"{column}[{m}]")).text
                     lines.append(Line(f"{text};", frozenset({products.sum.target.value})))
         return [Braces(("",), lines)]
 
-    def _loader(self, factor: Factor, width: int) -> str:
-        name = f"load_{width}_matrices{'_transposed' if factor.is_transposed else ''}"
-        self.context.helpers.add(name)
-        return name
+    def _loads(
+        self, on: MatrixInstruction, factor: Factor, constant: int, places: list[tuple[str, int, int]], *, is_rows: bool
+    ) -> list[Item]:
+        """Loads of the registers that are named, each of a matrix (far, deep)."""
+        if factor.way is Way.WORDS:
+            lines: list[Item] = []
+            for name, far, deep in places:
+                pointer = self._place(factor, constant + far * factor.across + deep * factor.inward, is_rows=is_rows, count=1)
+                lines.append(Line(f"{name} = {self._word(on, pointer).text};"))
+            return lines
+        load = f"load_{len(places)}_matrices{'_transposed' if factor.way is Way.TRANSPOSED else ''}"
+        self.context.helpers.add(load)
+        pointer = self._place(factor, constant, is_rows=is_rows, count=len(places))
+        loaded: list[Item] = [Line(f"{call(load, *(Text(name) for name, _, _ in places), pointer).text};")]
+        if on.factor == "tf32":
+            loaded += [Line(f"{n} = __float_as_uint(rounded_tf32(__uint_as_float({n})));") for n, _, _ in places]
+        return loaded
 
-    def _load(self, function: str, to: list[str], factor: Factor, constant: int, *, is_rows: bool) -> Line:
-        return Line(f"{call(function, *map(Text, to), self._piece(factor, constant, is_rows=is_rows)).text};")
+    def _word(self, on: MatrixInstruction, pointer: Text) -> Text:
+        value = unary("*", pointer)
+        if on.factor == "tf32":
+            value = call("rounded_tf32", value)
+        return value if register_type(on) != "unsigned" else call("__float_as_uint", value)
 
     def _sum(self, products: Products, row: int, column: int) -> Text:
         """The register of a result."""
@@ -60,8 +81,8 @@ class Matrices:
                 stack.enter_context(self.context.index(number, value))
             return self.context.register(products.sum.target)
 
-    def _piece(self, factor: Factor, constant: int, *, is_rows: bool) -> Text:
-        """Pointer to the piece of 16 bytes whose place this lane gives."""
+    def _place(self, factor: Factor, constant: int, *, is_rows: bool, count: int) -> Text:
+        """Pointer to the element, or the piece of 16 bytes, whose place this lane gives; `count`: matrices loaded at once."""
         context = self.context
         memory = factor.load.memory
         buffer = context.facts.nest.buffers[memory.buffer]
@@ -71,7 +92,7 @@ class Matrices:
         form = context.indices.form(factor.base)
         fixed = form.only(frozenset(a for a, _ in form.terms if a[0] == "thread"))
         moving = Linear(tuple(t for t in form.terms if t not in fixed.terms))
-        place, bits = self._lane(factor, fixed, array, is_rows=is_rows)
+        place, bits = self._lane(factor, fixed, array, is_rows=is_rows, count=count)
         constant += form.constant
         swizzle = memory.swizzle
         if swizzle is None:
@@ -90,29 +111,25 @@ class Matrices:
         index = swizzle_call(swizzle, plus(context.indices.text(moving, place), constant - above))
         return added(pointer, plus(index, above + left.constant))
 
-    def _lane(self, factor: Factor, fixed: Offset, array: str, *, is_rows: bool) -> tuple[Text, int]:
-        """The place of this lane's piece among those of one load, named, and the bits that it may have set."""
+    def _lane(self, factor: Factor, fixed: Offset, array: str, *, is_rows: bool, count: int) -> tuple[Text, int]:
+        """The place of this lane among those of one load, named, and the bits that it may have set."""
         indices = self.context.indices
         threads = [Text(indices.texts["thread", axis]) for axis in range(2)]
         lane = self._named(("lane",), LANE, binary("+", threads[0], binary("*", threads[1], decimal(4))))
-        far, deep = (1, 2) if is_rows else (2, 1)
-        if factor.by_pair == 2 * factor.by_one:
-            parts = [(factor.by_one, binary("%", lane, decimal(PIECE)))]
-        else:
-            halved = binary("/", binary("%", lane, decimal(PIECE)), decimal(2))
-            parts = [(factor.by_pair, halved), (factor.by_one, binary("%", lane, decimal(2)))]
-        for bit, step in ((far, factor.across), (deep, factor.inward)):
-            if step:
-                parts.append((step, binary("%", binary("/", lane, decimal(PIECE * bit)), decimal(2))))
-        terms = [binary("*", text, decimal(step)) if step != 1 else text for step, text in parts if step]
+        steps = list(factor.lane_steps)
+        if factor.way is not Way.WORDS:
+            far, deep = (1, 2) if is_rows else (2, 1)
+            steps += [
+                (step, 8 * bit, 2) for bit, step in ((far, factor.across), (deep, factor.inward)) if step and 2 * bit <= count
+            ]
+        terms = [_scaled(_digit(lane, divisor, n), step) for step, divisor, n in steps if step]
         text = terms[0]
         for term in terms[1:]:
             text = binary("+", text, term)
         if fixed.terms:
             text = binary("+", text, indices.text(Linear(fixed.terms)))
         lanes = np.arange(32)
-        values = lanes % PIECE // 2 * factor.by_pair + lanes % 2 * factor.by_one
-        values = values + lanes // (PIECE * far) % 2 * factor.across + lanes // (PIECE * deep) % 2 * factor.inward
+        values = sum((step * (lanes // divisor % n) for step, divisor, n in steps), np.zeros_like(lanes))
         for atom, stride in fixed.terms:
             values = (values[:, None] + stride * np.arange(indices.highs[atom] + 1)).reshape(-1)
         bits = int(np.bitwise_or.reduce(values)) if values.min() >= 0 else -1
@@ -126,3 +143,12 @@ class Matrices:
             scope.known[key] = Text(name)
             scope.lines.append(Line(f"const int {name} = {text.text};"))
         return scope.known[key]
+
+
+def _digit(lane: Text, divisor: int, number: int) -> Text:
+    """lane / divisor % number."""
+    return binary("%", binary("/", lane, decimal(divisor)) if divisor > 1 else lane, decimal(number))
+
+
+def _scaled(text: Text, step: int) -> Text:
+    return binary("*", text, decimal(step)) if step != 1 else text

@@ -23,9 +23,9 @@ class Options:
     """Blocks that one multiprocessor must have room for, as far as registers go; not with `register_limit`."""
 
     @property
-    def has_matrices(self) -> bool:
-        """`mma.sync.m16n8k16`."""
-        return nearest_architecture(self.arch).has_matrices
+    def matrices(self) -> frozenset[str]:
+        """Types of factors that whole warps multiply."""
+        return nearest_architecture(self.arch).matrices
 
     @property
     def has_async_copies(self) -> bool:

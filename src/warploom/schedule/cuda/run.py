@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, bf16_values, bf16_words, to_numpy
+from warploom.core import Diagnostic, UserError, to_numpy, values_of, words_of
 from warploom.gpu import Compiled, Timing, compile_cuda, compile_to_ptx, time_kernel
 from warploom.gpu import launch as launch_on_device
 from warploom.ptx import Counts, Finding
@@ -132,8 +132,8 @@ def run(
     *,
     device: int = 0,
 ) -> None:
-    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. NumPy's of bf16 hold float32, as for
-    `interpret`; those on the device have the real type. UserError as `warploom.gpu.launch`."""
+    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. NumPy's of bf16, e4m3 and e5m2 hold
+    float32, as for `interpret`; those on the device have the real type. UserError as `warploom.gpu.launch`."""
     given = _device_arrays(kernel, arrays)
     launch_on_device(
         compiled, kernel.name, kernel.grid, kernel.block, given, _scalars(kernel, scalars or {}),
@@ -163,12 +163,12 @@ def time(
 
 
 def _words(buffer: Buffer, array: NDArray[Any]) -> NDArray[Any]:
-    """The array as the kernel has it in memory: NumPy holds bf16 in float32."""
-    return bf16_words(array) if buffer.dtype.name == "bf16" else array
+    """The array as the kernel has it in memory: NumPy holds bf16 and the types of 8 bits in float32."""
+    return words_of(buffer.dtype, array)
 
 
 def _values(buffer: Buffer, array: NDArray[Any]) -> NDArray[Any]:
-    return bf16_values(array) if buffer.dtype.name == "bf16" else array
+    return values_of(buffer.dtype, array) if buffer.dtype.is_held else array
 
 
 def _flags(kernel: CudaKernel) -> tuple[str, ...]:
@@ -202,8 +202,8 @@ def _device_arrays(kernel: CudaKernel, arrays: Mapping[str, Any]) -> list[Any]:
 
 
 def _on_device(buffer: Buffer, array: Any) -> Any:
-    """The array as the device gets it: for bf16 the 16-bit words, since NumPy has no such type. UserError: ARRAY_SHAPE."""
-    if buffer.dtype.name != "bf16" or not _is_of_numpy(array):
+    """The array as the device gets it: words for types that NumPy does not have. UserError: ARRAY_SHAPE."""
+    if not buffer.dtype.is_held or not _is_of_numpy(array):
         return array
     return _words(buffer, _checked(buffer, {buffer.name: array}))
 
@@ -215,7 +215,7 @@ def _is_of_numpy(array: object) -> bool:
 def _scalar(parameter: Parameter, value: float) -> np.generic:
     """The value as the kernel takes it; bf16 as its word."""
     number = to_numpy(parameter.dtype).type(value)
-    return bf16_words(np.asarray(number).reshape(1))[0] if parameter.dtype.name == "bf16" else number
+    return words_of(parameter.dtype, np.asarray(number).reshape(1))[0] if parameter.dtype.is_held else number
 
 
 def _scalars(kernel: CudaKernel, scalars: Mapping[str, float]) -> list[np.generic]:

@@ -13,7 +13,7 @@ _REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
 
 def operation(operator: Operator, dtype: DType, arguments: list[Text], *, approximate: bool = False) -> Text:
     """`operator` on operands; signs stand between names, calls, elements and parentheses only."""
-    if dtype.name in ("f16", "bf16") and operator not in (Operator.MOVE, Operator.CAST):
+    if dtype.is_narrow_float and operator not in (Operator.MOVE, Operator.CAST):
         raise UnsupportedError(
             Diagnostic(
                 "CUDA_TYPE", f"expected f32, f64 or an integer type of {operator.value}, got {dtype.name}", fix="cast to f32"

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range
 from warploom.core.linear import Linear, variable
+from warploom.machines import MatrixInstruction
 from warploom.schedule.backbone import (
     Access,
     Axis,
@@ -35,7 +36,7 @@ from warploom.schedule.backbone import (
     Tiles,
     backbone,
     identity_of,
-    widening_factors,
+    matrix_factors,
 )
 from warploom.schedule.frontend.expressions import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
@@ -166,7 +167,8 @@ class _Lowering:
         self.axes_of_index[name] = tuple(numbers.values())
 
     def use(self, kernel: str, number: int) -> AxisUse:
-        is_stored = is_reduced = is_shared = is_of_matrices = is_stored_in_line = False
+        is_stored = is_reduced = is_shared = is_stored_in_line = False
+        matrix: MatrixInstruction | None = None
         steps: set[int] = set()
         for instruction in self.instructions:
             carry = instruction.carry
@@ -177,13 +179,14 @@ class _Lowering:
                 step = self.step(instruction.access, number)
                 is_stored_in_line |= instruction.operator is Operator.STORE and step == 1
                 steps.add(step)
-            factors = widening_factors(self.instructions, instruction) if number in instruction.axes else ()
-            if factors:
+            found = matrix_factors(self.instructions, instruction) if number in instruction.axes else None
+            if found is not None:
                 is_summed = carry is not None and number in carry.reduced
-                is_of_matrices |= is_summed or not all(number in self.instructions[f].axes for f in factors)
+                if is_summed or not all(number in self.instructions[f].axes for f in found[1]):
+                    matrix = found[0]
         axis = self.axes[number]
         return AxisUse(
-            kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared, is_of_matrices,
+            kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared, matrix,
             is_stored_in_line,
         )  # fmt: skip
 

@@ -110,7 +110,7 @@ class State:
         """The element type that `node` names, NumPy's scalar types among them."""
         found = self.resolve(node)
         if isinstance(found, type) and issubclass(found, np.number):
-            return next((t for t in SCALARS if t.name != "bf16" and to_numpy(t) == np.dtype(cast(Any, found))), None)
+            return next((t for t in SCALARS if not t.is_held and to_numpy(t) == np.dtype(cast(Any, found))), None)
         if found is MISSING and isinstance(node, ast.Name):
             found = BY_NAME.get(node.id, MISSING)
         return found if isinstance(found, DType) and found.lanes == 1 else None

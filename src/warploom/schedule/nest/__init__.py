@@ -9,7 +9,7 @@ from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts
 from warploom.schedule.nest.key import identity
-from warploom.schedule.nest.matrices import PIECE, PRODUCTS, Factor, Products, products_of
+from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
 from warploom.schedule.nest.nodes import (
     Affine,
     Argument,
@@ -51,9 +51,9 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "PIECE", "PRODUCTS", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine",
+    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine",
     "Compute", "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop",
-    "Products", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "at_run_time",
+    "Products", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "Way", "at_run_time",
     "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
     "loops", "products_of", "references", "staged_fills", "statements", "text", "threads_of", "verify", "with_barriers",
 ]  # fmt: skip

@@ -1,90 +1,110 @@
-"""Sums of products that whole warps make: parts of a nest in the shape of `mma.sync.m16n8k16`, of f16 or bf16, sums of f32.
+"""Sums of products that whole warps make: parts of a nest in the shape of an instruction of `machines.matrices`.
 
     for k:  rows[i, k], columns[k, j] from shared memory;  total[i, j] = fma(rows[i, k], columns[k, j], total[i, j])
 
 A warp has 4 threads along the columns (the fastest hardware dimension) and 8 along the rows. Each thread has two registers along
-the columns, which with its place among the 4 are a column of the product, and two along the rows, 8 rows apart. That is where
-`mma.sync` leaves results, so that the sum's registers, and all that follows, are as the nest says. `ldmatrix` reads the factors:
-8 pieces of 16 bytes for each 8 by 8 matrix, along the summed index, or along rows or columns (`trans`).
+the columns, which with its place among the 4 are a column of the product, and one along the rows, or two, 8 rows apart. That is
+where `mma.sync` leaves results, so that the sum's registers, and all that follows, are as the nest says. `ldmatrix` reads the
+factors: 8 pieces of 16 bytes for each matrix of 8 rows, along the summed index, or, of 16-bit elements, along rows or columns
+(`trans`). Elements that fill a register may be loaded one by one, from anywhere.
 
 The order of the sum is the instruction's own: products are exact, sums rounded as the hardware does it.
 
-Sources: PTX ISA 9.0, section 9.7.14 (mma.m16n8k16, ldmatrix); `layout.distributed.fragments` has the same places as a table.
+Sources: PTX ISA 9.0, section 9.7.14 (mma, ldmatrix); `layout.distributed.fragments` has the same places as a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Operator, widens
+from warploom.machines import LANES_OF_A_ROW, MatrixInstruction, matrix_instruction
+from warploom.schedule.backbone import Operator
+from warploom.schedule.nest.block import WARP
 from warploom.schedule.nest.nodes import Affine, Compute, Kind, Load, Loop, Nest, Ref, Space
 from warploom.schedule.nest.walk import Statement, hardware_sizes, references, statements
 
-COLUMN_THREADS, ROW_THREADS = 4, 8
-PIECE = 8
-"""Elements of 16 bytes, and pieces of a matrix that `ldmatrix` loads."""
-DEPTH = 16
-"""Products of one `mma.sync` that add up to one result."""
-PRODUCTS = 16 * 8 * DEPTH
-"""Products of one `mma.sync`."""
+COLUMN_THREADS, ROW_THREADS = LANES_OF_A_ROW, 8
 Ints = NDArray[np.int64]
 Point: TypeAlias = tuple[tuple[int, int], ...]
 """Indices of loops, by their numbers."""
+
+
+class Way(Enum):
+    """How the elements of a factor get into registers."""
+
+    PIECES = "ldmatrix"
+    TRANSPOSED = "ldmatrix.trans"
+    """Pieces lie along rows or columns, not along the summed index."""
+    WORDS = "ld.shared"
+    """Each lane loads its own elements, one by one."""
+
+
 _SEQUENTIAL = (Kind.LOOP, Kind.UNROLL, Kind.VECTOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor of the products: where its 8 by 8 matrices lie in shared memory, in elements.
+    """A factor of the products: where its matrices of 8 rows (or columns) and one group of summed indices lie in shared memory,
+    in elements.
 
-    Piece p of matrix (far, deep) of part i and slice k starts at base + parts[i] + slices[k] + far * across + deep * inward
-    + p // 2 * by_pair + p % 2 * by_one.
+    Row p of matrix (far, deep) of part i and slice k starts at base + parts[i] + slices[k] + far * across + deep * inward
+    + p // 2 * by_pair + p % 2 * by_one; where pieces are transposed, p is a place in the group.
     """
 
     load: Load
     base: Affine
     """Offset in elements from threads and from loops around the part, without the share that tells a warp's lanes apart."""
-    is_transposed: bool
-    """True if pieces lie along rows or columns, not along the summed index."""
+    way: Way
     by_pair: int
     by_one: int
+    along: int
+    """Elements from one summed index to the next, where each is loaded by itself (`Way.WORDS`)."""
     across: int
     """Elements from the first 8 rows to the other 8; or from 8 columns to the next, where one load takes 16."""
     inward: int
-    """Elements from the first 8 summed indices to the other 8."""
+    """Elements from a group of summed indices to the next of one instruction."""
     parts: tuple[int, ...]
-    """Offset in elements of each group of 16 rows, or of 8 columns."""
+    """Offset in elements of the rows of each instruction, or of its 8 columns."""
     slices: tuple[int, ...]
-    """Offset in elements of each group of 16 summed indices."""
+    """Offset in elements of the summed indices of each instruction."""
 
-    def pieces(self, part: int, slice_: int, far: int, deep: int) -> Ints:
-        """The first elements of the pieces of a matrix, behind `base`."""
-        p = np.arange(PIECE)
-        start = self.parts[part] + self.slices[slice_] + far * self.across + deep * self.inward
-        return start + p // 2 * self.by_pair + p % 2 * self.by_one
+    @property
+    def lane_steps(self) -> tuple[tuple[int, int, int], ...]:
+        """(elements, divisor, number): lane l is at the sum of elements * (l / divisor % number)."""
+        first = 1 if self.way is not Way.WORDS else LANES_OF_A_ROW
+        if self.by_pair == 2 * self.by_one:
+            rows: tuple[tuple[int, int, int], ...] = ((self.by_one, first, 8),)
+        else:
+            rows = ((self.by_pair, 2 * first, 4), (self.by_one, first, 2))
+        return rows if self.way is not Way.WORDS else (*rows, (self.along, 1, LANES_OF_A_ROW))
+
+    def places(self, lanes: Ints) -> Ints:
+        """The elements of one matrix that these lanes ask for."""
+        return sum((step * (lanes // divisor % n) for step, divisor, n in self.lane_steps), np.zeros_like(lanes))
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
     """A part of a nest that whole warps compute."""
 
+    instruction: MatrixInstruction
+
     loops: tuple[int, ...]
     """The outermost loops of the part, one after the other in one body."""
     sum: Compute
-    dtype: DType
-    """Type of the factors."""
     rows: Factor
     columns: Factor
     row_points: tuple[Point, ...]
-    """Indices of the loops that select a thread's registers along the rows; two after each other are 8 rows apart."""
+    """Indices of the loops that select a thread's registers along the rows; those of one instruction, 8 rows apart, follow each
+    other."""
     column_points: tuple[Point, ...]
     values: frozenset[int]
     """The factors, which are in no registers of their own."""
@@ -99,7 +119,9 @@ class Products:
     @property
     def registers(self) -> int:
         """Words of a thread for the factors of one slice."""
-        return 4 * len(self.rows.parts) + 2 * len(self.columns.parts)
+        on = self.instruction
+        words = on.groups * max(1, on.factor_bytes // 4)
+        return words * (on.halves * len(self.rows.parts) + len(self.columns.parts))
 
     @property
     def count(self) -> int:
@@ -111,14 +133,29 @@ class Products:
         """Columns of 8 that one `ldmatrix` loads."""
         return 2 if len(self.columns.parts) % 2 == 0 else 1
 
-    def matrices(self) -> Iterator[tuple[Factor, tuple[Ints, ...]]]:
-        """The pieces of the matrices that each `ldmatrix` of one run loads."""
+    def matrices(self) -> Iterator[tuple[Factor, int, Ints]]:
+        """The loads of one run: the factor, the elements that each lane asks for together, and where each lane's begin."""
+        on = self.instruction
         for k in range(len(self.rows.slices)):
             for part in range(len(self.rows.parts)):
-                yield self.rows, tuple(self.rows.pieces(part, k, far, deep) for deep in (0, 1) for far in (0, 1))
-            for part in range(0, len(self.columns.parts), self.columns_together):
-                far = range(self.columns_together)
-                yield self.columns, tuple(self.columns.pieces(part, k, f, deep) for f in far for deep in (0, 1))
+                yield from _loads(on, self.rows, part, k, far_first=True, far=on.halves)
+            together = self.columns_together
+            for part in range(0, len(self.columns.parts), together):
+                yield from _loads(on, self.columns, part, k, far_first=False, far=together)
+
+
+def _loads(
+    on: MatrixInstruction, factor: Factor, part: int, slice_: int, *, far_first: bool, far: int
+) -> Iterator[tuple[Factor, int, Ints]]:
+    start = factor.parts[part] + factor.slices[slice_]
+    places = [start + f * factor.across + d * factor.inward for f in range(far) for d in range(on.groups)]
+    if factor.way is Way.WORDS:
+        for place in places:
+            yield factor, 1, place + factor.places(np.arange(WARP))
+        return
+    if far_first:
+        places = [start + f * factor.across + d * factor.inward for d in range(on.groups) for f in range(far)]
+    yield factor, on.piece, np.concatenate([place + factor.places(np.arange(8)) for place in places])
 
 
 def products_of(nest: Nest) -> tuple[Products, ...]:
@@ -138,8 +175,8 @@ def _is_candidate(nest: Nest, statement: Compute) -> bool:
     if total != statement.target:
         return False
     wide = nest.values[statement.target.value].dtype
-    kinds = {nest.values[f.value].dtype if isinstance(f, Ref) else None for f in factors}
-    return len(kinds) == 1 and all(k is not None and widens(k, wide) for k in kinds)
+    kinds = {nest.values[f.value].dtype.name if isinstance(f, Ref) else "" for f in factors}
+    return len(kinds) == 1 and all(matrix_instruction(kind, wide.name) is not None for kind in kinds)
 
 
 def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ...]) -> Products | None:
@@ -154,6 +191,8 @@ def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ..
     if extent is None or not _are_whole(shape, paths):
         return None
     around, tops = extent
+    on = matrix_instruction(nest.values[refs[0].value].dtype.name, nest.values[total.target.value].dtype.name)
+    assert on is not None
     inside = [x for x in path[around:] if x.kind in _SEQUENTIAL]
     by_number = {x.number: x for p in paths for x in p}
     if any(x.trips is not None for x in inside):
@@ -182,11 +221,10 @@ def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ..
         if sorted(every) != sorted(x.number for x in inside):
             continue
         outside = frozenset(x.number for x in path[:around])
-        made = _factors(sides, by_number, outside)
+        made = _factors(on, sides, by_number, outside)
         if made is not None:
-            dtype = nest.values[refs[0].value].dtype
             points = [_points(own) for _, _, own, _, _ in sides]
-            return Products(tops, total, dtype, *made, points[0], points[1], frozenset(r.value for r in refs), path[:around])
+            return Products(on, tops, total, *made, points[0], points[1], frozenset(r.value for r in refs), path[:around])
     return None
 
 
@@ -254,31 +292,32 @@ def _points(loops: Sequence[Loop]) -> tuple[Point, ...]:
 
 
 def _factors(
-    sides: Sequence[tuple[Load, Affine, list[Loop], Ints, Ints]], by_number: Mapping[int, Loop], outside: frozenset[int]
-) -> tuple[Factor, Factor] | None:
-    """Rows and columns; None where `ldmatrix` cannot load them."""
+    on: MatrixInstruction, sides: Sequence[tuple[Load, Affine, list[Loop], Ints, Ints]], by_number: Mapping[int, Loop],
+    outside: frozenset[int],
+) -> tuple[Factor, Factor] | None:  # fmt: skip
+    """Rows and columns; None where the instruction's factors cannot be loaded."""
     (_, row_offset, _, along_rows, deep_rows), (_, column_offset, _, along_columns, deep_columns) = sides
     row_threads, column_threads = (_threads(offset, by_number) for offset in (row_offset, column_offset))
     if row_threads.get(0, 0) or column_threads.get(1, 0) or not row_threads.get(1, 0) or not column_threads.get(0, 0):
         return None
-    if len(along_rows) % 2 or len(along_columns) % 2 or len(deep_rows) % DEPTH:
+    if len(along_rows) % on.halves or len(along_columns) % 2 or len(deep_rows) % on.deep:
         return None
-    order = np.argsort(deep_rows if _are_pieces(np.sort(deep_rows)) else deep_columns, kind="stable")
-    halves, pairs = (along[1::2] - along[::2] for along in (along_rows, along_columns))
+    order = np.argsort(deep_rows if _are_pieces(np.sort(deep_rows), on.group) else deep_columns, kind="stable")
+    halves, pairs = (along[n - 1 :: n] - along[::n] for along, n in ((along_rows, on.halves), (along_columns, 2)))
     starts = along_columns[::2]
     next_ = starts[1::2] - starts[::2] if len(starts) % 2 == 0 else np.zeros(1, np.int64)
     if not all((steps == steps[0]).all() for steps in (halves, pairs, next_)):
         return None
-    places = np.arange(PIECE)
+    places = np.arange(8)
     rows = row_threads[1] * places
     columns = column_threads[0] * (places // 2) + int(pairs[0]) * (places % 2)
     found: list[Factor] = []
     for side, lanes, across, parts, deep in (
-        (0, rows, int(halves[0]), along_rows[::2], deep_rows[order]),
+        (0, rows, int(halves[0]), along_rows[:: on.halves], deep_rows[order]),
         (1, columns, int(next_[0]), starts, deep_columns[order]),
     ):
         load, offset, _, _, _ = sides[side]
-        factor = _factor(load, offset, lanes, across, parts, deep, by_number, outside)
+        factor = _factor(on, load, offset, lanes, across, parts, deep, by_number, outside)
         if factor is None:
             return None
         found.append(factor)
@@ -286,34 +325,43 @@ def _factors(
 
 
 def _factor(
-    load: Load, offset: Affine, lanes: Ints, across: int, parts: Ints, deep: Ints, by_number: Mapping[int, Loop],
-    outside: frozenset[int],
+    on: MatrixInstruction, load: Load, offset: Affine, lanes: Ints, across: int, parts: Ints, deep: Ints,
+    by_number: Mapping[int, Loop], outside: frozenset[int],
 ) -> Factor | None:  # fmt: skip
-    groups = deep.reshape(-1, PIECE)
+    groups = deep.reshape(-1, on.group)
     within = groups - groups[:, :1]
-    inward = groups[1::2, 0] - groups[::2, 0]
+    slices = groups[:: on.groups, 0]
+    inward = groups[on.groups - 1 :: on.groups, 0] - slices
     if not (within == within[0]).all() or not (inward == inward[0]).all():
         return None
-    if (within[0] == np.arange(PIECE)).all():
-        is_transposed, pieces = False, lanes
-    elif (lanes == np.arange(PIECE)).all():
-        is_transposed, pieces = True, within[0]
-    else:
-        return None
-    by_pair, by_one = int(pieces[2]), int(pieces[1])
-    places = np.arange(PIECE)
-    if not (pieces == places // 2 * by_pair + places % 2 * by_one).all():
-        return None
     base = Linear(tuple(t for t in offset.terms if t[0] in outside or _is_of_warps(by_number.get(t[0]))), offset.constant)
-    others = [s for _, s in base.terms] + [base.constant, *parts.tolist(), *groups[:, 0].tolist()]
-    swizzle = load.memory.swizzle
-    if any(step % PIECE for step in (by_pair, by_one, across, *others)) or (swizzle is not None and swizzle.unit % PIECE):
-        return None
     if any(by_number[n].kind is Kind.BLOCK for n, _ in base.terms):
         return None
-    return Factor(
-        load, base, is_transposed, by_pair, by_one, across, int(inward[0]), tuple(parts.tolist()), tuple(groups[::2, 0].tolist())
-    )
+    every = (across, *(s for _, s in base.terms), base.constant, *parts.tolist(), *groups[:, 0].tolist())
+    for way, pieces in _ways(on, within[0], lanes):
+        by_pair, by_one = int(pieces[2]), int(pieces[1])
+        places = np.arange(8)
+        if not (pieces == places // 2 * by_pair + places % 2 * by_one).all():
+            continue
+        swizzle = load.memory.swizzle
+        units = (by_pair, by_one, *every, 0 if swizzle is None else swizzle.unit)
+        if way is not Way.WORDS and any(step % on.piece for step in units):
+            continue
+        along = int(within[0][1]) if way is Way.WORDS else 0
+        return Factor(
+            load, base, way, by_pair, by_one, along, across, int(inward[0]), tuple(parts.tolist()), tuple(slices.tolist())
+        )
+    return None
+
+
+def _ways(on: MatrixInstruction, within: Ints, lanes: Ints) -> Iterator[tuple[Way, Ints]]:
+    """How the elements of a group can be loaded, and where the rows begin that lanes ask for; the best way first."""
+    if on.has_pieces and (within == np.arange(on.group)).all():
+        yield Way.PIECES, lanes
+    if on.has_transposed_pieces and (lanes == np.arange(8)).all():
+        yield Way.TRANSPOSED, within
+    if on.together == 1 and (within == within[1] * np.arange(on.group)).all():
+        yield Way.WORDS, lanes
 
 
 def _threads(offset: Affine, by_number: Mapping[int, Loop]) -> dict[int, int]:
@@ -330,6 +378,6 @@ def _is_of_warps(loop: Loop | None) -> bool:
     return loop is not None and loop.kind is Kind.THREAD and loop.hardware not in (0, 1)
 
 
-def _are_pieces(deep: Ints) -> bool:
-    groups = deep.reshape(-1, PIECE) if len(deep) % PIECE == 0 else deep.reshape(1, -1)
+def _are_pieces(deep: Ints, group: int) -> bool:
+    groups = deep.reshape(-1, group) if len(deep) % group == 0 else deep.reshape(1, -1)
     return bool((groups - groups[:, :1] == np.arange(groups.shape[1])).all())

@@ -107,7 +107,7 @@ def cuda_rates(arch: str) -> Rates:
             ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),
         ),
         operations=_cuda_operations(),
-        product_lanes=most.float_lanes / most.matrix_products,
+        product_lanes=tuple((name, most.float_lanes / rate) for name, rate in most.matrix_products.items()),
         launch_ns=1500.0,
         kept_registers=limits.max_registers,
         unrolled_rounds=64,

@@ -54,8 +54,8 @@ class Rates:
     """Iterations of a sequential loop that a compiler may write out, at most."""
     overlapped_rounds: float = 1.0
     """Iterations of a longer loop that a compiler may join."""
-    product_lanes: float = 0.0
-    """Instructions of a thread for a product that whole warps make: as a share of one of `alu`."""
+    product_lanes: tuple[tuple[str, float], ...] = ()
+    """By the type of the factors: instructions of a thread for a product that whole warps make, as a share of one of `alu`."""
     replays_issue: bool = False
     """An access that moves several lines issues once per line (GPUs before Maxwell)."""
 

@@ -43,8 +43,8 @@ class Target:
     load_caches: tuple[Cache, ...]
     store_caches: tuple[Cache, ...]
     has_async_copy: bool = False
-    has_matrices: bool = False
-    """Warps multiply matrices of floats of 16 bits (`mma.sync.m16n8k16`, `ldmatrix`)."""
+    matrices: frozenset[str] = frozenset()
+    """Types of factors that whole warps multiply (`machines.matrices`)."""
     rates: Rates = NO_RATES
 
     @property
@@ -52,11 +52,11 @@ class Target:
         return self.max_thread_dims > 0
 
     def lanes(self, element_bytes: int) -> tuple[int, ...]:
-        """Sizes that a vector loop over elements of that many bytes may have."""
+        """Sizes that a vector loop over elements of that many bytes may have: at most three, of bytes the widest."""
         if self.has_vector_arithmetic:
             return tuple(n * 4 // element_bytes for n in self.vector_lanes if n * 4 // element_bytes > 1)
-        wide = (8,) if self.has_matrices and element_bytes == 2 else ()
-        return tuple(n for n in (*self.vector_lanes, *wide) if n * element_bytes <= self.vector_bytes)
+        wide = (8, 16) if self.matrices else ()
+        return tuple(n for n in (*self.vector_lanes, *wide) if n * element_bytes <= self.vector_bytes)[-3:]
 
 
 _LOAD_CACHES = (Cache.ALL, Cache.L2, Cache.READ_ONLY, Cache.NONE)
@@ -79,7 +79,7 @@ def cuda(arch: str) -> Target:
         max_outer_block_size=65535, shared_bytes=on.limits.shared_bytes_per_block, registers=on.limits.max_registers,
         reserved_registers=32, max_unroll=512, vector_bytes=WIDEST_BYTES, vector_lanes=(2, 4), has_vector_arithmetic=False,
         load_caches=_LOAD_CACHES,
-        store_caches=_STORE_CACHES, has_async_copy=on.has_async_copy, has_matrices=on.has_matrices,
+        store_caches=_STORE_CACHES, has_async_copy=on.has_async_copy, matrices=on.matrices,
         rates=cuda_rates(arch),
     )  # fmt: skip
 

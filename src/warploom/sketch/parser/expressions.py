@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
-from warploom.core import DType, scalar_of
+from warploom.core import FACTORS, DType, scalar_of
 from warploom.ir import (
     Component,
     IndexConst,
@@ -136,7 +136,7 @@ def _object_of(operand: Operand) -> object:
 
 def dtype_argument(state: State, node: ast.expr) -> DType:
     value = static_value(state, node)
-    if not isinstance(value, DType):
+    if not isinstance(value, DType) or value in FACTORS:
         raise state.problem("DTYPE_EXPECTED", "expected an element type first", node, "Write for example wl.f32.")
     return value
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from warploom.core import Diagnostic, DType, UnsupportedError, UserError
+from warploom.core import FACTORS, Diagnostic, DType, UnsupportedError, UserError
 from warploom.ir import Hole, IndexConst, Kernel, SizeVar
 from warploom.sketch import words
 from warploom.sketch.operands import Array, Index, Static
@@ -131,7 +131,7 @@ def _data_names(node: ast.FunctionDef, frame: Frame, text: Written) -> dict[str,
                 return first([body, other], seen)
             case ast.Call(func=func, args=args) if args and _called(func, text) in (words.cast, words.literal, words.pack):
                 value = _called(args[0], text)
-                return value if isinstance(value, DType) else None
+                return value if isinstance(value, DType) and value not in FACTORS else None
             case ast.Call(args=args):
                 return first(args, seen)
             case _:

@@ -18,7 +18,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import TypeAlias
 
-from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
+import numpy as np
+
+from warploom.core import BY_NAME, FACTORS, DType, WarploomError, f16, f32, f64, values_of, words_of
 from warploom.synth.compiled.placed import UNSIGNED, Placed
 from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
@@ -30,8 +32,15 @@ _COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 _EXACT: dict[str, Callable[..., Fraction]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _LARGEST: dict[str, Fraction] = {
     name: (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
-    for name, digits, most in (("f16", 11, 15), ("bf16", 8, 127), ("f32", 24, 127), ("f64", 53, 1023))
-}
+    for name, digits, most in (
+        ("e5m2", 3, 15),
+        ("f16", 11, 15),
+        ("tf32", 11, 127),
+        ("bf16", 8, 127),
+        ("f32", 24, 127),
+        ("f64", 53, 1023),
+    )
+} | {"e4m3": Fraction(448)}
 """Largest of the finite numbers of a float type."""
 ZEROS = "zeros of either sign are equal"
 ROUNDED = "lanes store one real number to one place, whichever rounding stays"
@@ -311,6 +320,9 @@ class Data:
     def decoded(bits: int, kind: DType) -> float | Fraction:
         if kind.name == "bf16":
             number: float = struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+        elif kind in FACTORS:
+            word = np.uint8(bits) if kind.is_held else np.uint32(bits).view(np.float32)
+            number = float(values_of(kind, np.array([word]))[0])
         else:
             floating, word = _FLOAT_CODES[kind.name]
             number = struct.unpack(floating, struct.pack(word, bits))[0]
@@ -322,6 +334,9 @@ class Data:
         if kind.name == "bf16":
             bits = struct.unpack("<I", struct.pack("<f", number))[0]
             return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
+        if kind in FACTORS:
+            found = np.array([number], np.float32)
+            return int(words_of(kind, found)[0]) if kind.is_held else int(values_of(kind, found).view(np.uint32)[0])
         floating, word = _FLOAT_CODES[kind.name]
         return struct.unpack(word, struct.pack(floating, number))[0]
 

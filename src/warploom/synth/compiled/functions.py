@@ -16,7 +16,7 @@ from warploom.synth.compiled.quotients import quotient
 from warploom.synth.compiled.threads import Launch
 
 _KNOWN = frozenset({
-    "rn", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "relu", "lo", "hi", "wide", "wrap",
+    "rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "relu", "lo", "hi", "wide", "wrap",
     "clamp", "l", "r", "to", "shiftamt",
 })  # fmt: skip
 _OTHER_NUMBERS = frozenset({"ftz", "rz", "rm", "rp"})
@@ -139,7 +139,9 @@ class Functions:
             raise NotFollowedError(instruction.name)
         if "ftz" in instruction.modifiers:
             self.launch.data.notes.add("subnormal numbers flushed to zero")
-        rounding = next((m for m in instruction.modifiers if m in ("rn", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")), None)
+        rounding = next(
+            (m for m in instruction.modifiers if m in ("rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")), None
+        )
         convert = self.arithmetic.convert(register_kind(types[0]), register_kind(types[1]), rounding)
         return convert, (types[1],)
 

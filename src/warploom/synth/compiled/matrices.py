@@ -16,26 +16,36 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from warploom.core import DType, bf16, f16, f32, f64, i8, i32, u8
+from warploom.core import DType, bf16, e4m3, e5m2, f16, f32, f64, i8, i32, tf32, u8
 from warploom.ptx.syntax import Instruction, Name
-from warploom.synth.compiled.arithmetic import Arithmetic
-from warploom.synth.compiled.data import Value
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError
+from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.operands import Operands
 from warploom.synth.compiled.schedule import Step
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
+from warploom.terms import Term, apply
 
 SUMS_OF_MATRICES = "mma.sync: its sums taken as sums of reals"
-_TYPES: dict[str, DType] = {"f16": f16, "bf16": bf16, "s8": i8, "u8": u8, "f64": f64}
+_TYPES: dict[str, DType] = {
+    "f16": f16, "bf16": bf16, "tf32": tf32, "e4m3": e4m3, "e5m2": e5m2, "s8": i8, "u8": u8, "f64": f64,
+}  # fmt: skip
 _SHAPES: dict[str, tuple[str, ...]] = {
     "f16": ("m16n8k8", "m16n8k16"),
     "bf16": ("m16n8k8", "m16n8k16"),
+    "tf32": ("m16n8k4", "m16n8k8"),
+    "e4m3": ("m16n8k16", "m16n8k32"),
+    "e5m2": ("m16n8k16", "m16n8k32"),
     "s8": ("m8n8k16", "m16n8k16", "m16n8k32"),
     "u8": ("m8n8k16", "m16n8k16", "m16n8k32"),
     "f64": ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"),
 }
 _TOTALS: dict[str, tuple[str, DType]] = {
-    "f16": ("f32", f32), "bf16": ("f32", f32), "s8": ("s32", i32), "u8": ("s32", i32), "f64": ("f64", f64),
+    "f16": ("f32", f32), "bf16": ("f32", f32), "tf32": ("f32", f32),
+    "e4m3": ("f32", f32), "e5m2": ("f32", f32), "s8": ("s32", i32), "u8": ("s32", i32), "f64": ("f64", f64),
 }  # fmt: skip
+_ROUNDED = "cvt.rna.tf32.f32"
+_DROPPED = (1 << 13) - 1
+"""Bits of f32 that tf32 lacks."""
 _COLUMNS = 8
 _WORD = 32
 _MOST_KEPT = 256
@@ -102,7 +112,7 @@ class Matrices:
             raise launch.unsupported(f"expected an instruction that this runner follows, got {instruction.name}", index)
         shape, _, _, d_type, a_type, b_type, c_type = modifiers
         total_name, total = _TOTALS.get(a_type, ("", f32))
-        is_pair = a_type == b_type or {a_type, b_type} == {"s8", "u8"}
+        is_pair = a_type == b_type or {a_type, b_type} in ({"s8", "u8"}, {"e4m3", "e5m2"})
         if shape not in _SHAPES.get(a_type, ()) or not is_pair or d_type != total_name or c_type != total_name:
             raise launch.unsupported(f"expected an instruction that this runner follows, got {instruction.name}", index)
         rows, deep = (int(n) for n in re.findall(r"m(\d+)n8k(\d+)", shape)[0])
@@ -215,6 +225,8 @@ class Matrices:
         """The conversion to the type of the sums, which is exact."""
         if kind is total:
             return lambda value: value
+        if kind is tf32:
+            return self._of_rounded
         convert = self.arithmetic.convert(total, kind, None)
         known: dict[int, tuple[Value, Value]] = {}
 
@@ -224,6 +236,22 @@ class Matrices:
             return known[id(value)][1]
 
         return run
+
+    def _of_rounded(self, value: Value) -> Value:
+        """A factor of tf32 in f32. NotFollowedError unless `cvt.rna.tf32.f32` has made it: which bits count otherwise is open
+        (PTX ISA 9.7.14). An element of an array of tf32 is the rounded number."""
+        if isinstance(value, Undefined):
+            return value
+        if isinstance(value, int):
+            if value & _DROPPED:
+                raise NotFollowedError("a number of tf32 that has bits of f32")
+            return self.launch.data.as_float(value, f32)
+        if not isinstance(value, Term) or value.op != _ROUNDED:
+            raise NotFollowedError("a factor of tf32 without cvt.rna.tf32.f32")
+        (inner,) = value.args
+        if inner.op == "bits.tf32.f32":
+            return self.launch.data.converted(inner.args[0], f32)
+        return self.launch.data.made(apply("number.tf32", value), f32)
 
 
 def _all_known(columns: Sequence[_Column | None]) -> list[_Column] | None:

@@ -8,16 +8,16 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias, assert_never
 
-from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.core import FACTORS, Diagnostic, UnsupportedError, UserError
 from warploom.ctext import c_type
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles, matrix_tiles, read_once, widened
+from warploom.schedule.backbone import Operator, Program, Role, Tiles, cpu_tiles, matrix_tiles, read_once, widened
 from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
-from warploom.schedule.targets import Target, target
+from warploom.schedule.targets import TARGETS, Target, target
 from warploom.tools.explore.run_time import searched_at
 
 Function: TypeAlias = TensorKernel | TensorFunction
@@ -97,7 +97,7 @@ def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
 
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
-    tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles if options.target.has_matrices else cuda_tiles
+    tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles(options.target.matrices)
     program = function.at_run_time(function.program(sizes_of(function, options.sizes, options.run_time), tiles), options.run_time)
     if points_of(program) > _MOST_POINTS:
         message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
@@ -106,9 +106,9 @@ def program_of(function: Function, options: KernelOptions) -> Program:
         _check_in_c(program)
     if options.target.kind == "cuda":
         _check_served(program)
+        _check_factors(program, options.target)
         program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
-        if options.target.has_matrices:
-            program = replace(program, stages=tuple(map(widened, program.stages)))
+        program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
     return program
 
 
@@ -141,9 +141,25 @@ def _check_in_c(program: Program) -> None:
             raise UnsupportedError(Diagnostic("C_TYPE", message, region.span, "Give a GPU: --target sm_90."))
 
 
+def _check_factors(program: Program, on: Target) -> None:
+    """Types that only factors of products of matrices have, where the target does not multiply them. UnsupportedError at the
+    place of an array."""
+    for region in (r for stage in program.stages for r in stage.regions if r.dtype in FACTORS):
+        if region.role is not Role.INPUT:
+            message = (
+                f"expected {region.name} of a type that kernels write, got {region.dtype.name}, which is for factors of products"
+            )
+            raise UnsupportedError(Diagnostic("CUDA_TYPE", message, region.span, "Store f32, f16 or bf16."))
+        if region.dtype.name not in on.matrices:
+            able = [name for name, other in TARGETS.items() if region.dtype.name in other.matrices]
+            message = f"expected a target whose warps multiply {region.dtype.name} ({', '.join(able)}), got {on.name}"
+            fix = f"Give --target {able[0]}, or declare {region.name} as f16 or bf16."
+            raise UnsupportedError(Diagnostic("CUDA_TYPE", message, region.span, fix))
+
+
 def _check_served(program: Program) -> None:
     """Arithmetic that CUDA printing would refuse after the search. UnsupportedError at its place in the source."""
     for instruction in (i for stage in program.stages for i in stage.instructions):
-        if instruction.dtype.name in ("f16", "bf16") and instruction.operator not in _UNTYPED:
+        if instruction.dtype.is_narrow_float and instruction.operator not in _UNTYPED:
             message = f"expected f32, f64 or an integer type of {instruction.operator}, got {instruction.dtype.name}"
             raise UnsupportedError(Diagnostic("CUDA_TYPE", message, instruction.span, "Declare the arrays as f32."))

@@ -12,8 +12,10 @@ from string import Template
 from warploom.core import NOWHERE, Span
 from warploom.gpu import ListedLine, Listings
 from warploom.ir import IndexExpr, Kernel, kernel_text
+from warploom.tools.html.asked import asked_picture
 from warploom.tools.html.scene import hole_legend, scene
 from warploom.tools.html.shell import listing, scrolled
+from warploom.tools.pages.accesses import Asked
 from warploom.tools.pages.movement import Movement
 from warploom.tools.pages.wanted import Wanted, sentence_of, wanted_in
 from warploom.tools.synth.report import hole_texts
@@ -37,6 +39,8 @@ class Page:
     """The text of the file that the sketch comes from; empty shows the kernel's own text."""
     listings: Listings = field(default_factory=lambda: Listings(()))
     """CUDA, PTX and machine code; what is empty is not shown."""
+    asked: Sequence[Asked] = ()
+    """Accesses to shared and global memory, each with its dearest request."""
     search: Sequence[Sequence[str]] = ()
     """The search as it happened: a head, then a row for each search space in its order."""
 
@@ -47,11 +51,12 @@ def render(page: Page) -> str:
     return Template(_asset("page.html")).substitute(
         title=escape(page.title),
         summary=escape(page.summary),
-        css=_asset("page.css"),
+        css=_asset("page.css") + _asset("asked.css"),
         movement=_movement(page.movement),
         source=listing(_source(page, holes), "the sketch and its completions", "source"),
         listings=_listings(page.listings),
         holes=_holes(page, holes),
+        asked=_asked(page.asked),
         search=_search(page.search),
         facts=_table((escape(name), escape(value)) for name, value in page.facts),
         script=_script(page),
@@ -120,6 +125,26 @@ def _holes(page: Page, holes: Sequence[tuple[str, str, str]]) -> str:
 
 def _why(hole: str, movement: Movement | None, wanted: Mapping[int, Wanted]) -> str:
     return sentence_of(hole, movement, wanted) if movement is not None else ""
+
+
+def _asked(accesses: Sequence[Asked]) -> str:
+    """A picture for each access: its lanes by the banks, or sectors, that they ask."""
+    parts: list[str] = []
+    for one in accesses:
+        unit = "wavefront" if one.is_shared else "sector"
+        many = f"; {one.total} in the {one.requests} requests of this warp" if one.requests > 1 else ""
+        head = f"{one.text}: {one.units} {unit}{'s' * (one.units != 1)}{many}"
+        words = [column for _, column, _ in dict.fromkeys((0, column, word) for _, column, word in one.cells)]
+        fullest = max(set(words), key=words.count) if one.is_shared and one.units > 1 else None
+        picture = scrolled(asked_picture(one.cells, one.columns, "bank" if one.is_shared else "sector", fullest), head)
+        parts.append(f"<details><summary>{escape(head)}</summary>{picture}</details>")
+    if not parts:
+        return ""
+    said = (
+        "A row for each lane; a column for each bank of shared memory, or each sector of 32 bytes of global memory. Equal words "
+    )
+    said += "have one colour. Of each access the request is shown that takes the most."
+    return f"<section class='wide'><h2>Banks and sectors</h2><p>{said}</p>{''.join(parts)}</section>"
 
 
 def _search(rows: Sequence[Sequence[str]]) -> str:

@@ -25,8 +25,8 @@ from warploom.tools.lint.silenced import read_baseline, split, write_baseline
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
 from warploom.tools.ptx.arguments import arguments, extents, symbols
 
-_EXAMPLES = dict.fromkeys(("b64", "u64"), "random:f32:1024") | {"s64": "i64:1024", "f32": "f32:1", "f64": "f64:1"}
-"""An argument for a parameter of each type: those of 64 bits mostly are arrays."""
+_EXAMPLES = dict.fromkeys(("b64", "u64"), "random:f32:1024") | {"s64": "i64:", "f32": "f32:1", "f64": "f64:1"}
+"""An argument for a parameter of each type: those of 64 bits mostly are arrays. Integers get their number below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +198,16 @@ def _outcome(
 def _without_launch(case: str, path: str, source: Source, routine: Routine, stopwatch: Stopwatch) -> Outcome:
     """The file is right as PTX; what a launch would show is open."""
     required = routine.directive("reqntid") or routine.directive("maxntid")
-    tall = any("tid.y" in repr(instruction) for instruction in routine.instructions)
+    texts_of = [repr(instruction) for instruction in routine.instructions]
+    tall, wide = (any(f"%{name}.y" in text for text in texts_of) for name in ("tid", "ctaid"))
     block = ",".join(map(str, required)) if required else "32,8" if tall else "256"
-    texts = " ".join(f"--arg {_EXAMPLES.get(p.type, 'i32:1024')}" for p in routine.parameters)
+    examples = [_EXAMPLES.get(p.type, "i32:") for p in routine.parameters]
+    of_two = tall or sum(text.endswith(":") for text in examples) > 1  # 32 rows of 32 elements are the 1024 of an array
+    texts = " ".join(f"--arg {text}{(32 if of_two else 1024) if text.endswith(':') else ''}" for text in examples)
     plain = plain_name(routine.name)
     is_one = sum(plain_name(k.name) == plain for k in source.program.kernels) == 1
-    launched = f"--launch {'4,4' if tall else '4'} {block} {texts}".rstrip()
+    grid = "1" if tall else "4"
+    launched = f"--launch {grid}{',4' * wide} {block} {texts}".rstrip()
     example = f"warploom lint {path} --kernel {plain if is_one else routine.name} {launched}"
     reason = (
         f"no launch was given, so nothing ran; give the grid, the block and the arguments of your program, such as: {example}"

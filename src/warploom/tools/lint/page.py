@@ -13,8 +13,9 @@ from importlib.resources import files
 from string import Template
 from typing import Any, cast
 
-from warploom.machines import BANKS, WARP_LANES
+from warploom.machines import BANKS
 from warploom.ptx import Counts, Place
+from warploom.tools.html.asked import asked_picture
 from warploom.tools.lint.findings import Found
 from warploom.tools.lint.launched import Linted
 from warploom.tools.lint.sources import Source, line_text, text_of
@@ -28,7 +29,6 @@ _FACTS = (
 )  # fmt: skip
 _OTHER = re.compile(r"\bby ((?:block [\d,]+, )?thread [\d,]+)")
 """The second thread of a race, in its message."""
-_CELL, _LEFT, _TOP = 14, 30, 18
 _Heat = dict[tuple[str, int], "_Cost"]
 
 
@@ -57,7 +57,7 @@ def lint_page(linted: Linted) -> str:
     return Template(_asset("lint.html")).substitute(
         title=escape(linted.case),
         summary=escape(f"{line['status']}, {line['verdict']}{domain}" + (f": {line['reason']}" if line.get("reason") else "")),
-        css=_asset("page.css") + _asset("lint.css"),
+        css=_asset("page.css") + _asset("lint.css") + _asset("asked.css"),
         findings=_findings(found),
         sources="".join(_source(one, heat, hits) for one in _excerpts({*heat, *hits})),
         banks=_banks(linted.source, linted.counts) if linted.source and linted.counts else "",
@@ -182,28 +182,6 @@ def _banks(source: Source, counts: Counts) -> str:
         ]  # fmt: skip
         parts.append(
             f"<h2>{escape(place.file)}:{place.line}, PTX line {number}</h2><p>{escape(head)}</p>"
-            f'<div class="stage" tabindex="0">{_picture(cells, worst.bank)}</div>'
+            f'<div class="stage" tabindex="0">{asked_picture(cells, BANKS, "bank", worst.bank)}</div>'
         )
     return f'<section class="wide">{"".join(parts)}</section>\n' if parts else ""
-
-
-def _picture(cells: Iterable[tuple[int, int, int]], worst: int) -> str:
-    asked = {(lane, bank): word for lane, bank, word in cells}
-    words = {word: n for n, word in enumerate(sorted(set(asked.values())))}
-    width, height = _LEFT + BANKS * _CELL + 2, _TOP + WARP_LANES * _CELL + 2
-    parts = [f'<text x="{_LEFT + (n + 0.5) * _CELL}" y="{_TOP / 2}">{n}</text>' for n in range(BANKS)]
-    for lane in range(WARP_LANES):
-        y = _TOP + lane * _CELL
-        parts.append(f'<text x="{_LEFT / 2}" y="{y + _CELL / 2}">{lane}</text>')
-        for bank in range(BANKS):
-            word = asked.get((lane, bank))
-            x, look = _LEFT + bank * _CELL, 'class="empty"'
-            told = ""
-            if word is not None:
-                look = f'class="asked" fill="hsl({words[word] * 360 // len(words)} 70% 62%)"'
-                told = f"<title>lane {lane}, bank {bank}, word {word}</title>"
-            parts.append(f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" {look}>{told}</rect>')
-    x = _LEFT + worst * _CELL
-    parts.append(f'<rect class="worst" x="{x}" y="{_TOP}" width="{_CELL}" height="{WARP_LANES * _CELL}"/>')
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    return f'<svg class="banks" {size} role="img" aria-label="lanes by banks">{"".join(parts)}</svg>'

@@ -76,6 +76,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """One access of the warp to an array in shared or global memory."""
+
+    array: str
+    is_store: bool
+    span: Span
+    place: int
+    """Which access of its statement it is, from 0."""
+    lanes: tuple[tuple[int, int], ...]
+    """Lanes that take part, each with the number of its element in the array, row-major."""
+
+
+@dataclass(frozen=True, slots=True)
 class Movement:
     """One warp's whole run."""
 
@@ -85,6 +98,8 @@ class Movement:
     steps: tuple[Step, ...]
     omitted: int
     """Steps past the limit that were executed but not kept."""
+    requests: tuple[Request, ...] = ()
+    """In their order; those past the limit of the steps, too."""
 
 
 _LEVELS = {"*": 2, "/": 2, "&": 2, "<<": 2, ">>": 2, "+": 1, "-": 1, "|": 1, "^": 1}

@@ -10,6 +10,7 @@ from warploom.gpu import Listings
 from warploom.synth import Report
 from warploom.tools.command.output import requests_of
 from warploom.tools.html.page import Page, render
+from warploom.tools.pages.accesses import asked_in
 from warploom.tools.pages.picture import picture
 from warploom.tools.pages.trace import trace
 from warploom.tools.synth.targets import Target
@@ -45,12 +46,14 @@ def kernel_page(target: Target, report: Report, line: Mapping[str, object], list
     if cycles := cast("dict[str, object]", line.get("executed_cycles") or {}):
         facts.append(("cycles of a multiprocessor", ", ".join(f"{name} {value}" for name, value in cycles.items())))
     domain = f" over {report.domain}" if report.domain else ""
+    movement = trace(kernel, holes, target.sketch.complete_at)
     return render(
         Page(
             title=target.case,
             kernel=kernel,
             completions=holes,
-            movement=trace(kernel, holes, target.sketch.complete_at),
+            movement=movement,
+            asked=asked_in(movement, kernel),
             facts=facts,
             summary=f"Completed in space {report.space}; {report.verdict}{domain}.",
             source=_source(kernel.file),

@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import NOWHERE, Diagnostic, UserError
 from warploom.ir import Accumulate, Accumulator, Declare, IndexExpr, Kernel, SetValue, Stmt, Store, statements
 from warploom.ir.swizzle import kind_of
 from warploom.synth import Listener, Mask, Writing, watch
@@ -25,6 +25,7 @@ from warploom.tools.pages.movement import (
     MemoryCell,
     Movement,
     RegisterCell,
+    Request,
     Step,
     StepKind,
     Value,
@@ -57,7 +58,7 @@ def trace(
     for fault in watch(kernel, completions, sizes, watcher, block):
         if fault.code.startswith("UNDEFINED"):
             raise UserError(Diagnostic("TRACE_UNDEFINED", fault.message, fault.span, fault.fix))
-    return Movement(len(watcher.shown), tuple(watcher.rows), tuple(watcher.steps), watcher.omitted)
+    return Movement(len(watcher.shown), tuple(watcher.rows), tuple(watcher.steps), watcher.omitted, tuple(watcher.requests))
 
 
 class _Watcher(Listener):
@@ -81,6 +82,9 @@ class _Watcher(Listener):
         """The origins of the statement and, behind them, those of the operands that are being evaluated."""
         self.is_shuffled = False
         self.operator = ""
+        self.requests: list[Request] = []
+        self.span, self.accesses = NOWHERE, 0
+        """Place of the statement, and how many of its accesses were met."""
 
     # ------------------------------------------------------------ what the run tells
 
@@ -92,6 +96,7 @@ class _Watcher(Listener):
 
     def statement(self, statement: Stmt, mask: Mask) -> None:
         self.active, self.origins, self.is_shuffled = frozenset(mask.lanes), [{}], False
+        self.span, self.accesses = statement.span, 0
         if isinstance(statement, Accumulate):
             self.operator = statement.accumulator
 
@@ -102,6 +107,7 @@ class _Watcher(Listener):
         self._read(name, (), [0] * self.kernel.threads, mask)
 
     def reads(self, array: str, shape: tuple[int, ...], places: Sequence[int], mask: Mask) -> None:
+        self._requested(array, places, mask, is_store=False)
         self._read(array, shape, places, mask)
 
     def inside(self) -> None:
@@ -125,6 +131,7 @@ class _Watcher(Listener):
     ) -> None:
         own = [thread for thread in mask.lanes if thread in self.shown]
         name = _target(statement)
+        self._requested(name, places, mask, is_store=True)
         others = [thread for thread in mask.lanes if thread not in self.shown] if self.spaces.get(name) == "shared" else []
         if not own and not others:
             return
@@ -145,6 +152,13 @@ class _Watcher(Listener):
         self.steps.append(Step(kind, tuple(self.loops), tuple(written), self._hole_values(), statement.span))
 
     # ------------------------------------------------------------ cells
+
+    def _requested(self, array: str, places: Sequence[int], mask: Mask, *, is_store: bool) -> None:
+        lanes = tuple((thread - self.shown.start, int(places[thread])) for thread in mask.lanes if thread in self.shown)
+        if self.spaces.get(array) in ("shared", "global"):
+            if lanes:
+                self.requests.append(Request(array, is_store, self.span, self.accesses, lanes))
+            self.accesses += 1
 
     def _of(self, thread: int) -> dict[Cell, None]:
         return self.origins[-1].setdefault(thread, {})

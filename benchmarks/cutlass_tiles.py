@@ -1,0 +1,105 @@
+"""Tiles of CUTLASS's kernels as points of our space, and our own beside them, all judged by the model of `schedule.cost`.
+
+    python -m benchmarks.cutlass_tiles [ARCH ...] --nodes 200     one JSON line for each kernel and architecture
+
+A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search decides everything else. `ours_ms` is what a
+search of as many nodes finds without fixed sizes; null is a tile for which it found nothing.
+
+A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
+of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
+
+Source: the tile shapes of CUTLASS 3.5, python/cutlass_library/generator.py, GenerateSM50_Simt, GenerateSM80_Simt_f32 and
+GenerateSM80_TensorOp_16816.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from warploom.kernels.tensors import tensor_kernel
+from warploom.machines import ARCHITECTURES
+from warploom.schedule.backbone import Backbone, matrix_tiles, widened
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import Features
+from warploom.schedule.search import Options, Recipe, explore_kernel, strategy_named
+from warploom.schedule.search.modelled import ModelEvaluator
+from warploom.schedule.targets import Target, target
+
+SIZE = 4096
+SIMT = ("256x128x8", "128x256x8", "128x128x8", "128x64x8", "64x128x8", "64x64x8", "128x32x8", "32x128x8")
+TENSOR = (
+    "256x128x32", "128x256x32", "256x64x32", "64x256x32", "128x128x32", "128x64x32", "64x128x32", "64x64x32", "256x128x64",
+    "128x256x64", "128x128x64", "128x64x64", "64x128x64", "64x64x64",
+)  # fmt: skip
+KERNELS: dict[str, tuple[str, ...]] = {"matmul": SIMT, "matmul_f16": TENSOR}
+_RESULTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    kernel: str
+    arch: str
+    nodes: int
+    tiles_ms: Mapping[str, float]
+    ours_ms: float
+
+    @property
+    def line(self) -> dict[str, object]:
+        best = min(self.tiles_ms, key=self.tiles_ms.__getitem__)
+        rounded = {name: round(ms, 4) if math.isfinite(ms) else None for name, ms in self.tiles_ms.items()}
+        return {
+            "kernel": self.kernel, "arch": self.arch, "size": SIZE, "nodes": self.nodes, "tiles_ms": rounded, "best": best,
+            "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),
+        }  # fmt: skip
+
+
+def decisions(kernel: str, tile: str) -> dict[str, str]:
+    """The sizes of all levels, by name, as `--set` takes them."""
+    rows, columns, deep = (int(n) for n in tile.split("x"))
+    if kernel == "matmul":  # 8 by 8 results of a thread, in vectors of 4
+        sizes = {"m1": rows // _RESULTS, "m2": _RESULTS, "n1": 2, "n2": columns // _RESULTS, "n3": 4, "k1": deep // 4, "k2": 4}
+    else:  # four warps, eight for the largest tiles, side by side along the columns
+        warps = 8 if rows * columns > 128 * 128 else 4
+        along = min(_RESULTS, rows // 8)
+        sizes = {"m1": rows // 8 // along, "m2": along, "n1": warps, "n2": columns // 8 // warps, "k1": deep // 8}
+    return {f"size({name})": str(size) for name, size in sizes.items()}
+
+
+def stage_of(kernel: str, on: Target, size: int = SIZE) -> Backbone:
+    stage = tensor_kernel(kernel).program({"m": size, "n": size, "k": size}, matrix_tiles(on.matrices)).stages[0]
+    return widened(stage, on.matrices)
+
+
+def milliseconds(stage: Backbone, on: Target, fixed: Mapping[str, str], nodes: int, seed: int = 0) -> float:
+    """The best that a search of so many nodes finds with these decisions taken."""
+    model = Recipe(stage, on, Bound, Features.full(), fixed=tuple(fixed.items()))()
+    strategy = strategy_named("refine", seed)
+    found = explore_kernel(model, stage.name, ModelEvaluator(on), Options(strategy=strategy, nodes=nodes))
+    return math.inf if found.time_ms is None else found.time_ms
+
+
+def row(kernel: str, arch: str, nodes: int, tiles: Sequence[str] = ()) -> Row:
+    """All tiles get as many nodes as the search that is free to choose its own."""
+    on = target(arch)
+    stage = stage_of(kernel, on)
+    found = {tile: milliseconds(stage, on, decisions(kernel, tile), nodes) for tile in tiles or KERNELS[kernel]}
+    return Row(kernel, arch, nodes, found, milliseconds(stage, on, {}, nodes))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("arch", nargs="*", default=[name for name, on in ARCHITECTURES.items() if on.matrices])
+    parser.add_argument("--kernel", nargs="+", choices=sorted(KERNELS), default=sorted(KERNELS))
+    parser.add_argument("--nodes", type=int, default=200)
+    given = parser.parse_args()
+    for arch in given.arch:
+        for kernel in given.kernel:
+            print(json.dumps(row(kernel, arch, given.nodes).line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Tiles of CUTLASS's kernels are points of the space, and no faster than what a search finds."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.cutlass_tiles import KERNELS, decisions, row, stage_of
+
+from warploom.core import UserError
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.targets import target
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_tile_is_a_point(kernel: str) -> None:
+    on = target("sm_90")
+    space = kernel_space(stage_of(kernel, on), on)
+    for tile in KERNELS[kernel]:
+        candidate = space.replay(decisions(kernel, tile))
+        assert space.decisions(candidate) is not None
+    with pytest.raises(UserError):
+        space.replay(decisions(kernel, KERNELS[kernel][0]) | {"size(k1)": "3"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "tiles"), [("matmul", ("64x128x8", "128x128x8")), ("matmul_f16", ("128x128x32", "256x128x32"))]
+)
+def test_no_tile_is_faster_than_ours(kernel: str, tiles: tuple[str, ...]) -> None:
+    found = row(kernel, "sm_90", 60, tiles)
+    assert found.ours_ms <= min(found.tiles_ms.values())

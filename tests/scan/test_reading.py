@@ -399,7 +399,7 @@ def test_every_form_of_the_table_is_read() -> None:
         assert row.examples, row.name
         for example in row.examples:
             lines = "\n".join("        " + line for line in example.split("\n"))
-            whole = example.startswith("def")
+            whole = example.startswith(("def", "import"))
             text = example if whole else f"def f(xs):\n    a = b = c = 0\n    for x in xs:\n{lines}\n    return a, b, c"
             read_loop(parse_module(text), "f")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -330,7 +331,7 @@ def test_texts_of_words_that_do_not_fit(value: str, block: int, message: str) ->
 def test_a_permute_has_two_operands() -> None:
     kernel = parse_kernel(TEXT.format("byte_perm(x[0], x[1], 0)"))
     verify(kernel)
-    (store,) = kernel.body
+    store: Any = kernel.body[0]
     with pytest.raises(UserError, match="expected 2 operands of byte_perm, got 1"):
         verify(replace(kernel, body=(replace(store, value=replace(store.value, operands=store.value.operands[:1])),)))
 

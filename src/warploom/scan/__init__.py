@@ -6,7 +6,8 @@ Takes a plain Python function with a loop. Gives a `Lifting`: an associative ope
 - `source`, `subset`, `types`, `values`, `interpret`, `loop`, `transition`: a plain Python function of a file that has been run is
   read, run on symbols, and becomes a transition on named states. Names mean what they are bound to, `subset` says which Python
   is served, and what cannot be read is an error at its place. `forms` rewrites what people write (break, while, slices) to one
-  form first; `states`, `absent`, `records`, `texts`, `lookups`: None, dictionaries, objects, characters. `divisions`, `domains`:
+  form first; `patterns`, `matching`: regular expressions as loops of automata; `states`, `absent`, `records`, `texts`, `lookups`:
+  None, dictionaries, objects, characters. `divisions`, `domains`:
   where Python's arithmetic and the proof's part.
 - `expression`, `printing`: interned, simplified expressions; Python out again.
 - `forms`, `normaliser`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds

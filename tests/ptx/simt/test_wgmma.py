@@ -193,7 +193,7 @@ def test_a_from_registers_and_sums(scale: str) -> None:
     packed = words[..., 0] | words[..., 1] << 16
     image.view(np.uint32)[2048 : 2048 + 128] = packed.reshape(-1)
     before = "and.b32 %r5, %r1, 31; mad.lo.u32 %r5, %r5, 16, tile; ld.shared.v4.u32 {%a0, %a1, %a2, %a3}, [%r5+8192];\n"
-    before += "setp.lt.u32 %p2, %r1, 64;\n"
+    before += "setp.lt.u32 %p2, %r1, 64; wgmma.fence.sync.aligned;\n"
     old = "".join(f"mov.b32 %d{i}, 0f40000000;\n" for i in range(4)) if scale != "0" else ""
     ran = product(
         8, ("f32", "f16", "f16"), "{%a0, %a1, %a2, %a3}", f"{b.word:#x}", f", {scale}, 1, 1, 0", image, before=before, old=old

@@ -1,5 +1,6 @@
 """Modules and functors for other tools, compiled by them where they are installed."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,73 @@ def test_compilers(name: str, trial: Callable[[scan.Operator], Comparison]) -> N
     except NotInstalledError as error:
         pytest.skip(f"{error} is not installed")
     assert found.cases and not found.mismatch
+
+
+def last_positive() -> scan.Operator:
+    """An operator whose operands must be in order."""
+    text = "def f(xs: list[int]):\n    s = 0\n    for x in xs: s = x if x > 0 else s\n    return s\n"
+    found = scan.lift(scan.read_loop(scan.parse_module(text), "f")).operator
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("_last = n - 1", "_last = n - 2"),
+        pytest.param("_lane == STEP - 1", "_lane == 0", marks=pytest.mark.slow),
+        pytest.param("_before = _block - 1", "_before = _block", marks=pytest.mark.slow),
+        pytest.param("mask=_lane == BLOCK - 1", "mask=_lane == 0", marks=pytest.mark.slow),
+        pytest.param(r"_block \* BLOCK \+ _lane", "_lane", marks=pytest.mark.slow),
+        pytest.param(r"combine\((b_.*), (v_.*)\)", r"combine(\2, \1)", marks=pytest.mark.slow),
+        pytest.param(r"range\(0, n, STEP\)", "range(0, n, 2 * STEP)", marks=pytest.mark.slow),
+    ],
+)
+def test_a_mistake_in_the_kernels_for_whole_arrays_is_found(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    found = operator("total") if "combine" not in old else last_positive()
+    source = peers.triton_source(found)
+    wrong = re.sub(old, new, source)
+    assert wrong != source
+    monkeypatch.setattr(peers, "triton_source", lambda *_: wrong)
+    try:
+        assert "_array of " in try_triton(found).mismatch
+    except RuntimeError as error:
+        assert "uninitialised" in str(error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("t == cuda.blockDim.x - 1", "t == 0"),
+        (r"cuda.blockIdx.x - 1\]", "cuda.blockIdx.x]"),
+        (r"combine\(_before, v\)", "combine(v, _before)"),
+        (r"combine\(_before, v\)", "v"),
+        (r"\[n - 1\]", "[0]"),
+    ],
+)
+def test_a_mistake_in_numbas_kernels_for_whole_arrays_is_found(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba.cuda")
+    found = operator("total") if new != "combine(v, _before)" else last_positive()
+    source = peers.numba_source(found)
+    wrong = re.sub(old, new, source)
+    assert wrong != source
+    monkeypatch.setattr(peers, "numba_source", lambda *_: wrong)
+    try:
+        assert "_array of " in try_numba(found).mismatch
+    except RuntimeError as error:
+        assert "uninitialised" in str(error)
+
+
+@pytest.mark.parametrize(("target", "package"), [("triton", "triton"), ("numba", "numba.cuda")])
+def test_an_empty_list_that_the_loop_refuses_has_no_result(target: program.Target, package: str) -> None:
+    pytest.importorskip(package)
+    text = "def f(xs: list[int]):\n    s = xs[0]\n    for x in xs[1:]: s = max(s, x)\n    return s\n"
+    found = scan.lift(scan.read_loop(scan.parse_module(text), "f")).operator
+    assert found is not None and found.loop.needs_element
+    with imported(source_of(found, target)) as module, pytest.raises(ValueError, match="expected at least one element"):
+        module.reduce_array([])
 
 
 def _from(tmp_path: Path, body: str) -> scan.Lifting:

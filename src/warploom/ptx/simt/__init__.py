@@ -6,7 +6,7 @@ instructions, sectors and wavefronts. Open `launch.py` first, then `running.py`.
 
 from warploom.ptx.simt.arguments import Argument
 from warploom.ptx.simt.counts import Conflict, Counts, LineCounts, SharedRequest
-from warploom.ptx.simt.findings import BETWEEN_BLOCKS, SHARED, Finding
+from warploom.ptx.simt.findings import BETWEEN_BLOCKS, IN_FLIGHT, SHARED, STILL_READ, WITHOUT_FENCE, WITHOUT_PROXY_FENCE, Finding
 from warploom.ptx.simt.images import Surface, Texture
 from warploom.ptx.simt.launch import Launch, launch
 from warploom.ptx.simt.supported import SUPPORTED, is_supported
@@ -14,6 +14,7 @@ from warploom.ptx.simt.tensor_maps import SWIZZLES, TensorMap
 from warploom.ptx.simt.variables import shared_layout
 
 __all__ = [
-    "BETWEEN_BLOCKS", "SHARED", "SUPPORTED", "SWIZZLES", "Argument", "Conflict", "Counts", "Finding", "Launch", "LineCounts",
-    "SharedRequest", "Surface", "TensorMap", "Texture", "is_supported", "launch", "shared_layout",
+    "BETWEEN_BLOCKS", "IN_FLIGHT", "SHARED", "STILL_READ", "SUPPORTED", "SWIZZLES", "WITHOUT_FENCE", "WITHOUT_PROXY_FENCE",
+    "Argument", "Conflict", "Counts", "Finding", "Launch", "LineCounts", "SharedRequest", "Surface", "TensorMap", "Texture",
+    "is_supported", "launch", "shared_layout",
 ]  # fmt: skip

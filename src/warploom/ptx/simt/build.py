@@ -13,6 +13,7 @@ from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.indices import Indices
 from warploom.ptx.simt.operands import CARRY, DTYPES, dtype_of
 from warploom.ptx.simt.order import schedule_order
+from warploom.ptx.simt.product_registers import registers_of_products
 from warploom.ptx.syntax import Instruction
 
 _ENDS = frozenset(("bra", "brx", "ret", "exit", "trap", "call"))
@@ -52,6 +53,7 @@ def build(routine: Routine, number: int, watched: Indices | None = None) -> Code
             _add_slot(code, name, dtype_of(type_name))
     _add_slot(code, CARRY, np.dtype(np.bool_))
     _cut(code)
+    code.products = registers_of_products(code)
     _analyse(code, watched)
     _lay_out(code)
     return code

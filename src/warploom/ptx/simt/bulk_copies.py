@@ -2,12 +2,13 @@
 
 An mbarrier is told the bytes at once, too, and what the thread has done until then, the copy with it, is published to whoever
 waits for the phase. Who does not wait races with the copy; the thread itself is told if it reads before a wait of this phase has
-passed. Copies out of shared memory are finished when they are issued: that their source is overwritten too early is not seen.
+passed. What a copy out of shared memory reads must stay until its wait (`readers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,12 @@ from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_completion
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.proxies import check_read
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.spaces import addresses, check_writable, resolve
 from warploom.ptx.simt.threads import Threads
-from warploom.ptx.syntax import Address, Name, Operand, operand_text
+from warploom.ptx.syntax import Address, Integer, Name, Operand, operand_text
 
 _PIECE = 16
 """Bytes: sizes and addresses are multiples."""
@@ -33,8 +35,12 @@ def decode_bulk(site: Site) -> Step:
     """UnsupportedError for masks of bytes and for reductions into another block."""
     modifiers = [m for m in site.instruction.modifiers[2:] if m != "L2::cache_hint"]
     match modifiers:
-        case ["commit_group"] | ["wait_group", *_] | ["prefetch", "L2", "global"]:
+        case ["prefetch", "L2", "global"]:
             return nothing
+        case ["commit_group"]:
+            return commit
+        case ["wait_group", *_]:
+            return wait_for_groups(site, "bulk")
         case ["shared::cluster" | "shared::cta" as to, "global", "mbarrier::complete_tx::bytes", *rest] if rest in (
             [], ["multicast::cluster"]
         ):  # fmt: skip
@@ -64,6 +70,24 @@ def nothing(group: Group, running: RunningBlocks) -> None:
     """An instruction without effect here."""
 
 
+def commit(group: Group, running: RunningBlocks) -> None:
+    """cp.async.bulk.commit_group."""
+    running.readers.committed("bulk", group.threads)
+
+
+def wait_for_groups(site: Site, kind: Literal["bulk", "wgmma"]) -> Step:
+    """A wait for all but some of the groups that each thread has committed."""
+    operand = site.instruction.operands[0]
+    if not isinstance(operand, Integer):
+        raise site.wrong("an integer constant", operand_text(operand))
+    left = operand.value
+
+    def wait(group: Group, running: RunningBlocks) -> None:
+        running.readers.waited(kind, group.threads, left, running)
+
+    return wait
+
+
 class _Side:
     """Bytes in one memory: their first and last pieces are looked up, the rest lies between."""
 
@@ -78,6 +102,7 @@ class _Side:
         self.word = access_of(site, operand, kind, 4, 1, plain, is_strong=False)
         for access in (self.first, self.last, self.word):
             access.reaches_cluster = is_far
+            access.is_asynchronous = True
 
     def find(self, group: Group, size: int, running: RunningBlocks) -> tuple[Region, int]:
         """Region and first word; Fault where the bytes do not all lie in one array."""
@@ -133,6 +158,7 @@ def _copy(
             blocks = None if several is None else several.blocks(one, running)
             count = size // 4
             into: list[int] = []
+            read: NDArray[np.int64] | None = None  # words of shared memory
             if size:
                 (there, first), (here, begin) = (side.find(one, size, running) for side in sides)
                 apart = running.launch.shared_stride // 4
@@ -147,8 +173,14 @@ def _copy(
                         there.views.by_width[4][start : start + count] = words
                     else:
                         _reduce(reduction, there, start, words)
+                read = _places(begin, count) if running.is_watching and here is running.shared else None
+                if read is not None and complete is None:
+                    running.readers.started("bulk", int(one.threads[0]), read, sides[1].word, running)
             if complete is not None:
                 told = complete(one, size, running, blocks)
+                if read is not None:
+                    for phase in told:
+                        running.readers.started("mbarrier", int(one.threads[0]), read, sides[1].word, running, phase=phase)
                 if running.is_watching and size:
                     for start, (object_, parity) in zip(into, told, strict=True):
                         place = np.array([start])
@@ -176,6 +208,8 @@ def note_words(access: Access, region: Region, places: NDArray[np.int64], one: G
         many = Group(threads, one.context, [])
         if access.kind == "ld":
             note_read(access, [(None, region, part)], many, running)
+            if region is running.shared:
+                check_read(access, part, one, running)
         else:
             note_write(access, [(None, region, part)], None, many, running)
 
@@ -205,7 +239,7 @@ def _stores(site: Site) -> Step:
         raise site.wrong("an address, a value and an mbarrier", f"{len(operands)} operands")
     width = TYPE_BITS[type_name] // 8
     access = access_of(site, operands[0], "atom" if is_reduction else "st", width, elements, "shared", is_strong=is_reduction)
-    access.reaches_cluster = True
+    access.reaches_cluster = access.is_asynchronous = True
     slots = [site.sized(part, type_name) for part in site.elements(operands[1])]
     if len(slots) != elements:
         raise site.wrong(f"{elements} sources", str(len(slots)))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Findings, Kind
 from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.order_of_threads import WIDE, Arrival, Clock
+from warploom.ptx.simt.products import Products
 from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.threads import Registers, Threads, Value, WarpLayout
 
@@ -84,6 +85,8 @@ class Code:
     """For every slot that is doubtful somewhere, the slot that says which threads have written it."""
     undefined: dict[int, int] = field(default_factory=dict[int, int])
     """For every slot that a shuffle may leave undefined, the slot of its marks (`simt.undefined`)."""
+    products: int = 0
+    """Registers of wgmma and those that are moved into or out of them, as a bit set."""
     wrapping: dict[int, int] = field(default_factory=dict[int, int])
     """For every slot on the way to an address, the slot of its marks (`simt.wrapping`); none unless they are looked for."""
 
@@ -234,6 +237,8 @@ class Access:
     """`shared::cluster`: the address may be in another block of the cluster."""
     acquires: bool = False
     """`.acquire`, `.acq_rel`."""
+    is_asynchronous: bool = False
+    """True for accesses of the asynchronous proxy, and for those that no proxy fence is asked after."""
     mark: np.uint64 = NO_MARK
     """The access's part of a race mark."""
     region: Region | None = None
@@ -341,6 +346,22 @@ class CopiesInFlight(Protocol):
     def wait(self, threads: Threads, left: int, running: RunningBlocks) -> None: ...
 
 
+class ReadersInFlight(Protocol):
+    """See `readers.Readers`."""
+
+    @property
+    def flights(self) -> Sequence[object]: ...
+    def started(
+        self, kind: Literal["bulk", "wgmma", "mbarrier", "tcgen05"], thread: int, words: NDArray[np.int64], access: Access,
+        running: RunningBlocks, *, number: int = -1, phase: tuple[int, int] = (-1, 0),
+    ) -> None: ...  # fmt: skip
+    def committed(self, kind: Literal["bulk", "wgmma"], threads: Threads) -> None: ...
+    def waited(self, kind: Literal["bulk", "wgmma"], threads: Threads, left: int, running: RunningBlocks) -> None: ...
+    def finished(self, thread: int, number: int, running: RunningBlocks) -> None: ...
+    def arrived(self, place: int, parity: int, running: RunningBlocks) -> None: ...
+    def check_write(self, access: Access, granules: NDArray[np.int64], threads: Threads, running: RunningBlocks) -> None: ...
+
+
 class TensorMemoryOfBlocks(Protocol):
     """See `tensor_memory.TensorMemory`."""
 
@@ -350,9 +371,9 @@ class TensorMemoryOfBlocks(Protocol):
     def allocate(self, block: int, count: int, code: Code, instruction: int, thread: int) -> int | None: ...
     def free(self, block: int, first: int, count: int) -> bool: ...
     def holds(self, block: int, first: int, count: int) -> bool: ...
-    def started(self, thread: int, block: int, columns: tuple[int, int], span: Span) -> None: ...
+    def started(self, thread: int, block: int, columns: tuple[int, int], span: Span) -> int: ...
     def committed(self, thread: int, place: int, parity: int) -> None: ...
-    def arrived(self, place: int, parity: int) -> None: ...
+    def arrived(self, place: int, parity: int) -> dict[int, int]: ...
     def under_way(self, block: int, columns: tuple[int, int]) -> Span | None: ...
 
 
@@ -419,6 +440,10 @@ class RunningBlocks(Protocol):
     def clock(self) -> Clock: ...
     @property
     def copies(self) -> CopiesInFlight: ...
+    @property
+    def readers(self) -> ReadersInFlight: ...
+    @property
+    def products(self) -> Products: ...
     @property
     def barriers(self) -> BarriersOfBlocks: ...
     @property

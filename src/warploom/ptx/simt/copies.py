@@ -15,7 +15,6 @@ from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
-from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.tensor_copies import decode_tensor
 from warploom.ptx.simt.threads import Threads, Value
@@ -37,12 +36,6 @@ class _Flight:
     """For a bulk copy, the place of the mbarrier that counts its bytes; -1: the copy belongs to a group of its thread."""
     parity: int = 0
     """Parity of the phase that counts the bytes of a bulk copy."""
-
-
-def _granules(words: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
-    """Places of the marks that are kept of these words."""
-    each = 4 // region.granule
-    return words[..., None] * each + np.arange(each)
 
 
 class Copies:
@@ -69,7 +62,7 @@ class Copies:
         pending = region.marks.get("pending")
         if pending is None:
             pending = region.marks["pending"] = np.zeros(region.views.bytes.size // region.granule + 1, np.uint64)
-        pending[_granules(flight.words, region)] = 1
+        pending[region.granules(flight.words)] = 1
         self.flights.append(flight)
 
     def arrived(self, place: int, parity: int, running: RunningBlocks) -> None:
@@ -77,7 +70,7 @@ class Copies:
         kept: list[_Flight] = []
         for flight in self.flights:
             if (flight.object, flight.parity) == (place, parity):
-                running.shared.marks["pending"][_granules(flight.words, running.shared)] = 0
+                running.shared.marks["pending"][running.shared.granules(flight.words)] = 0
             else:
                 kept.append(flight)
         self.flights = kept
@@ -98,7 +91,7 @@ class Copies:
         for flight in self.flights:
             done = (flight.number < limit[flight.threads]) & (flight.object < 0)
             if done.any():
-                granules = _granules(flight.words[done], running.shared)
+                granules = running.shared.granules(flight.words[done])
                 pending[granules] = 0
                 writes[granules] = (writes[granules] & np.uint64(0xFFFFFFFFFFFC0000)) | np.uint64(now)
             if not done.all():
@@ -166,6 +159,7 @@ def _copy(site: Site) -> Step:
         else:
             limited = site.source(last, "u32")
     target = access_of(site, to, "st", 4, size // 4, "shared", is_strong=False)
+    target.is_asynchronous = True
     source = access_of(site, from_, "ld", 4, size // 4, "global", is_strong=False)
     source_bytes = access_of(site, from_, "ld", 1, 1, "global", is_strong=False)
     span = site.code.routine.span(site.index)

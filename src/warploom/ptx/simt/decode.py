@@ -32,6 +32,7 @@ from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
+from warploom.ptx.simt.product_registers import product_steps
 from warploom.ptx.simt.undefined import undefined_steps
 from warploom.ptx.simt.wrapping import wrapping_steps
 
@@ -99,7 +100,7 @@ def _decoded(site: Site) -> list[Step]:
         raise
     if instruction.guard is not None:
         step = _guarded(site, step, is_pure)
-    before = [*_doubts(site), *undefined_steps(site)]
+    before = [*_doubts(site), *undefined_steps(site), *product_steps(site)]
     wrapped = wrapping_steps(site)  # asks for operands, too
     return [*before, *site.before, *wrapped, step, *_records(site)]
 

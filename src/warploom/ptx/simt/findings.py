@@ -10,7 +10,7 @@ from warploom.core import Span
 Kind: TypeAlias = Literal[
     "out_of_bounds", "misaligned", "read_only", "uninitialised_shared", "uninitialised_register", "uninitialised_local",
     "shared_race", "global_race", "shuffle_inactive", "barrier_divergence", "deadlock", "trap", "early_copy_read", "discarded",
-    "stack_overflow", "bad_call", "index_overflow",
+    "stack_overflow", "bad_call", "index_overflow", "register_race",
 ]  # fmt: skip
 Coordinates: TypeAlias = tuple[int, int, int]
 
@@ -20,6 +20,14 @@ SHARED: frozenset[str] = frozenset(("shared_race", "uninitialised_shared", "earl
 """Kinds whose address counts from the beginning of the block's shared memory."""
 BETWEEN_BLOCKS = "nothing orders two blocks"
 """Ends the message of a race of two blocks, where no barrier would help."""
+STILL_READ = "which is still being read"
+"""In the message of a store into what an asynchronous copy or product reads."""
+WITHOUT_PROXY_FENCE = "without a fence.proxy.async between"
+"""Ends the message of an asynchronous read of what a thread has stored."""
+WITHOUT_FENCE = "without a wgmma.fence between"
+"""Ends the message of a product of registers that the thread has changed."""
+IN_FLIGHT = "before a wgmma.wait_group that covers it"
+"""Ends the message of a use of registers of a product that is going on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,9 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
         if target >= 0:
             group.registers[target] = states
         running.clock.release(group.threads, scope=CLUSTER)
+        beside, times = running.products.waited_beside(group.threads, running.padded_threads)
+        if len(beside):  # products are ones of the warpgroup: one of its threads may tell that they have read their matrices
+            running.clock.release_until(beside, times, scope=CLUSTER)
 
     return arrive
 
@@ -176,11 +179,13 @@ def _test(site: Site) -> Step:
         group.registers[target] = passed
         if running.is_watching:
             running.clock.strong_read(group.threads[passed], scope=CLUSTER, acquires=True)
-            if running.copies.flights or running.tensor_memory.flights:
+            if running.copies.flights or running.tensor_memory.flights or running.readers.flights:
                 waited, which = np.broadcast_to(seen, group.size), np.flatnonzero(np.broadcast_to(passed, group.size))
                 for place, parity in {(index[n], int(waited[n])) for n in which.tolist()}:
                     running.copies.arrived(place, parity, running)
-                    running.tensor_memory.arrived(place, parity)
+                    running.readers.arrived(place, parity, running)
+                    for thread, number in running.tensor_memory.arrived(place, parity).items():
+                        running.readers.finished(thread, number, running)
         running.polls += 1
 
     return test

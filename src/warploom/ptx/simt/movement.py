@@ -11,6 +11,7 @@ from warploom.ptx.simt.accesses import scope_of
 from warploom.ptx.simt.clusters import in_generic_window
 from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
+from warploom.ptx.simt.proxies import fenced
 from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
 from warploom.ptx.syntax import Operand, Vector
@@ -190,9 +191,16 @@ def _createpolicy(site: Site) -> Step:
 
 def _fence(site: Site) -> Step:
     scope = scope_of(site.instruction)
+    is_proxy = site.instruction.modifiers[:1] == ("proxy",) and "async" in {
+        m.partition("::")[0] for m in site.instruction.modifiers[1:]
+    }
+    if is_proxy:
+        is_proxy = "global" not in site.instruction.modifiers
 
     def fence(group: Group, running: RunningBlocks) -> None:
         running.fence(group, scope=scope)
+        if is_proxy and running.is_watching:
+            fenced(group, running)
 
     return fence
 

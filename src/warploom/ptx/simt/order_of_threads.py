@@ -159,6 +159,13 @@ class Clock:
         if scope == WIDE:
             self.fences[blocks + self.first_block] = now
 
+    def release_until(self, warps: Threads, times: Threads, *, scope: int) -> None:
+        """Publishes what each of these warps did before its time."""
+        known = np.maximum(self.warp[warps], self.barrier[self.block_of[warps << 5]])
+        for inner in self._within(scope):
+            _push(self.by_warp[:, inner, 0], warps, np.maximum(known, times))
+            _push(self.by_warp[:, inner, 1], warps, self.now)
+
     def acquire(self, threads: Threads, *, scope: int) -> None:
         """A fence after strong reads."""
         for inner in self._within(scope):

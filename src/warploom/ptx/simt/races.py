@@ -126,6 +126,11 @@ def _write(
 ) -> None:  # fmt: skip
     if value is None:
         _check_kept(access, region, granules, threads, running)
+    if region is running.shared:
+        if running.readers.flights:
+            running.readers.check_write(access, granules, threads, running)
+        if (generic := region.marks.get("generic")) is not None:
+            generic[granules] = not access.is_asynchronous
     if (gone := region.marks.get("discarded")) is not None:
         gone[granules] = _ZERO
     writes = region.marks.get("write")

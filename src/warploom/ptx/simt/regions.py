@@ -51,6 +51,11 @@ class Region:
     marks: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
     """Shadows of the race checks, made when first needed."""
 
+    def granules(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[..., marks each]: places of the marks that are kept of these words of 4 bytes."""
+        each = 4 // self.granule
+        return words[..., None] * each + np.arange(each)
+
 
 class Regions:
     """All regions of one launch by address."""

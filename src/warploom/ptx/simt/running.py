@@ -21,6 +21,9 @@ from warploom.ptx.simt.code import Code, Context, Group, merged
 from warploom.ptx.simt.copies import Copies
 from warploom.ptx.simt.findings import SHARED, Coordinates, FaultError, Finding, Kind
 from warploom.ptx.simt.order_of_threads import WIDE, Clock
+from warploom.ptx.simt.products import Products
+from warploom.ptx.simt.proxies import watch
+from warploom.ptx.simt.readers import Readers
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
 from warploom.ptx.simt.state import LaunchState
@@ -78,6 +81,10 @@ class Execution:
         self._passing: list[tuple[Group, int]] = []
         self.clock = Clock(self.padded_threads, first, count, self.block_of, launch.fences, launch.cluster_blocks)
         self.copies = Copies(self.total)
+        self.readers = Readers(self.total)
+        self.products = Products(self.total)
+        if launch.is_read_asynchronously and launch.checks:
+            watch(self.shared)
         self.is_watching = launch.checks
         self.alive_count = int(np.count_nonzero(self.alive))
         self.warp_waits: dict[Key, tuple[Group, int]] = {}

@@ -17,6 +17,7 @@ from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, block_at, split_index
 from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.indices import Indices, indices, may_wrap
+from warploom.ptx.simt.proxies import has_readers
 from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
@@ -36,6 +37,8 @@ class Decoded:
         """All memory accesses; the first ones by their number in race marks."""
         self.shared: SharedLayout | None = None
         self.indices: dict[str, Indices] = {}
+        self.is_read_asynchronously = has_readers(program)
+        """Whether anything reads shared memory by the asynchronous proxy."""
 
 
 _kept: dict[tuple[int, str, bool], Decoded] = {}
@@ -80,6 +83,7 @@ class LaunchState:
         self._wraps = wraps
         self._decoded = _decoded(program, kernel.name, wraps)
         self.accesses = self._decoded.accesses
+        self.is_read_asynchronously = self._decoded.is_read_asynchronously
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
         self.printed: list[str] = []

@@ -283,9 +283,12 @@ def _multiply(site: Site, kind: str) -> Step:
             if lane not in ((0,) if product.m == LANES else (0, 16)):
                 raise running.fault("bad_call", f"a product from lane {lane} of tensor memory on", code, index, thread)
             _check_columns(site, block, column, product.n, thread, running)
-            right = _from_shared(access, each(one, right_slot), (product.n, deep, size), block, one, running, product.turned[1])
+            wanted = (product.n, deep, size)
+            right, *read = _from_shared(access, each(one, right_slot), wanted, block, one, running, product.turned[1])
             if left_cells is None:
-                left = _from_shared(access, each(one, left_slot), (product.m, deep, size), block, one, running, product.turned[0])
+                wanted = (product.m, deep, size)
+                left, words = _from_shared(access, each(one, left_slot), wanted, block, one, running, product.turned[0])
+                read.append(words)
             else:
                 left = _from_cells(site, int(np.ravel(left_cells(one))[0]), product, size, block, thread, running)
             left, right = (negated(m) if n else m for m, n in zip((left, right), product.negated, strict=True))
@@ -296,18 +299,21 @@ def _multiply(site: Site, kind: str) -> Step:
             addend = old.astype(np.uint16) if product.sum_type == "f16" else old
             cells[where] = numerics.product_sum(types, left, right.T, addend, satfinite=product.saturates)
             if running.launch.checks:
-                running.tensor_memory.started(thread, block, (column, column + product.n), code.routine.span(index))
+                number = running.tensor_memory.started(thread, block, (column, column + product.n), code.routine.span(index))
+                for words in read:
+                    running.readers.started("tcgen05", thread, words, access, running, number=number)
 
     return multiply
 
 
 def _from_shared(
     access: Access, word: Value, shape: tuple[int, int, int], block: int, one: Group, running: RunningBlocks, is_mn_major: bool
-) -> Value:
+) -> tuple[Value, NDArray[np.int64]]:
+    """The matrix, and the words of shared memory that hold it."""
     places, words = fetch(access, int(word[0]), shape, block, one, running, is_mn_major=is_mn_major, is_blackwell=True)
     if running.is_watching:
         note_words(access, running.shared, words, one, running)
-    return running.shared.views.by_width[shape[2]][places // shape[2]]
+    return running.shared.views.by_width[shape[2]][places // shape[2]], words
 
 
 def _from_cells(site: Site, address: int, product: _Product, size: int, block: int, thread: int, running: RunningBlocks) -> Value:

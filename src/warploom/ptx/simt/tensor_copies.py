@@ -84,7 +84,10 @@ class _Boxed:
 
     @staticmethod
     def _each(site: Site, address: Address, kind: str, space: str) -> dict[int, Access]:
-        return {width: access_of(site, address, kind, width, 1, space, is_strong=False) for width in (1, 2, 4, 8)}
+        found = {width: access_of(site, address, kind, width, 1, space, is_strong=False) for width in (1, 2, 4, 8)}
+        for access in found.values():
+            access.is_asynchronous = True
+        return found
 
     def fault(self, kind: str, message: str, one: Group, running: RunningBlocks) -> Exception:
         assert kind in ("out_of_bounds", "misaligned")
@@ -209,6 +212,7 @@ def _store(site: Site, rank: int, operation: str) -> Step:
             if running.is_watching:
                 _note(boxed.tile, running.shared, source, found.size, one, running)
                 _note(boxed.tensor, region, there, found.size, one, running)
+                running.readers.started("bulk", int(one.threads[0]), np.unique(source >> 2), boxed.tile[4], running)
             words = running.shared.views.by_width[found.size][source // found.size]
             memory = region.views.by_width[found.size]
             if not operation:

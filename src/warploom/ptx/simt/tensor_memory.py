@@ -28,9 +28,6 @@ class Flight:
     columns: tuple[int, int]
     """First, and after the last."""
     span: Span
-    object: int = -1
-    """Place of the mbarrier that a commit named."""
-    parity: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,8 @@ class TensorMemory:
         self._cells: dict[int, NDArray[np.uint32]] = {}
         self.allocations: dict[int, list[Allocation]] = {}
         self.flights: list[Flight] = []
+        self._commits: list[tuple[int, int, int, int]] = []
+        """Thread, number of its last product, place and parity of the mbarrier that tells of it."""
         self._started = 0
 
     def cells(self, block: int) -> NDArray[np.uint32]:
@@ -82,24 +81,29 @@ class TensorMemory:
             columns[one.first : one.first + one.count] = True
         return first >= 0 and first + count <= COLUMNS and bool(columns[first : first + count].all())
 
-    def started(self, thread: int, block: int, columns: tuple[int, int], span: Span) -> None:
+    def started(self, thread: int, block: int, columns: tuple[int, int], span: Span) -> int:
+        """The number of the product."""
         self._started += 1
         self.flights.append(Flight(self._started, thread, block, columns, span))
+        return self._started
 
     def committed(self, thread: int, place: int, parity: int) -> None:
         """The mbarrier at `place` tells, in its phase of this parity, when all products of the thread so far are there."""
-        self.flights = [
-            Flight(f.number, f.thread, f.block, f.columns, f.span, place, parity) if f.thread == thread and f.object < 0 else f
-            for f in self.flights
-        ]
+        last = max((f.number for f in self.flights if f.thread == thread), default=0)
+        if last:
+            self._commits.append((thread, last, place, parity))
 
-    def arrived(self, place: int, parity: int) -> None:
-        """A wait for that phase has passed: these products, and earlier ones of the same threads, are there."""
+    def arrived(self, place: int, parity: int) -> dict[int, int]:
+        """A wait for that phase has passed: by thread, the last product that is there, as all earlier ones are."""
         until: dict[int, int] = {}
-        for flight in self.flights:
-            if (flight.object, flight.parity) == (place, parity):
-                until[flight.thread] = flight.number
+        for thread, number, *phase in self._commits:
+            if phase == [place, parity]:
+                until[thread] = max(number, until.get(thread, 0))
+        if not until:
+            return until
+        self._commits = [c for c in self._commits if c[1] > until.get(c[0], 0)]
         self.flights = [f for f in self.flights if f.number > until.get(f.thread, 0)]
+        return until
 
     def under_way(self, block: int, columns: tuple[int, int]) -> Span | None:
         """The instruction of a product into these columns that may not be there yet."""

@@ -1,7 +1,7 @@
 """wgmma: matrices of four warps, B and mostly A in shared memory (PTX ISA 9.7.15). The product is there at once.
 
-Each warp has 16 rows of the 64 and needs nothing of the others', so warps need not come together. That shared memory is
-overwritten, or an accumulator used, before the wait is not seen: ptxas itself waits where a register is used too early.
+Each warp has 16 rows of the 64 and needs nothing of the others', so warps need not come together. Until the wait, `readers` holds
+the shared memory and `products` the registers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.bulk_copies import note_words, nothing
+from warploom.ptx.simt.bulk_copies import note_words, wait_for_groups
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.descriptors import fetch
 from warploom.ptx.simt.matrix import registers_of, require_whole_warps, store_registers
@@ -37,8 +37,12 @@ _SHAPE = re.compile(r"m64n(\d+)k(\d+)\Z")
 def decode(site: Site) -> Step:
     """UnsupportedError for sparse matrices and b1."""
     match site.instruction.modifiers:
-        case ("fence" | "commit_group" | "wait_group", *_):
-            return nothing
+        case ("fence", *_):
+            return lambda group, running: running.products.fence(group.threads)
+        case ("commit_group", *_):
+            return _commit
+        case ("wait_group", *_):
+            return _wait(site)
         case ("mma_async", "sync", "aligned", shape, d_type, a_type, b_type, *rest) if rest in ([], ["satfinite"]):
             found = _SHAPE.match(shape)
             size = numerics.scalar_type(a_type).bits // 8 if a_type in _SUMS else 0
@@ -50,6 +54,23 @@ def decode(site: Site) -> Step:
         case _:
             pass
     raise site.unsupported(site.instruction.name)
+
+
+def _commit(group: Group, running: RunningBlocks) -> None:
+    running.products.commit(group.threads)
+    running.readers.committed("wgmma", group.threads)
+
+
+def _wait(site: Site) -> Step:
+    wait = wait_for_groups(site, "wgmma")
+    (operand,) = site.instruction.operands
+    left = operand.value if isinstance(operand, Integer) else 0
+
+    def both(group: Group, running: RunningBlocks) -> None:
+        running.products.wait(group.threads, left, running.clock.tick())
+        wait(group, running)
+
+    return both
 
 
 def _flag(site: Site, operand: Operand, values: tuple[int, int]) -> bool:
@@ -141,6 +162,7 @@ def _matrices(
             held = np.unique(places >> 2)
         if running.is_watching:
             note_words(access, running.shared, held, one, running)
+            running.readers.started("wgmma", int(one.threads[0]) & ~31, held, access, running)
         found.append(memory[places // shape[2]])
     return np.stack(found)
 

@@ -1,9 +1,10 @@
-"""Numba: device functions and a block scan in shared memory (Kogge-Stone)."""
+"""Numba: device functions, a block scan in shared memory (Kogge-Stone), and whole arrays."""
 
 from __future__ import annotations
 
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import NUMBA, Types
+from warploom.scan.emit.numba_grid import grid_source, kernel, lifted_block, projected
 from warploom.scan.emit.printer import unserved
 from warploom.scan.operators.expression import variables
 from warploom.scan.operators.operator import Operator
@@ -18,7 +19,8 @@ def greatest_common_divisor(a, b):
 
 
 def numba_source(operator: Operator, types: Types | None = None) -> str:
-    """A module with `lift`, `combine`, `project` and the kernel `scan_block(elements..., results..., n, constants...)`."""
+    """A module with `lift`, `combine`, `project`, the kernel `scan_block(elements..., results..., n, constants...)`, and the
+    functions `scan_array(elements..., constants...)` and `reduce_array(...)` with their kernels."""
     ready = body(operator, NUMBA, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "a Numba kernel")
@@ -50,10 +52,6 @@ def numba_source(operator: Operator, types: Types | None = None) -> str:
     limits = {"int32": ("-2147483648", "2147483647"), "int64": ("-9223372036854775808", "9223372036854775807")}
     least, most = limits[ready.types.whole]
     uses = "INT_" in functions or "INT_" in " ".join(ready.identity())
-    shared = [f"    s_{s.name} = cuda.shared.array(1024, {NUMBA.types[s.scalar]})" for s in ready.fields]
-    stores = [f"        s_{s.name}[t] = v[{k}]" for k, s in enumerate(ready.fields)]
-    loads = ", ".join(f"s_{s.name}[t - d]" for s in ready.fields)
-    neutral = ", ".join(f"{NUMBA.types[s.scalar]}({text})" for s, text in zip(ready.fields, ready.identity(), strict=True))
     used = sorted({NUMBA.types[s.scalar] for s in (*ready.fields, *ready.outputs)} | {"int64"} & set(functions.split("(")))
     lines = [
         f'"""{operator.loop.name}: its loop as an associative operator, for Numba; made by warploom scan emit."""',
@@ -65,29 +63,15 @@ def numba_source(operator: Operator, types: Types | None = None) -> str:
         *([_GCD] if "greatest_common_divisor" in functions else [""]),
         "",
         functions,
-        "",
-        "",
-        "@cuda.jit",
-        f"def scan_block({', '.join([*elements, *outputs, 'n', *constants])}):",
-        '    """Every block of up to 1024 threads scans elements of its own."""',
-        *shared,
-        "    i = cuda.grid(1)",
-        "    t = cuda.threadIdx.x",
-        f"    v = ({neutral},)",
-        "    if i < n:",
-        f"        v = lift({', '.join([*(f'{e}[i]' for e in elements), *constants])})",
-        "    d = 1",
-        "    while d < cuda.blockDim.x:",
-        *stores,
-        "        cuda.syncthreads()",
-        "        if t >= d:",
-        f"            v = combine(({loads},), v)",
-        "        cuda.syncthreads()",
-        "        d *= 2",
-        "    if i < n:",
-        f"        result = project(v{more})",
-        *[f"        {name}[i] = result[{k}]" for k, name in enumerate(outputs)],
-    ]
+        *kernel(
+            "scan_block", [*elements, *outputs, "n", *constants],
+            [
+                '"""Every block of up to 1024 threads scans elements of its own."""', *lifted_block(ready),
+                *projected(ready, "i < n", "i"),
+            ],
+        ),
+        *grid_source(ready),
+    ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 

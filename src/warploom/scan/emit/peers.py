@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -24,11 +25,13 @@ from warploom.gpu import compile_to_ptx
 from warploom.ptx import Launch, launch
 from warploom.scan.emit.body import Body, body
 from warploom.scan.emit.cub import cub_source
-from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
+from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Scalar, Types
+from warploom.scan.emit.numba_grid import NUMBA_GRID
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import function_name, numpy_source
-from warploom.scan.emit.running import LIMIT, Comparison, differing
+from warploom.scan.emit.running import LIMIT, Comparison, different_results, differing
 from warploom.scan.emit.serial import DTYPES, Array, column, elements, is_close, serial
+from warploom.scan.emit.triton_grid import TRITON_GRID
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.operators.expression import Value
 from warploom.scan.operators.operator import Operator
@@ -36,6 +39,9 @@ from warploom.scan.operators.samples import constant_values
 
 SIZES = (1, 100, 300)
 _BLOCK = 128
+_WHOLE_SIZES = (0, 1, 32, 300)
+_SMALL_BLOCK, _STEP = 32, 4
+_FEW_THREADS = 8
 _NUMPY_SIZES = (1, 2, 3, 7, 64, 301)
 _POINTERS = {"int32": "*i32", "int64": "*i64", "float32": "*fp32", "float64": "*fp64", "bool": "*i1"}
 Run = Callable[[Sequence[Array], Sequence[Any], int], list[Array]]
@@ -93,58 +99,152 @@ def try_cub(operator: Operator, types: Types | None = None, arch: str = "sm_80",
 
 
 def try_numba(operator: Operator, types: Types | None = None, capability: tuple[int, int] = (8, 0), seed: int = 0) -> Comparison:
-    """NotInstalledError without numba-cuda."""
-    cuda, numba_types = _module("numba.cuda", "numba-cuda"), _module("numba.types", "numba")
+    """The block's kernel, and the whole arrays' with the Python that launches them. NotInstalledError without numba-cuda."""
+    _module("numba.cuda", "numba-cuda")
     ready = body(operator, NUMBA, types or Types())
     with imported(numba_source(operator, types)) as module:
-        arrays = [
-            numba_types.Array(getattr(numba_types, NUMBA.types[s.scalar]), 1, "C") for s in (*ready.elements, *ready.outputs)
-        ]
-        scalars = [getattr(numba_types, NUMBA.types[s.scalar]) for s in ready.constants]
-        signature = numba_types.void(*arrays, numba_types.int64, *scalars)
-        with warnings.catch_warnings(), _pretended_device(capability):
-            warnings.simplefilter("ignore")
-            text: str = cuda.compile(
-                module.scan_block.py_func, signature, device=False, abi="numba", cc=capability, output="ptx", lineinfo=False
-            )[0]
+        for name in ("scan_block", *NUMBA_GRID):
+            setattr(module, name, _NumbaKernel(getattr(module, name), capability))
+        setattr(module, "_empty", np.zeros)  # noqa: B010 - a name of the module's text
 
-    def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
-        outputs = _outputs(ready, len(inputs[0]))
-        args: list[Any] = []
-        for array in (*inputs, *outputs):
-            # two pointers to its owner, size, size of an item, data, extent, stride
-            args += [0, 0, array.size, array.itemsize, array, array.size, array.itemsize]
-        done = launch(text, grid=blocks, block=_BLOCK, args=[*args, np.int64(len(inputs[0])), *constants], limit=LIMIT)
-        arrays = _finished(done)
-        return [arrays[7 * (len(inputs) + n) + 4] for n in range(len(outputs))]
+        def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
+            outputs = _outputs(ready, len(inputs[0]))
+            module.scan_block[blocks, _BLOCK](*inputs, *outputs, len(inputs[0]), *constants)
+            return outputs
 
-    return _tested(ready, run, seed)
+        found = _tested(ready, run, seed)
+        return found if found.mismatch else _tested_whole(ready, module, {"THREADS": _FEW_THREADS}, found.cases, seed)
+
+
+@dataclass(slots=True)
+class _NumbaKernel:
+    """A kernel of Numba whose launches run in the interpreter."""
+
+    kernel: Any
+    capability: tuple[int, int]
+    _made: dict[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str])
+
+    def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
+        def run(*args: Any) -> None:
+            given: list[Any] = []
+            places: dict[int, Any] = {}
+            for value in args:
+                if isinstance(value, np.ndarray):
+                    array = cast("Array", value)
+                    # two pointers to its owner, size, size of an item, data, extent, stride
+                    places[len(given) + 4] = array
+                    given += [0, 0, array.size, array.itemsize, array, array.size, array.itemsize]
+                else:
+                    given.append(np.int64(value) if type(value) is int else value)
+            text = self._compiled(tuple(_numba_type(a) for a in args))
+            done = _finished(launch(text, grid=grid[0], block=grid[1], args=given, limit=LIMIT))
+            for number, array in places.items():
+                array[...] = done[number]
+
+        return run
+
+    def _compiled(self, types: tuple[str, ...]) -> str:
+        if types not in self._made:
+            cuda, known = _module("numba.cuda", "numba-cuda"), _module("numba.types", "numba")
+            scalars = [getattr(known, t.removesuffix("[]")) for t in types]
+            given = [known.Array(s, 1, "C") if t.endswith("[]") else s for s, t in zip(scalars, types, strict=True)]
+            with warnings.catch_warnings(), _pretended_device(self.capability):
+                warnings.simplefilter("ignore")
+                self._made[types] = cuda.compile(
+                    self.kernel.py_func, known.void(*given), device=False, abi="numba", cc=self.capability, output="ptx",
+                    lineinfo=False,
+                )[0]  # fmt: skip
+        return self._made[types]
+
+
+def _numba_type(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{NUMBA.types[cast('Any', value).dtype.name]}[]"
+    return "int64" if type(value) is int else NUMBA.types[cast("Scalar", np.asarray(value).dtype.name)]
 
 
 def try_triton(operator: Operator, types: Types | None = None, capability: int = 80, seed: int = 0) -> Comparison:
-    """NotInstalledError without Triton."""
-    triton, compiler = _module("triton", "triton"), _module("triton.compiler", "triton")
-    target = _module("triton.backends.compiler", "triton").GPUTarget("cuda", capability, 32)
+    """The block's kernel, and the whole arrays' with the Python that launches them. NotInstalledError without Triton."""
+    _module("triton", "triton")
     ready = body(operator, TRITON, types or Types())
-    names = [f"{s.name}_pointer" for s in ready.elements] + [f"{s.name}_out" for s in ready.outputs]
-    kinds = [_POINTERS[s.scalar] for s in (*ready.elements, *ready.outputs)]
-    signature = dict(zip(names, kinds, strict=True)) | {"n": "i32"}
-    signature |= {s.name: _POINTERS[s.scalar][1:] for s in ready.constants} | {"BLOCK": "constexpr"}
-    with imported(triton_source(operator, types)) as module, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        source = compiler.ASTSource(fn=module.scan_block, signature=signature, constexprs={"BLOCK": _BLOCK})
-        made: Any = triton.compile(source, target=target)
-    text, threads, shared = str(made.asm["ptx"]), 32 * int(made.metadata.num_warps), int(made.metadata.shared)
-    shared = -(-shared // 128) * 128  # as hardware gives it out; scans of truth values read beyond what Triton asks for
+    with imported(triton_source(operator, types)) as module:
+        for name in ("scan_block", *TRITON_GRID):
+            setattr(module, name, _TritonKernel(getattr(module, name), capability))
 
-    def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
-        outputs = _outputs(ready, len(inputs[0]))
-        args = [*inputs, *outputs, np.int32(len(inputs[0])), *constants, 0, 0]  # two pointers to scratch memory
-        done = launch(text, "scan_block", grid=blocks, block=threads, args=args, limit=LIMIT, dynamic_shared_bytes=shared)
-        arrays = _finished(done)
-        return [arrays[len(inputs) + n] for n in range(len(outputs))]
+        def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
+            outputs = _outputs(ready, len(inputs[0]))
+            module.scan_block[(blocks,)](*inputs, *outputs, len(inputs[0]), *constants, BLOCK=_BLOCK)
+            return outputs
 
-    return _tested(ready, run, seed)
+        found = _tested(ready, run, seed)
+        return (
+            found if found.mismatch else _tested_whole(ready, module, {"BLOCK": _SMALL_BLOCK, "STEP": _STEP}, found.cases, seed)
+        )
+
+
+@dataclass(slots=True)
+class _TritonKernel:
+    """A kernel of Triton whose launches run in the interpreter."""
+
+    kernel: Any
+    capability: int
+    _made: dict[tuple[object, ...], Any] = field(default_factory=dict[tuple[object, ...], Any])
+
+    def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
+        def run(*args: Any, **constants: int) -> None:
+            made = self._compiled(tuple(_triton_type(a) for a in args), constants)
+            text, threads, shared = str(made.asm["ptx"]), 32 * int(made.metadata.num_warps), int(made.metadata.shared)
+            shared = -(-shared // 128) * 128  # as hardware gives it out; scans of truth values read beyond what Triton asks for
+            given = [np.int32(a) if type(a) is int else a for a in args]
+            given += [0, 0]  # two pointers to scratch memory
+            name = str(self.kernel.__name__)
+            done = launch(text, name, grid=grid[0], block=threads, args=given, limit=LIMIT, dynamic_shared_bytes=shared)
+            for number, array in _finished(done).items():
+                if isinstance(args[number], np.ndarray):
+                    args[number][...] = array
+
+        return run
+
+    def _compiled(self, types: tuple[str, ...], constants: Mapping[str, int]) -> Any:
+        key = (*types, *constants.items())
+        if key not in self._made:
+            triton, compiler = _module("triton", "triton"), _module("triton.compiler", "triton")
+            target = _module("triton.backends.compiler", "triton").GPUTarget("cuda", self.capability, 32)
+            names = [str(p.name) for p in self.kernel.params]
+            signature = dict(zip(names, (*types, *("constexpr" for _ in constants)), strict=True))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                source = compiler.ASTSource(fn=self.kernel, signature=signature, constexprs=dict(constants))
+                self._made[key] = triton.compile(source, target=target)
+        return self._made[key]
+
+
+def _triton_type(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return _POINTERS[cast("Any", value).dtype.name]
+    return "i32" if type(value) is int else _POINTERS[np.asarray(value).dtype.name][1:]
+
+
+def _tested_whole(ready: Body, module: ModuleType, options: Mapping[str, int], cases: int, seed: int) -> Comparison:
+    """Whole arrays in small blocks, whose totals are scanned a few at a time."""
+    loop = ready.operator.loop
+    constants = constant_values(loop, seed)
+    scalars = [column([v], s.scalar)[0] for s, v in zip(ready.constants, constants, strict=True)]
+    bits = 64 if ready.types.whole == "int64" else 32
+    for number, size in enumerate(_WHOLE_SIZES):
+        given = elements(loop, size, seed + number) if size else []
+        inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(ready.elements)]
+        wanted = serial(loop, given, constants, bits)
+        for kernel in ("scan_array", "reduce_array"):
+            if not size and kernel == "reduce_array" and loop.needs_element:
+                continue
+            made: Array | tuple[Array, ...] = getattr(module, kernel)(*inputs, *scalars, **options)
+            places = [*enumerate(wanted.results[1:])] if kernel == "scan_array" else [(0, wanted.results[-1])]
+            compared, mismatch = different_results(ready, made if isinstance(made, tuple) else (made,), places)
+            cases += compared
+            if mismatch:
+                return Comparison(cases, f"{ready.dialect.name}, {kernel} of {size} elements: {mismatch}")
+    return Comparison(cases)
 
 
 def _module(name: str, package: str) -> Any:

@@ -1,10 +1,11 @@
-"""Triton: a `combine_fn` over tuples for `tl.associative_scan`, and a kernel that scans one program's block."""
+"""Triton: a `combine_fn` over tuples for `tl.associative_scan`, a kernel that scans one program's block, and whole arrays."""
 
 from __future__ import annotations
 
 from warploom.scan.emit.body import Statements, body
 from warploom.scan.emit.dialect import TRITON, Types
 from warploom.scan.emit.printer import unserved
+from warploom.scan.emit.triton_grid import grid_source
 from warploom.scan.operators.expression import variables
 from warploom.scan.operators.operator import Operator
 
@@ -24,7 +25,8 @@ def floor_quotient(a, n):
 
 
 def triton_source(operator: Operator, types: Types | None = None) -> str:
-    """A module with `combine` and the kernel `scan_block(elements..., results..., n, constants..., BLOCK)`."""
+    """A module with `combine`, the kernel `scan_block(elements..., results..., n, constants..., BLOCK)`, and the functions
+    `scan_array(elements..., constants...)` and `reduce_array(...)` with their kernels."""
     ready = body(operator, TRITON, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "a Triton combine_fn")
@@ -66,6 +68,9 @@ def triton_source(operator: Operator, types: Types | None = None) -> str:
             "",
             "",
             *[line for line in kernel if line],
+            "",
+            "",
+            *grid_source(ready),
         ]
     )
     limits = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}

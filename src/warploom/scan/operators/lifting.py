@@ -465,6 +465,10 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     return Trial(cases, differing[0] if len(differing) * ROUNDED_SHARE > cases else "")
 
 
+_BYTE = 8
+"""Bits of an item of `bytes`."""
+
+
 def _by_prefix(results: object, loop: Loop) -> list[object]:
     columns = cast("Sequence[Sequence[object]]", results)
     return list(zip(*columns, strict=True)) if loop.is_tuple else list(cast("Sequence[object]", results))
@@ -491,6 +495,8 @@ def call(serial: Serial, loop: Loop, elements: Sequence[Sequence[Value]], consta
         arguments[name] = [p[0] if len(p) == 1 else p for p in parts]
         if loop.characters:
             arguments[name] = "".join(chr(cast(int, p[0])) for p in parts)
+        elif width == 1 and loop.fields[number].sort.bits == _BYTE:
+            arguments[name] = bytes(int(cast(int, p[0])) for p in parts)
     return serial(*(arguments[p] for p in loop.parameters))
 
 

@@ -1,6 +1,7 @@
 """Reductions within expressions, `sum(x * x for x in xs)`, as loops over the list; several of one list are one loop.
 
     any, all, max, min, prod, len([...]), xs.count(c), reduce(f, xs, start) alike
+    re.fullmatch(P, text) is not None       the automaton of a pattern (`matching`)
 
 What does not fit stays as it is, and `loop` refuses it at its place.
 """
@@ -13,7 +14,9 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from warploom.scan.reading.matching import Match, Matches, accepted, begun, moved
 from warploom.scan.reading.rewriting import Renamed, assigned, is_bound, loads, name_of, placed, stored
 from warploom.scan.reading.source import Function
 
@@ -51,6 +54,8 @@ def folded(function: Function, body: list[ast.stmt], free: Callable[[str], str])
     begin: list[ast.stmt] = []
     later: set[str] = set()
     for statement in body:
+        if found.matches.binds(statement):
+            continue
         count = len(found.folds)
         made = found.visit(copy.deepcopy(statement))
         for one in found.folds[count:]:
@@ -109,6 +114,26 @@ class _Folded(ast.NodeTransformer):
         self._function = function
         self._free = free
         self.folds: list[_Fold] = []
+        self.matches = Matches(function)
+
+    def visit(self, node: ast.AST) -> Any:
+        match node:
+            case ast.If() | ast.IfExp():
+                node.test = self._truth(node.test)
+            case ast.UnaryOp(op=ast.Not()):
+                node.operand = self._truth(node.operand)
+            case ast.Call(func=called, args=[one], keywords=[]) if self._is(called, bool):
+                node.args = [self._truth(one)]
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]) if (
+                asked := self.matches.match(left)
+            ) is not None:
+                found = self._matched(asked)
+                return ast.copy_location(found if isinstance(op, ast.IsNot) else ast.UnaryOp(ast.Not(), found), node)
+            case ast.expr() if (asked := self.matches.match(node)) is not None:
+                self.matches.refuse(asked)
+            case _:
+                pass
+        return super().visit(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return node
@@ -122,6 +147,21 @@ class _Folded(ast.NodeTransformer):
             return self.generic_visit(node)
         self.folds.append(found)
         return ast.copy_location(found.result, node)
+
+    def _truth(self, node: ast.expr) -> ast.expr:
+        """An expression of which only the truth is asked; that of a match is whether there is one."""
+        if isinstance(node, ast.BoolOp):
+            return ast.copy_location(ast.BoolOp(node.op, [self._truth(v) for v in node.values]), node)
+        asked = self.matches.match(node)
+        return node if asked is None else ast.copy_location(self._matched(asked), node)
+
+    def _matched(self, asked: Match) -> ast.expr:
+        """Whether there is such a match, which a loop of the pattern's automaton says."""
+        found = self.matches.automaton(asked)
+        state, target = self._free("state"), self._free("item")
+        body = moved(found, state, target, is_bytes=isinstance(asked.pattern.pattern, bytes))
+        self.folds.append(_Fold(ast.Name(target, ast.Store()), asked.over, begun(state), body, [], accepted(found, state)))
+        return accepted(found, state)
 
     def _is(self, node: ast.expr, value: object) -> bool:
         return is_bound(self._function, node, value)

@@ -359,7 +359,7 @@ ROWS = (
         " `xs[i - 1]`, `xs[i]`, `xs[i + 1]` and other windows of up to five numbers, `while i < n` that ends with `i += 1`;"
         " `else` after the loop, `if not xs: return ...` before it; `for x in reversed(xs)`, `xs[::-1]`, `range(n - 1, -1, -1)`;"
         " without a loop: `sum(x * x for x in xs)`, `any`, `all`, `max`, `min`, `math.prod`, `len([...])`, `xs.count(0)`,"
-        " `reduce(f, xs, 0)`, several over one list",
+        " `reduce(f, xs, 0)`, `re.fullmatch(P, text) is not None`, several over one list",
         (
             "def f(xs):\n    a = 0\n    for x, y in xs:\n        a += x * y\n    return a",
             "def f(xs, ys):\n    a = 0\n    for x, y in zip(xs, ys):\n        a += x * y\n    return a",
@@ -372,6 +372,7 @@ ROWS = (
             "def f(xs):\n    a = 0\n    for i in range(len(xs) - 1):\n        a += xs[i] < xs[i + 1]\n    return a",
             "def f(xs):\n    a = 0\n    for x in reversed(xs):\n        a = 2 * a + x\n    return a",
             "def f(xs):\n    return sum(x * x for x in xs) - max(x for x in xs)",
+            "import re\n\ndef f(xs: str):\n    return re.fullmatch(r'[a-z]+[0-9]*', xs) is not None",
             "def f(xs):\n    a = 0\n    for x in xs:\n        if x: break\n    else:\n        a = 1\n    return a",
             "def f(xs):\n    i = 0\n    a = 0\n    while i < len(xs) and xs[i]:\n        a += 2\n        i += 1\n    return a",
         ),

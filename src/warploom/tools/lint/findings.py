@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warploom.ptx import TYPE_BITS, Counts, Finding, Place
-from warploom.ptx.simt import BETWEEN_BLOCKS, SHARED, Argument, LineCounts, TensorMap, shared_layout
+from warploom.ptx.simt import SHARED, Argument, LineCounts, TensorMap, shared_layout
 from warploom.tools.lint.mended import mended
 from warploom.tools.lint.names import demangled
-from warploom.tools.lint.rules import BY_NAME, FIX_BETWEEN_BLOCKS, LEVELS, OF_KIND, Level, Rule
+from warploom.tools.lint.rules import BY_NAME, FIXES, LEVELS, OF_KIND, Level, Rule
 from warploom.tools.lint.sources import Source, line_text
 
 _SHOWN_LANES = 8
@@ -48,8 +48,9 @@ class Found:
 
     @property
     def fix(self) -> str:
-        is_of_blocks = self.rule.name == "data-race" and BETWEEN_BLOCKS in self.message
-        return self.own_fix or (FIX_BETWEEN_BLOCKS if is_of_blocks else self.rule.fix)
+        if self.own_fix or self.rule.name not in ("data-race", "early-copy-read"):
+            return self.own_fix or self.rule.fix
+        return next((fix for said, fix in FIXES.items() if said in self.message), self.rule.fix)
 
     @property
     def level(self) -> Level:

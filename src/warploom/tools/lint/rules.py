@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from warploom.ptx.simt import BETWEEN_BLOCKS, IN_FLIGHT, STILL_READ, WITHOUT_FENCE, WITHOUT_PROXY_FENCE
+
 Level: TypeAlias = Literal["error", "warning", "note"]
 """`error`: the launch is wrong. `warning`: it is slower than it has to be. `note`: a fact worth knowing."""
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")
@@ -34,7 +36,8 @@ RULES = (
          "Fill what is read, the edges of the tile too, and put a barrier between."),
     Rule("WL006", "uninitialised-register", "error", "A value is used that nothing has set on this path.",
          "Give the variable a value on every path."),
-    Rule("WL007", "early-copy-read", "error", "The target of an asynchronous copy is used before the thread has waited for it.",
+    Rule("WL007", "early-copy-read", "error",
+         "The target of an asynchronous copy or product is used before the thread has waited for it.",
          "Wait for the copy (cp.async.wait_group, or its mbarrier), then use a barrier, before the data are used."),
     Rule("WL008", "discarded", "error", "Memory is read after its lines were discarded.",
          "Write the lines before they are read, or do not discard them."),
@@ -74,14 +77,22 @@ RULES = (
          "Let one of the lanes store."),
 )  # fmt: skip
 
-FIX_BETWEEN_BLOCKS = (
-    "No barrier orders two blocks: let one block write each place, use an atomic operation of the GPU's scope, or two launches."
-)
-"""How to fix a data race of two blocks."""
+FIXES: Mapping[str, str] = {
+    BETWEEN_BLOCKS: "No barrier orders two blocks: let one block write each place, use an atomic operation of the GPU's scope, "
+    "or two launches.",
+    STILL_READ: "Let who issued the read wait for its end (cp.async.bulk.wait_group.read, wgmma.wait_group, or the mbarrier of a "
+    "tcgen05.commit), and then a barrier, before the place is stored to again.",
+    WITHOUT_PROXY_FENCE: "Let every thread that stores execute fence.proxy.async after its stores, and then a barrier, before "
+    "the asynchronous read is issued.",
+    WITHOUT_FENCE: "Execute wgmma.fence.sync.aligned after registers of a product are set and before its first wgmma.mma_async.",
+    IN_FLIGHT: "Execute wgmma.commit_group and wgmma.wait_group with few enough groups left before the register is used.",
+}
+"""How to fix a data race or an early read, by what its message says."""
 BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
 OF_KIND: Mapping[str, Rule] = {
     "shared_race": BY_NAME["data-race"],
     "global_race": BY_NAME["data-race"],
+    "register_race": BY_NAME["data-race"],
     "out_of_bounds": BY_NAME["out-of-bounds"],
     "misaligned": BY_NAME["misaligned"],
     "read_only": BY_NAME["read-only"],

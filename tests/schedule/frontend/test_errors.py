@@ -279,6 +279,14 @@ def no_number_at_this_size(A: f32["m"], y: out[f32["m"]]):
     y[i] = A[i] * (1 / (m - 3))
 
 
+def mean_of_a_row(A: f32["m", "n"], y: out[f32["m"]]):
+    y[i] = np.mean(A[i])
+
+
+def product_of_rows(A: f32["m", "n"], y: out[f32["m"]]):
+    y[i] = np.dot(A[i], A[i])
+
+
 def empty_array(A: f32["m"], y: out[f32["m - 4"]]):
     y[i] = A[i]
 
@@ -286,6 +294,20 @@ def empty_array(A: f32["m"], y: out[f32["m - 4"]]):
 EXPECTED = [
     (unknown_name, "UNKNOWN_NAME", "unknown name 'AA'; did you mean 'A'\\?", "Write A.", "AA"),
     (unknown_function, "UNKNOWN_NAME", "unknown function 'gamma'", "Use one of exp, log, sqrt, .*", "gamma"),
+    (
+        mean_of_a_row,
+        "CALL",
+        "expected one of .*, got np.mean, which is a quotient of a sum",
+        r"Write sum\(X\[i, k\], over=k\) / n, .*",
+        "np.mean",
+    ),
+    (
+        product_of_rows,
+        "CALL",
+        "expected one of .*, got np.dot, which is a sum of products",
+        r"Write sum\(A\[i, k\] \* B\[k, j\], over=k\).",
+        "np.dot",
+    ),
     (other_function, "CALL", "expected one of exp, .*, got len", "Write the arithmetic out.", "len"),
     (rank, "RANK", r"expected 2 indices of A\[m, n\], got 1", "Give one index per axis.", "A[i]"),
     (rank_of_target, "RANK", r"expected 1 indices of y\[m\], got 2", "Give one index per axis.", "y[i, j]"),

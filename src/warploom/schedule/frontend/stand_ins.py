@@ -96,6 +96,12 @@ NOT_HERE: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("argsort", "sort", "searchsorted", "nonzero"), (_PLACE, "Compute it outside of the tensor function.")),
     "float": ("names no one type", "Write f32(...) or f64(...)."),
     "int": ("names no one type", "Write i32(...) or i64(...): the fraction is cut off, as by int."),
+    **dict.fromkeys(
+        ("mean", "average"), ("is a quotient of a sum", "Write sum(X[i, k], over=k) / n, n being the size of the summed axis.")
+    ),
+    **dict.fromkeys(
+        ("dot", "matmul", "einsum", "inner", "tensordot"), ("is a sum of products", "Write sum(A[i, k] * B[k, j], over=k).")
+    ),
     **dict.fromkeys(("cumsum", "cumprod", "accumulate", "cummax", "cummin"), (_RUNNING, _AS_LOOP)),
 }
 """Functions that newcomers look for, what they do, and what to write instead."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from warploom import scan
 from warploom.api.result import Progress, Result, no_answer, worked
 from warploom.core import Diagnostic, UserError
-from warploom.scan.emit import TARGETS, Choices, Target, Types
 from warploom.scan.networks import NAMED
 from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.scan.emit import KINDS, LAYOUTS, asked_for, emitted_loop
 from warploom.tools.scan.lift import checked_outcome, checking_of, fixed, lifting_of, outcome_of
+
+if TYPE_CHECKING:
+    from warploom.scan.emit import Target
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -105,6 +106,9 @@ class Lifted(Result):
         layout, block_network: add kernels on cells of shared memory (`cuda`). check: run it, and prove the data movement.
         Raises UserError for what the target cannot express, and without an answer (NO_ANSWER).
         """
+        from warploom.scan.emit import TARGETS, Choices, Types  # its printers and proofs load half of the package
+        from warploom.tools.scan.emit import KINDS, LAYOUTS, asked_for, emitted_loop
+
         _check_choice("target", target, TARGETS)
         _check_choice("whole", whole, KINDS[:2])
         _check_choice("real", real, KINDS[2:])

@@ -65,6 +65,12 @@ def test_a_movement_of_more_lanes_than_a_warp_has_is_refused():
         movement_sketch(_movement(33, 1, []))
 
 
+@pytest.mark.parametrize("kind", ["crc", "rcr"])
+def test_one_lane_keeps_its_registers(kind):
+    movement = transpose_movement(kind, 3, 1, solve_transpose(kind, 3, 1).composition)
+    assert complete(movement_sketch(movement)).verdict == "proved"
+
+
 @pytest.mark.parametrize(("kind", "m", "n"), [("crc", 3, 8), ("rcr", 4, 8), ("crc", 6, 32)])
 def test_transposes_are_proved_and_run(kind, m, n):
     found = solve_transpose(kind, m, n)

@@ -29,7 +29,8 @@ def transpose_movement(kind: Kind, m: int, n: int, printed: Sequence[str]) -> Mo
         values = np.broadcast_to(composition.apply(register, lane), (n, m))
         between_lanes = (number % 2 == 0) == (kind == "rcr")
         element = values * m + register if between_lanes else lane * m + values
-        steps.append(Step(f"step_{number + 1}", (steps[-1].name,), none, element, formula=expression(composition, m, n)))
+        formula = None if between_lanes and n == 1 else expression(composition, m, n)  # one lane's sources are registers
+        steps.append(Step(f"step_{number + 1}", (steps[-1].name,), none, element, formula=formula))
     terms: np.ndarray[tuple[int], np.dtype[np.object_]] = np.empty(m * n, object)
     for place in range(m * n):
         terms[place] = atom("x", (place,))

@@ -34,7 +34,8 @@ def work_of(routine: Routine, graph: FlowGraph) -> Work:
         weight = block_weight(graph, block.index)
         for index in range(block.start, block.end):
             _add(amounts, requests, routine.instructions[index], weight)
-    return Work(requests=tuple(requests), **amounts)
+    issued, floats, doubles, shuffles = (amounts[name] for name in ("issued", "floats", "doubles", "shuffles"))
+    return Work(issued=issued, floats=floats, doubles=doubles, shuffles=shuffles, requests=tuple(requests))
 
 
 def block_weight(graph: FlowGraph, block: int) -> float:

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from warploom.core import UserError
-from warploom.ptx import Surface, Texture
+from warploom.ptx import Surface, TensorMap, Texture
 from warploom.ptx.launches import Assumed, Bounds, Meeting, NotDecided, RaceFree, assumptions, bounds, races
 from warploom.tools.bench.lint.equivalent import JUDGED
 from warploom.tools.bench.lint.judging import Judged, bugs_of, judged, judgement, ran, share
@@ -101,7 +101,7 @@ def _as_launched(built: Built, *, with_lengths: bool) -> Sequence[Assumed]:
     for n, value in enumerate(values):
         if isinstance(value, np.ndarray):
             said += [f"bytes(arg{n}) == {value.nbytes}"] if with_lengths else []
-        elif not isinstance(value, bytes | Texture | Surface) and np.asarray(value).dtype.kind in "iu":
+        elif not isinstance(value, bytes | Texture | Surface | TensorMap) and np.asarray(value).dtype.kind in "iu":
             said.append(f"arg{n} == {int(value)}")
     return assumptions(" && ".join(said))
 

@@ -181,7 +181,7 @@ def milliseconds(call: Callable[[], object], runs: int = RUNS) -> float:
 
 def shown(number: float) -> str:
     """Two or more digits, without an exponent."""
-    return f"{number:.0f}" if number >= 100 else f"{number:.2g}"
+    return f"{number:.0f}" if number >= 99.5 else f"{number:.2g}"
 
 
 def tables(lines: Sequence[Line]) -> str:

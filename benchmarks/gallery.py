@@ -59,8 +59,7 @@ def scripts() -> Iterator[tuple[str, types.ModuleType]]:
 
 
 def line_of(name: str, module: types.ModuleType, chosen: np.random.Generator) -> Line:
-    own = [value for value in vars(module).values() if getattr(value, "__module__", None) == name or isinstance(value, wl.Sketch)]
-    sketches = [value for value in own if isinstance(value, wl.Sketch)]
+    sketches = [value for value in vars(module).values() if isinstance(value, wl.Sketch)]
     if sketches:
         return kernel_line(name, sketches[0], chosen)
     if name in WORDS:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from warploom.kernels.tensors.suites import NETWORKS, POLYBENCH
+from warploom.kernels.suites import NETWORKS, POLYBENCH
 from warploom.schedule.backbone import evaluate
 
 EVERY = {**POLYBENCH, **NETWORKS}

@@ -9,7 +9,8 @@ from tests.tools.contract import check, lines_of
 
 from warploom.core import UserError
 from warploom.gpu import device_available
-from warploom.kernels.tensors import suites, tensor_kernel
+from warploom.kernels import suites
+from warploom.kernels.tensors import tensor_kernel
 from warploom.tools.bench import schedule as schedule_bench
 from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_tables
 from warploom.tools.bench.schedule_names import (

@@ -11,7 +11,6 @@ from warploom.kernels.tensors.kernel import TensorKernel
 from warploom.kernels.tensors.paper import PAPER_SPACES, PaperSpace
 from warploom.kernels.tensors.rows import ROWS
 from warploom.kernels.tensors.stencils import STENCILS
-from warploom.kernels.tensors.suites import NETWORKS, POLYBENCH
 
 TENSOR_KERNELS: dict[str, TensorKernel] = {k.name: k for k in (*DENSE, *STENCILS, *ROWS)}
 
@@ -25,4 +24,4 @@ def tensor_kernel(name: str) -> TensorKernel:
     raise UserError(Diagnostic("UNKNOWN_KERNEL", f"expected the name of a kernel, got {name!r}", fix=fix))
 
 
-__all__ = ["NETWORKS", "PAPER_SPACES", "POLYBENCH", "TENSOR_KERNELS", "PaperSpace", "TensorKernel", "tensor_kernel"]
+__all__ = ["PAPER_SPACES", "TENSOR_KERNELS", "PaperSpace", "TensorKernel", "tensor_kernel"]

@@ -21,6 +21,7 @@ from warploom.ptx.simt.findings import Kind
 from warploom.ptx.simt.images import CUBES, FACES, GEOMETRIES, Geometry, Image, fetched, gathered, on_face
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
+from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.syntax import Address, Name, Operand, operand_text
 
@@ -200,6 +201,14 @@ class _Surface:
         byte = ((layer * depth + z) * height + y) * bytes_of_row + x
         return inside, np.asarray(byte)[inside] // self.width
 
+    def reached(self, group: Group, running: RunningBlocks) -> Iterator[tuple[Threads, Region, Threads]]:
+        """For every surface that is named: the threads that access something, its memory, and their first elements."""
+        for image, chosen in self.find(group, running):
+            inside, places = self.places(image, chosen, group, running)
+            assert image.region is not None
+            if inside.any():
+                yield chosen[inside], image.region, places
+
     def _stop(self, kind: Kind, message: str, positions: NDArray[np.int64], group: Group, running: RunningBlocks) -> None:
         thread = int(group.threads[positions[0]])
         raise running.fault(kind, message, self.access.code, self.access.instruction, thread)
@@ -218,13 +227,10 @@ def _surface_load(site: Site) -> Step:
 
     def load(group: Group, running: RunningBlocks) -> None:
         results = [np.zeros(group.size, dtype) for _, dtype in slots]
-        for image, chosen in surface.find(group, running):
-            inside, places = surface.places(image, chosen, group, running)
-            assert image.region is not None
-            positions = chosen[inside]
-            if running.is_watching and len(positions):
-                note_read(surface.access, [(positions, image.region, places)], group, running)
-            words = image.region.views.by_width[surface.width]
+        for positions, region, places in surface.reached(group, running):
+            if running.is_watching:
+                note_read(surface.access, [(positions, region, places)], group, running)
+            words = region.views.by_width[surface.width]
             for offset, whole in enumerate(results):
                 whole[positions] = words[places + offset]
         for (slot, _), value in zip(slots, results, strict=True):
@@ -242,16 +248,11 @@ def _surface_store(site: Site) -> Step:
     slots = [site.source(part, surface.element) for part in parts]
 
     def store(group: Group, running: RunningBlocks) -> None:
-        for image, chosen in surface.find(group, running):
-            inside, places = surface.places(image, chosen, group, running)
-            assert image.region is not None
-            positions: Threads = chosen[inside]
-            if not len(positions):
-                continue
+        for positions, region, places in surface.reached(group, running):
             if running.is_watching:
                 values = [value_of(group.registers, slot) for slot in slots]
-                note_write(surface.access, [(positions, image.region, places)], values, group, running)
-            words = image.region.views.by_width[surface.width]
+                note_write(surface.access, [(positions, region, places)], values, group, running)
+            words = region.views.by_width[surface.width]
             for offset, slot in enumerate(slots):
                 words[places + offset] = _each(group, slot)[positions].astype(words.dtype)
 
@@ -279,16 +280,11 @@ def _surface_reduction(site: Site) -> Step:
         raise site.unsupported(site.instruction.name)
 
     def reduce(group: Group, running: RunningBlocks) -> None:
-        for image, chosen in surface.find(group, running):
-            inside, places = surface.places(image, chosen, group, running)
-            assert image.region is not None
-            positions: Threads = chosen[inside]
-            if not len(positions):
-                continue
+        for positions, region, places in surface.reached(group, running):
             if running.is_watching:
-                note_write(surface.access, [(positions, image.region, places)], None, group, running)
+                note_write(surface.access, [(positions, region, places)], None, group, running)
             values = _each(group, slot)[positions]
-            atomics.apply(kind, image.region.views.by_width[surface.width], places, values, values, wants_old=False)
+            atomics.apply(kind, region.views.by_width[surface.width], places, values, values, wants_old=False)
 
     return reduce
 

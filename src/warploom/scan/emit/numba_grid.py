@@ -1,4 +1,4 @@
-"""Numba kernels for whole arrays, and the Python that launches them, with the same parts as `triton_grid`."""
+"""Numba kernels for whole arrays (`grid_launches`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from warploom.scan.emit.body import Body
 from warploom.scan.emit.dialect import NUMBA
-from warploom.scan.emit.triton_grid import names
+from warploom.scan.emit.grid_launches import launches, names
 
-NUMBA_GRID = ("reduce_blocks", "scan_totals", "scan_apply", "reduce_result")
-"""The kernels."""
+_SIZES = {"THREADS": 256}
+_EMPTY = ("import numpy", "", "return cuda.device_array(_count, numpy.dtype(_kind))")
 
 
 def identity_of(ready: Body) -> str:
@@ -105,51 +105,11 @@ def grid_source(ready: Body) -> list[str]:
                 *projected(ready, "cuda.grid(1) == 0", "0"),
             ],
         ),
-        *_launches(ready),
+        "",
+        "",
+        *launches(ready, _SIZES, "_empty(", _EMPTY, _launched),
     ]  # fmt: skip
 
 
-def _launches(ready: Body) -> list[str]:
-    elements, constants = names(ready.elements), names(ready.constants)
-    first, given = elements[0], ", ".join([*elements, *constants])
-    kinds, results = (", ".join(f'"{s.scalar}"' for s in slots) for slots in (ready.fields, ready.outputs))
-    needed = [f"    if not len({first}):", '        raise ValueError("expected at least one element, got none")']
-    returned = "return _results[0]" if len(ready.outputs) == 1 else "return tuple(_results)"
-    return [
-        "",
-        "",
-        "def _empty(_count, _kind):",
-        "    import numpy",
-        "",
-        "    return cuda.device_array(_count, numpy.dtype(_kind))",
-        "",
-        "",
-        f"def _through({given}, THREADS):",
-        f"    n = len({first})",
-        "    _blocks = -(-n // THREADS)",
-        f"    _totals = [_empty(max(_blocks, 1), _kind) for _kind in ({kinds},)]",
-        f"    _all = [_empty(max(_blocks, 1), _kind) for _kind in ({kinds},)]",
-        "    if n:",
-        f"        reduce_blocks[_blocks, THREADS]({', '.join([*elements, '*_totals', 'n', *constants])})",
-        "        scan_totals[1, THREADS](*_totals, *_all, _blocks)",
-        "    return n, _blocks, _all",
-        "",
-        "",
-        f"def scan_array({given}, *, THREADS=256):",
-        f"    n, _blocks, _all = _through({given}, THREADS)",
-        f"    _results = [_empty(n, _kind) for _kind in ({results},)]",
-        "    if n:",
-        f"        scan_apply[_blocks, THREADS]({', '.join([*elements, '*_all', '*_results', 'n', *constants])})",
-        f"    {returned}",
-        "",
-        "",
-        f"def reduce_array({given}, *, THREADS=256):",
-        *(needed if ready.operator.loop.needs_element else []),
-        f"    n, _blocks, _all = _through({given}, THREADS)",
-        f"    _results = [_empty(1, _kind) for _kind in ({results},)]",
-        f"    reduce_result[1, 1]({', '.join(['*_all', '*_results', '_blocks', *constants])})",
-        f"    {returned}",
-    ]
-
-
-__all__ = ["NUMBA_GRID", "grid_source", "kernel", "lifted_block", "projected"]
+def _launched(kernel: str, blocks: str, arguments: Sequence[str]) -> str:
+    return f"{kernel}[{blocks}, {'1' if kernel == 'reduce_result' else 'THREADS'}]({', '.join(arguments)})"

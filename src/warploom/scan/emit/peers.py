@@ -26,12 +26,11 @@ from warploom.ptx import Launch, launch
 from warploom.scan.emit.body import Body, body
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Scalar, Types
-from warploom.scan.emit.numba_grid import NUMBA_GRID
+from warploom.scan.emit.grid_launches import GRID
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import function_name, numpy_source
 from warploom.scan.emit.running import LIMIT, Comparison, different_results, differing
 from warploom.scan.emit.serial import DTYPES, Array, column, elements, is_close, serial
-from warploom.scan.emit.triton_grid import TRITON_GRID
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.operators.expression import Value
 from warploom.scan.operators.operator import Operator
@@ -103,7 +102,7 @@ def try_numba(operator: Operator, types: Types | None = None, capability: tuple[
     _module("numba.cuda", "numba-cuda")
     ready = body(operator, NUMBA, types or Types())
     with imported(numba_source(operator, types)) as module:
-        for name in ("scan_block", *NUMBA_GRID):
+        for name in ("scan_block", *GRID):
             setattr(module, name, _NumbaKernel(getattr(module, name), capability))
         setattr(module, "_empty", np.zeros)  # noqa: B010 - a name of the module's text
 
@@ -168,7 +167,7 @@ def try_triton(operator: Operator, types: Types | None = None, capability: int =
     _module("triton", "triton")
     ready = body(operator, TRITON, types or Types())
     with imported(triton_source(operator, types)) as module:
-        for name in ("scan_block", *TRITON_GRID):
+        for name in ("scan_block", *GRID):
             setattr(module, name, _TritonKernel(getattr(module, name), capability))
 
         def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:

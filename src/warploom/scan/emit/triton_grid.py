@@ -1,9 +1,4 @@
-"""Triton kernels for whole arrays, and the Python that launches them: totals of blocks, a scan of these, and the results.
-
-    reduce_blocks    totals (`s_`): every program combines the elements of its block
-    scan_totals      one program, `STEP` totals at a time: all totals up to each (`u_`)
-    scan_apply       every program scans its block again, after all that comes before it
-    reduce_result    the result of the last total
+"""Triton kernels for whole arrays (`grid_launches`): totals of blocks are `s_`, all totals up to each, `STEP` at a time, `u_`.
 
 Operators need not commute: a total is the last value of a block's scan, since `tl.reduce` may change the order. No user's names
 begin with `_`.
@@ -13,27 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.scan.emit.body import Body, Slot, Statements
+from warploom.scan.emit.body import Body, Statements
 from warploom.scan.emit.dialect import TRITON
+from warploom.scan.emit.grid_launches import launches, names
 
-TRITON_GRID = ("reduce_blocks", "scan_totals", "scan_apply", "reduce_result")
-"""The kernels."""
-_TORCH = {"int32": "int32", "int64": "int64", "float32": "float32", "float64": "float64", "bool": "bool"}
+_SIZES = {"BLOCK": 1024, "STEP": 1024}
+_EMPTY = (
+    'if hasattr(_like, "new_empty"):',
+    "    import torch",
+    "",
+    "    return _like.new_empty(_count, dtype=getattr(torch, _kind))",
+    "import numpy",
+    "",
+    "return numpy.empty(_count, _kind)",
+)
 
 
 def grid_source(ready: Body) -> list[str]:
     """Lines after `combine`: kernels `reduce_blocks`, `scan_totals`, `scan_apply`, `reduce_result`, and the functions
     `scan_array(elements..., constants..., BLOCK)` and `reduce_array(...)` on tensors of torch, or what Triton takes for such."""
-    return [*_reduce_blocks(ready), *_scan_totals(ready), *_scan_apply(ready), *_reduce_result(ready), *_launches(ready)]
+    made = launches(ready, _SIZES, "_empty({}, ", _EMPTY, _launched)
+    return [*_reduce_blocks(ready), *_scan_totals(ready), *_scan_apply(ready), *_reduce_result(ready), *made]
 
 
 def _kernel(name: str, arguments: Sequence[str], body: Sequence[str]) -> list[str]:
     return ["@triton.jit", f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in body), "", ""]
-
-
-def names(slots: Sequence[Slot], text: str = "{}") -> list[str]:
-    """The slots' names within a text."""
-    return [text.format(s.name) for s in slots]
 
 
 def _temporaries(statements: Statements) -> list[str]:
@@ -150,54 +149,6 @@ def _reduce_result(ready: Body) -> list[str]:
     return _kernel("reduce_result", arguments, body)
 
 
-def _launches(ready: Body) -> list[str]:
-    elements, constants = names(ready.elements), names(ready.constants)
-    first = elements[0]
-    kinds = ", ".join(f'"{_TORCH[s.scalar]}"' for s in ready.fields)
-    results = ", ".join(f'"{_TORCH[s.scalar]}"' for s in ready.outputs)
-    given = ", ".join([*elements, *constants])
-    returned = "return _results[0]" if len(ready.outputs) == 1 else "return tuple(_results)"
-    blocks = ", ".join([*elements, "*_totals", "n", *constants, "BLOCK=BLOCK"])
-    needed: list[str] = []
-    if ready.operator.loop.needs_element:
-        needed = [f"    if not len({first}):", '        raise ValueError("expected at least one element, got none")']
-    return [
-        "def _empty(_like, _count, _kind):",
-        '    if hasattr(_like, "new_empty"):',
-        "        import torch",
-        "",
-        "        return _like.new_empty(_count, dtype=getattr(torch, _kind))",
-        "    import numpy",
-        "",
-        "    return numpy.empty(_count, _kind)",
-        "",
-        "",
-        f"def _through({given}, BLOCK, STEP):",
-        f"    n = len({first})",
-        "    _blocks = -(-n // BLOCK)",
-        f"    _totals = [_empty({first}, max(_blocks, 1), _kind) for _kind in ({kinds},)]",
-        f"    _all = [_empty({first}, max(_blocks, 1), _kind) for _kind in ({kinds},)]",
-        "    if n:",
-        f"        reduce_blocks[(_blocks,)]({blocks})",
-        "        scan_totals[(1,)](*_totals, *_all, _blocks, STEP=STEP)",
-        "    return n, _blocks, _all",
-        "",
-        "",
-        f"def scan_array({given}, *, BLOCK=1024, STEP=1024):",
-        f"    n, _blocks, _all = _through({given}, BLOCK, STEP)",
-        f"    _results = [_empty({first}, n, _kind) for _kind in ({results},)]",
-        "    if n:",
-        f"        scan_apply[(_blocks,)]({', '.join([*elements, '*_all', '*_results', 'n', *constants, 'BLOCK=BLOCK'])})",
-        f"    {returned}",
-        "",
-        "",
-        f"def reduce_array({given}, *, BLOCK=1024, STEP=1024):",
-        *needed,
-        f"    n, _blocks, _all = _through({given}, BLOCK, STEP)",
-        f"    _results = [_empty({first}, 1, _kind) for _kind in ({results},)]",
-        f"    reduce_result[(1,)]({', '.join(['*_all', '*_results', '_blocks', *constants])})",
-        f"    {returned}",
-    ]
-
-
-__all__ = ["TRITON_GRID", "grid_source", "names"]
+def _launched(kernel: str, blocks: str, arguments: Sequence[str]) -> str:
+    size = {"scan_totals": ["STEP=STEP"], "reduce_result": []}.get(kernel, ["BLOCK=BLOCK"])
+    return f"{kernel}[({blocks},)]({', '.join([*arguments, *size])})"

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import UnsupportedError, to_numpy
-from warploom.kernels.tensors import NETWORKS, POLYBENCH, TensorKernel, tensor_kernel
+from warploom.kernels.suites import NETWORKS, POLYBENCH
+from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space

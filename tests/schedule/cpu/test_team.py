@@ -1,7 +1,8 @@
-"""Which cores the threads of the team hold."""
+"""Which cores the threads of the team hold, and who runs which share."""
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import sys
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 from tests.schedule.cpu.test_functions import elementwise
 
+from warploom.core.compiler import build_library
 from warploom.schedule.backbone import Operator
-from warploom.schedule.cpu import CompiledNest, compile_nest, find_compiler
+from warploom.schedule.cpu import CompiledNest, Job, compile_nest, entry_of, find_compiler, run_job
 
 pytestmark = [
     pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler"),
@@ -29,7 +31,8 @@ def worker_of(kernel: CompiledNest) -> int:
 
 
 def run(kernel: CompiledNest) -> None:
-    kernel.run([np.ones(64, np.float32), np.zeros(64, np.float32)], {}, 2)
+    """Two samples, before which both threads gather."""
+    kernel.call([np.ones(64, np.float32), np.zeros(64, np.float32)], {}).run_timed(2, samples=2)
 
 
 def after_cores_were_taken_away() -> tuple[set[int], set[int], set[int], set[int]]:
@@ -54,6 +57,25 @@ def in_forked_children() -> set[int]:
             os._exit(len(os.sched_getaffinity(worker_of(kernel))))
         found.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     return found
+
+
+COUNTING = """#include <stddef.h>
+void count(void *const *arrays, const double *parameters, ptrdiff_t begin, ptrdiff_t end, char *scratch) {
+    for (ptrdiff_t n = begin; n < end; ++n) ++((int *)arrays[0])[n];
+}
+"""
+
+
+@pytest.mark.parametrize("units", [2, 7, 64])
+def test_every_unit_runs_once_a_round_also_where_threads_come_late(units: int) -> None:
+    counts = np.zeros(units, np.int32)
+    entry = entry_of(build_library(COUNTING), "count")
+    pointers = (ctypes.c_void_p * 1)(counts.ctypes.data)
+    job = Job(entry, pointers, (ctypes.c_double * 1)(), units, 0, second=entry, second_units=units - 1)
+    for _ in range(200):  # eight threads on fewer cores: the caller takes what others have not begun
+        run_job(job, 8)
+        run_job(job, 8, repeats=3, samples=2)
+    assert counts.tolist() == [200 * 7 * 2] * (units - 1) + [200 * 7]
 
 
 def test_workers_leave_their_cores_where_too_few_are_left() -> None:

@@ -4,7 +4,8 @@
    runs those of its second part, if it has one. Thread 0 is the caller.
 
    While a job runs, each thread has a core of its own where there are enough, and none of them sleeps: waking up takes a hundred
-   times as long as a small kernel. */
+   times as long as a small kernel. Other processes may hold a thread's core, so nobody waits for a thread that has not begun: the
+   caller, done with its own share, takes the shares that nobody has claimed. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -38,13 +39,15 @@ typedef struct {
 
 static struct {
     const Job *job;
-    Kernel kernel; /* null: a round in which the team only gathers */
+    Kernel kernel; /* null: a round in which the team only gathers, each thread for itself */
     ptrdiff_t units;
     int is_timed;
 } task;
 
 /* The round's number times 1024 plus its threads, in one word: a thread that sits a round out reads nothing else. */
 static _Atomic uint64_t announced;
+/* The last round in which somebody claimed a thread's share, that thread or the caller. */
+static _Atomic uint64_t claimed[MOST_THREADS * GAP];
 static _Atomic int remaining, sleepers, failures, is_running;
 static int started;
 static pid_t owner;
@@ -117,18 +120,28 @@ static void hold_core(int thread) { (void)thread; }
 static void leave_core(void) {}
 #endif
 
-static void take_share(int thread, int threads) {
+/* `share` of the round, run by `thread`, whose core and scratch are made ready first. */
+static void run_share(int share, int thread, int threads) {
     const Job *job = task.job;
-    if (task.kernel == NULL) {
-        hold_core(thread);
-        if (!has_scratch(thread, job->scratch_bytes)) atomic_fetch_add(&failures, 1);
+    if (threads > 1) hold_core(thread);
+    if (!has_scratch(thread, job->scratch_bytes)) {
+        atomic_fetch_add(&failures, 1);
         return;
     }
-    const ptrdiff_t begin = task.units * thread / threads, end = task.units * (thread + 1) / threads;
-    if (begin == end) return;
+    const ptrdiff_t begin = task.units * share / threads, end = task.units * (share + 1) / threads;
+    if (task.kernel == NULL || begin == end) return;
     const double start = task.is_timed ? seconds_of(CLOCK_THREAD_CPUTIME_ID) : 0.0;
     task.kernel(job->arrays, job->parameters, begin, end, arenas[thread]);
-    if (task.is_timed) busy_s[thread * GAP] += seconds_of(CLOCK_THREAD_CPUTIME_ID) - start;
+    if (task.is_timed) busy_s[share * GAP] += seconds_of(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+/* Runs the share if it is still to be had. All shares of a round are claimed before the caller announces the next one, so a
+   thread that comes late finds its own taken, and what it reads of a task that it has claimed does not change. */
+static void take_share(int share, int thread, uint64_t round, int threads) {
+    uint64_t last = atomic_load(&claimed[share * GAP]);
+    if (last >= round || !atomic_compare_exchange_strong(&claimed[share * GAP], &last, round)) return;
+    run_share(share, thread, threads);
+    atomic_fetch_sub(&remaining, 1);
 }
 
 static void *work(void *argument) {
@@ -153,9 +166,7 @@ static void *work(void *argument) {
         }
         seen = now;
         const int threads = (int)(now & 1023);
-        if (thread >= threads) continue;
-        take_share(thread, threads);
-        atomic_fetch_sub(&remaining, 1);
+        if (thread < threads) take_share(thread, thread, now >> 10, threads);
     }
     return NULL;
 }
@@ -168,6 +179,7 @@ static int has_threads(int threads) {
         atomic_store(&sleepers, 0);
         atomic_store(&is_running, 0);
         atomic_store(&announced, 0);
+        for (int thread = 0; thread < MOST_THREADS; ++thread) atomic_store(&claimed[thread * GAP], 0);
         forget_cores();
         pthread_mutex_init(&mutex, NULL);
         pthread_cond_init(&wake, NULL);
@@ -184,17 +196,19 @@ static void run_round(Kernel kernel, ptrdiff_t units, int threads) {
     task.kernel = kernel;
     task.units = units;
     if (threads == 1) {
-        take_share(0, 1);
+        run_share(0, 0, 1);
         return;
     }
+    const uint64_t round = (atomic_load(&announced) >> 10) + 1;
     atomic_store(&remaining, threads - 1);
-    atomic_store(&announced, ((atomic_load(&announced) >> 10) + 1) << 10 | (uint64_t)threads);
+    atomic_store(&announced, round << 10 | (uint64_t)threads);
     if (atomic_load(&sleepers) > 0) {
         pthread_mutex_lock(&mutex);
         pthread_cond_broadcast(&wake);
         pthread_mutex_unlock(&mutex);
     }
-    take_share(0, threads);
+    run_share(0, 0, threads);
+    for (int share = 1; kernel != NULL && share < threads; ++share) take_share(share, 0, round, threads);
     for (int spins = 0; atomic_load(&remaining) > 0; ++spins) {
         if (spins < SPINS_BEFORE_YIELD) PAUSE();
         else sched_yield();
@@ -208,7 +222,7 @@ static void run_once(const Job *job, int threads) {
     if (job->second != NULL) run_round(job->second, job->second_units, least(threads, job->second_units));
 }
 
-/* Runs the job `samples` times `repeats` times. `walls` gets the elapsed seconds of each sample, `busies` the CPU seconds of
+/* Runs the job `samples` times `repeats` times, the threads awake before the first if there are several. `walls` gets the elapsed seconds of each sample, `busies` the CPU seconds of
    the thread that worked longest; of several repeats, which are too short to ask for the CPU time around each, those of the
    caller, its waiting included. 0, or -1: no memory, -2: no threads. */
 int warploom_run(const Job *job, int threads, int repeats, int samples, double *walls, double *busies) {
@@ -222,7 +236,7 @@ int warploom_run(const Job *job, int threads, int repeats, int samples, double *
     if (threads > 1) {
         atomic_store(&is_running, 1);
         choose_cores(threads);
-        run_round(NULL, 0, threads);
+        if (repeats * samples > 1) run_round(NULL, 0, threads);
     } else if (!has_scratch(0, job->scratch_bytes))
         return -1;
     for (int sample = 0; sample < samples && atomic_load(&failures) == 0; ++sample) {

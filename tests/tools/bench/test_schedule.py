@@ -125,6 +125,39 @@ def test_peers_compute_what_the_kernel_does(name: str) -> None:
             np.testing.assert_allclose(arrays[output], wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("framework", ["numba", "torch"])
+@pytest.mark.parametrize(
+    "name", ["gesummv", *(pytest.param(n, marks=pytest.mark.slow) for n in (*POLYBENCH, *NETWORKS) if n != "gesummv")]
+)
+def test_frameworks_compute_what_the_kernel_does(name: str, framework: str) -> None:
+    module = pytest.importorskip(framework)
+    kernel = (suites.POLYBENCH | suites.NETWORKS)[name].kernel
+    sizes = {size: 5 + n for n, size in enumerate(kernel.sizes)}
+    inputs = kernel.arrays(sizes)
+    arrays = dict(inputs)
+    for region in kernel.program(sizes).arguments:
+        arrays.setdefault(region.name, np.zeros(region.shape, np.float32))
+    expected = kernel.reference(inputs)
+    if framework == "numba":
+        from warploom.tools.bench.schedule_numba import NUMBA
+
+        NUMBA[name](arrays, {p.name: np.float32(kernel.parameters[p.name]) for p in kernel.function.parameters})
+        found = [arrays[output] for output in expected]
+    else:
+        from warploom.tools.bench.schedule_torch import TORCH
+
+        tensors = {n: module.from_numpy(a) for n, a in arrays.items()}
+        found = [made.numpy() for made in TORCH[name](tensors, kernel.parameters)]
+    for array, wanted in zip(found, expected.values(), strict=True):
+        np.testing.assert_allclose(array.reshape(wanted.shape), wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_a_race_has_a_peer_where_all_are_hopeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule_cpu, "_SPIN_S", 0.0)
+    times = schedule_cpu.race({"ours": lambda: 0.01, "slow": lambda: 0.5, "slower": lambda: 0.9})
+    assert len(times["slow"].rounds) == len(times["ours"].rounds) > len(times["slower"].rounds)
+
+
 def test_races_leave_out_the_hopeless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule_cpu, "_SPIN_S", 0.0)
     runs = {"ours": 0, "peer": 0, "slow": 0}

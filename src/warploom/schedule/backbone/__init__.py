@@ -7,6 +7,7 @@ Takes statements that `schedule.frontend` builds, or text. Gives a verified `Bac
 from warploom.schedule.backbone.build import backbone
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
+from warploom.schedule.backbone.following import followers, kept_axes, waits_for_sum
 from warploom.schedule.backbone.inputs import places_of, random_array, random_inputs
 from warploom.schedule.backbone.nodes import (
     MOST_AT_RUN_TIME,
@@ -70,9 +71,9 @@ __all__ = [
     "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
     "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Program", "Region", "Repetition", "Result", "Role",
     "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text", "at_sizes", "axis_sum_text",
-    "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate",
-    "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "joined_repetition", "matrix_factors", "matrix_of",
-    "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of",
-    "random_array", "random_inputs", "read_once", "reduced", "repetition", "run_time_sizes", "stage_at", "tilings", "uses_of",
-    "verify", "widened", "widens",
+    "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles",
+    "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "followers", "identity_of", "joined_repetition",
+    "kept_axes", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles",
+    "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once", "reduced", "repetition",
+    "run_time_sizes", "stage_at", "tilings", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

@@ -138,8 +138,10 @@ def cpu_tiles(use: AxisUse) -> Levels:
     no gathers; none has to divide."""
     if use.size <= SHORT:
         return ()
-    if use.is_streamed and use.is_shared:
+    if use.is_streamed and use.is_shared and use.is_stored:
         return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8, 12, 16, 24), (4, 8, 16))
+    if use.is_shared and use.is_stored_in_line and not use.is_reduced:
+        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4), (4, 8, 16))
     if use.is_streamed:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32) if use.is_reduced else (1, 2, 4, 8), (4, 8, 16))
     if use.is_reduced:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Operator
+from warploom.schedule.choices.core_habits import core_habits
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
 from warploom.schedule.choices.features import Features
@@ -80,7 +81,8 @@ class KernelSpace:
             for p in self.objects.pairs
             if p.temporary is not None and not p.is_reserved
         )
-        self._habits = habits(self.objects) if target.has_threads and not self.features.exact else ()
+        known = habits(self.objects) if target.has_threads else core_habits(self.objects, target)
+        self._habits = known if not self.features.exact else ()
         self._in_order: dict[tuple[str, ...], _Listed] = {}
         self._turns = _turns(self.objects) if target.has_threads and not self.features.exact else {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.schedule.backbone import Backbone, Carry, Operator, Result, Scope
+from warploom.schedule.backbone import Backbone, Carry, Operator, Result, Scope, followers, waits_for_sum
 from warploom.schedule.choices.decided import DimPair, Temporary
 from warploom.schedule.choices.features import Features
 
@@ -106,6 +106,7 @@ NEIGHBOURS = 3
 def _uses(backbone: Backbone, features: Features) -> list[_Use]:
     uses: list[_Use] = []
     once = sum(_is_used_once(backbone, n, o) for n, i in enumerate(backbone.instructions) for o in i.operands)
+    after = followers(backbone.instructions)
     stages_unshared = features.stages_unshared and (features.exact or once <= NEIGHBOURS)
     for number, instruction in enumerate(backbone.instructions):
         for position, operand in enumerate(instruction.operands):
@@ -115,7 +116,10 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
                     is_stored = instruction.operator is Operator.STORE
                     is_result = not is_loaded and (is_stored or not features.stages_results)
                     is_used_once = _is_used_once(backbone, number, operand)
-                    if scope is Scope.BLOCK and (is_result or (is_used_once and not stages_unshared)):
+                    is_kept = is_used_once and not stages_unshared
+                    if is_kept and not features.exact:  # in registers, unless the sum that its user waits for runs over all
+                        is_kept = not waits_for_sum(backbone.instructions, after, producer, number)
+                    if scope is Scope.BLOCK and (is_result or is_kept):
                         scope = Scope.THREAD
                     uses.append(_Use(producer, number, position, mapped, scope))
                 case Carry(init, reduced):

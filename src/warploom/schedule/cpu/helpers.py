@@ -123,7 +123,13 @@ class Helpers:
         choice = f"(a {sign} b) | (a != a)" if dtype.is_float else f"a {sign} b"
         if lanes == 1:
             scalar = c_type(dtype)
-            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", f"return {choice} ? a : b;")
+            # Two choices, the first of which is one instruction; of one by `|` compilers make a branch that may be mispredicted.
+            body = (
+                f"const {scalar} most = a {sign} b ? a : b;\n    return a != a ? a : most;"
+                if dtype.is_float
+                else f"return {choice} ? a : b;"
+            )
+            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", body)
         v = self.vector(dtype, lanes)
         body = f"return {self.select(dtype, lanes)}({choice}, a, b);"
         if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:

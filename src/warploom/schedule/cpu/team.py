@@ -63,8 +63,8 @@ class Job:
 
 def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
     """For each sample the elapsed seconds of all its repeats, and CPU seconds of the thread that worked longest; for several
-    repeats those of the caller, its waiting for the others included. Threads wake up before the first of several; a single run does not
-    wait for threads that sleep. UserError where resources lack."""
+    repeats those of the caller, its waiting for the others included. Threads wake up before the first of several samples or
+    repeats; a single run does not wait for threads that sleep. UserError where resources lack."""
     walls, busies = (ctypes.c_double * samples)(), (ctypes.c_double * samples)()
     second = job.second if job.second is not None else ctypes.c_void_p()
     arrays, parameters = (ctypes.cast(a, ctypes.c_void_p) for a in (job.pointers, job.parameters))

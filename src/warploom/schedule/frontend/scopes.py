@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.schedule.backbone import Carry, Instruction, Operand, Operator, Result, Scope
+from warploom.schedule.backbone import Instruction, Operator, Result, Scope, followers, kept_axes, waits_for_sum
 
 
 def with_scopes(instructions: Sequence[Instruction], pointwise: Scope) -> list[Instruction]:
     """The instructions, with `pointwise` as the scope of values that need no temporary."""
-    after = _followers(instructions)
+    after = followers(instructions)
     found: list[Instruction] = []
     for number, instruction in enumerate(instructions):
         operands = tuple(
@@ -31,33 +31,6 @@ def with_scopes(instructions: Sequence[Instruction], pointwise: Scope) -> list[I
 
 def _may_be_staged(instructions: Sequence[Instruction], after: Sequence[set[int]], producer: int, user: int) -> bool:
     made, using = instructions[producer], instructions[user]
-    kept = _kept(made)
-    if made.operator is Operator.LOAD or not set(using.axes) <= kept:
+    if made.operator is Operator.LOAD or not set(using.axes) <= kept_axes(made):
         return True
-    return any(
-        user in after[between] and (carry := instructions[between].carry) is not None and kept & set(carry.reduced)
-        for between in after[producer]
-    )
-
-
-def _kept(instruction: Instruction) -> set[int]:
-    """Axes that tell its values apart."""
-    carry = instruction.carry
-    return set(instruction.axes) - set(carry.reduced if carry else ())
-
-
-def _followers(instructions: Sequence[Instruction]) -> list[set[int]]:
-    """For each instruction those that wait for its value, directly or not."""
-    after: list[set[int]] = [set() for _ in instructions]
-    for number in range(len(instructions) - 1, -1, -1):
-        for source in filter(None, map(_source, instructions[number].operands)):
-            after[source[0]] |= {number, *after[number]}
-    return after
-
-
-def _source(operand: Operand) -> tuple[int] | None:
-    match operand:
-        case Result(instruction=number) | Carry(init=number):
-            return (number,)
-        case _:
-            return None
+    return waits_for_sum(instructions, after, producer, user)

@@ -243,7 +243,7 @@ _ENOUGH = 4
 """Candidates measured before anything is predicted."""
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
-_FIRST_SHARE = 0.08
+_FIRST_SHARE = 0.12
 """Share of a budget of wall seconds for the first candidates."""
 _ROUND_SHARE = 0.005
 """Share of a budget of nodes for the candidates of each further round."""

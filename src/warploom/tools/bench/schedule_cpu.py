@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, cast
 
 import numpy as np
@@ -115,8 +116,10 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
         ours = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
     runners: dict[str, Runner] = {
         "ours": ours,
-        **{f"numpy: {n}": partial(_numpy, peer, arrays, kernel.parameters) for n, peer in _peers(kernel).items()},
+        **{f"numpy: {n}": partial(_timed, partial(peer, arrays, kernel.parameters)) for n, peer in _peers(kernel).items()},
     }
+    if name.partition("/")[0] != "cpu":
+        runners |= _frameworks(name, arrays, kernel, threads)
     try:
         nests = [plain_loop(stage) for stage in program.stages]
         runners["plain loop"] = _runner(nests, arrays, kernel.parameters, threads)
@@ -154,6 +157,29 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     }
     line.pop("gb_s", None)
     return line | bar | {"as_expected": over <= case.bar if case.bar is not None else True}
+
+
+def _frameworks(name: str, arrays: Mapping[str, Array], kernel: TensorKernel, threads: int) -> dict[str, Runner]:
+    """A kernel of a suite in PyTorch and as loops for Numba, where they are installed, on as many threads."""
+    known = name.partition("/")[2].rpartition("-")[0]
+    scalars = {p.name: to_numpy(p.dtype).type(kernel.parameters[p.name]) for p in kernel.function.parameters}
+    found: dict[str, Runner] = {}
+    if find_spec("numba") is not None:
+        import numba
+
+        from warploom.tools.bench.schedule_numba import NUMBA
+
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        found[f"numba {numba.__version__}"] = partial(_timed, partial(NUMBA[known], arrays, scalars))
+    if find_spec("torch") is not None:
+        import torch
+
+        from warploom.tools.bench.schedule_torch import TORCH
+
+        torch.set_num_threads(threads)
+        tensors = {n: torch.from_numpy(a) for n, a in arrays.items()}
+        found[f"torch {torch.__version__}"] = partial(_timed, partial(TORCH[known], tensors, kernel.parameters))
+    return found
 
 
 def _case(name: str) -> tuple[TensorKernel, CpuCase]:
@@ -252,9 +278,9 @@ def _runner(nests: Sequence[CompiledNest], arrays: Mapping[str, Array], scalars:
     return lambda: sum(call.run(threads) for call in calls)
 
 
-def _numpy(peer: Peer, arrays: Mapping[str, Array], scalars: Mapping[str, float]) -> float:
+def _timed(run: Callable[[], object]) -> float:
     began = time.perf_counter()
-    peer(arrays, scalars)
+    run()
     return time.perf_counter() - began
 
 
@@ -270,6 +296,8 @@ def race(runners: Mapping[str, Runner]) -> dict[str, Times]:
     found: dict[str, list[float]] = {name: [] for name in runners}
     cpu: dict[str, float] = dict.fromkeys(runners, float("inf"))
     running = [name for name in runners if name == "ours" or first[name] <= _HOPELESS * least]
+    if len(running) == 1 and len(runners) > 1:  # all are hopeless, or the first runs were disturbed
+        running.append(min((name for name in runners if name != "ours"), key=lambda name: first[name]))
     each_s = sum(max(_ROUND_S, first[n]) + first[n] + _SPIN_S for n in running)
     rounds = max(_LEAST_ROUNDS, min(_MOST_ROUNDS, int(_RACE_S / each_s)))
     for n in range(rounds):

@@ -1,0 +1,97 @@
+"""Decisions that fast CPU kernels mostly have in common: starting points for the descents of a search.
+
+Sums keep many results of a core in vector registers: neighbours in memory lie in the lanes, and a few vectors next to each other
+and a few rows below each other take part in one step of the sum, so that each vector and each factor that is read serves several
+products (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008).
+
+Goal and non-goal are those of `habits`: decisions in an order in which each is possible after those before it; nothing is ruled
+out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from warploom.schedule.backbone import Access, Operator
+from warploom.schedule.choices.habits import Habit
+from warploom.schedule.choices.objects import Objects, Operation
+from warploom.schedule.targets import Target
+
+_ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
+_WAYS = 6
+
+
+def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
+    """Ways to begin, from which descents take turns; none for kernels without a sum."""
+    sums = [
+        o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
+    ]
+    ways = [tuple(dict.fromkeys(h for o in sums for h in _Sum(objects, target, o, *tile).habits())) for tile in _tiles(target)]
+    return tuple(way for way in dict.fromkeys(ways) if way)
+
+
+def _tiles(target: Target) -> list[tuple[int, int]]:
+    """Rows and vectors of a step that the registers hold, those with the fewest loads for a product first."""
+    most = target.max_unroll // max(target.vector_lanes, default=1)
+    room = target.registers - target.reserved_registers
+    fitting = [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
+    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))[:_WAYS]
+
+
+class _Sum:
+    def __init__(self, objects: Objects, target: Target, total: Operation, rows: int, vectors: int) -> None:
+        self.objects, self.total, self.rows, self.vectors = objects, total, rows, vectors
+        self.loop = {x.statement: x for x in objects.loops}
+        backbone = objects.backbone
+        self.levels = {a: sum(e.axis == a for e in backbone.extents) for a in range(len(backbone.axes))}
+        store = next((i for i in backbone.instructions if i.operator is Operator.STORE), None)
+        access = None if store is None else store.access
+        reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
+        results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
+        loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD]
+        along = [a for a in results if self._stride(access, a) == 1 and any(self._stride(x, a) == 1 for x in loads)]
+        summed = [a for a in reduced if any(self._stride(x, a) == 1 for x in loads)]
+        self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
+        self.lanes = along[0] if along else summed[0] if summed else None
+        """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
+        self.results, self.reduced = results, reduced
+
+    def habits(self) -> Iterator[Habit]:
+        if self.lanes is None:
+            return
+        backbone = self.objects.backbone
+        rows = next((a for a in reversed(self.results) if a != self.lanes), None)
+        for number, extent in enumerate(backbone.extents):
+            last = self.levels[extent.axis] - 1
+            if extent.axis == self.lanes and extent.level == last:
+                yield "size", (number,), str(max((n for n in extent.sizes if n <= self.width), default=1))
+            elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
+                yield "size", (number,), str(self.vectors)
+            elif extent.axis == rows and extent.level == last and last > 0:
+                yield "size", (number,), str(self.rows)
+        for statement in self.total.loops:
+            kind = self._kind(statement, rows)
+            if kind is not None:
+                yield "dim_kind", (statement,), kind
+        for operation in self.objects.operations:
+            if operation is not self.total and operation.operator is not Operator.LOAD and operation.temporary is None:
+                for statement in operation.loops:
+                    if not self.loop[statement].is_reduction and (kind := self._kind(statement, rows)) is not None:
+                        yield "dim_kind", (statement,), kind
+
+    def _kind(self, statement: int, rows: int | None) -> str | None:
+        loop = self.loop[statement]
+        last = self.levels[loop.axis] - 1
+        if loop.axis == self.lanes:
+            return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
+        if loop.axis == rows:
+            return "UNROLL" if loop.level == last and last > 0 else None
+        return "LOOP" if loop.axis in self.reduced and loop.level == last else None
+
+    def _stride(self, access: Access | None, axis: int) -> int:
+        if access is None:
+            return 0
+        strides = self.objects.backbone.regions[access.region].strides
+        terms = ((t, f * s) for index, s in zip(access.indices, strides, strict=True) for t, f in index.terms)
+        return sum(step for term, step in terms if term == axis)

@@ -1,0 +1,76 @@
+"""Habits of fast CPU kernels: vectors and rows of results in registers, from the mathematics of a sum alone."""
+
+from __future__ import annotations
+
+import pytest
+from tests.schedule.choices.test_habits import first
+from tests.schedule.choices.test_kernel_space import check
+
+from warploom.kernels.suites import NETWORKS, POLYBENCH
+from warploom.kernels.tensors import TensorKernel, tensor_kernel
+from warploom.schedule.backbone import Backbone, Operator, cpu_tiles
+from warploom.schedule.choices import Features, KernelSpace, kernel_space
+from warploom.schedule.choices.core_habits import core_habits
+from warploom.schedule.nest import Compute, Kind, Nest, statements
+from warploom.schedule.targets import target
+
+CPU = target("cpu")
+CHEAP = ("gemm", "atax", "conv2d", "max_pool")
+KERNELS = {name: suite.kernel for name, suite in (POLYBENCH | NETWORKS).items()}
+
+
+def stage_of(kernel: TensorKernel, sizes: dict[str, int], number: int = 0) -> Backbone:
+    return kernel.program(sizes, cpu_tiles).stages[number]
+
+
+def around_products(nest: Nest) -> list[tuple[str, int]]:
+    """The unrolled and vector loops around the sum's step, outermost first."""
+    found = [around for s, around in statements(nest.body) if isinstance(s, Compute) and s.operator is Operator.FMA]
+    loops = max(found, key=len)
+    return [(x.kind.value, x.size) for x in loops if x.kind in (Kind.UNROLL, Kind.VECTOR) and x.size > 1]
+
+
+@pytest.mark.parametrize(("way", "rows", "vectors"), [(0, 2, 4), (1, 4, 2), (2, 2, 3)])
+def test_rows_and_vectors_of_a_product_stay_in_registers(way: int, rows: int, vectors: int) -> None:
+    backbone = stage_of(tensor_kernel("matmul"), {"m": 16, "n": 64, "k": 12})
+    space = kernel_space(backbone, CPU)
+    nest = first(space, space.usually(space.root(), lambda _: False, way))
+    found = around_products(nest)
+    assert found[-1][0] == "vector"
+    assert {("unroll", rows), ("unroll", vectors)} <= set(found)
+    check(backbone, nest)
+
+
+def test_vectors_lie_along_results_where_the_operand_lies_across() -> None:
+    """Y[m, n] sums X[m, k] * W[n, k]: neighbours of W along n are not neighbours in memory, so it is copied."""
+    backbone = stage_of(KERNELS["linear_relu"], {"m": 8, "n": 32, "k": 12})
+    levels = [e.sizes for e in backbone.extents if backbone.axes[e.axis].name == "n"]
+    assert levels[-1] == (4, 8, 16)
+    space = kernel_space(backbone, CPU)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert around_products(nest)[-1] == ("vector", 8)
+    check(backbone, nest)
+
+
+@pytest.mark.parametrize("name", [*CHEAP, *(pytest.param(n, marks=pytest.mark.slow) for n in KERNELS if n not in CHEAP)])
+def test_every_way_is_open_at_the_root(name: str) -> None:
+    for stage in KERNELS[name].program(None, cpu_tiles).stages[:1]:
+        space = kernel_space(stage, CPU)
+        root = space.root()
+        ways = core_habits(space.objects, CPU)
+        assert bool(ways) == any(i.carry is not None for i in stage.instructions)
+        for turn in range(len(ways)):
+            assert space.usually(root, lambda _: False, turn) != root
+
+
+def test_the_papers_space_has_none() -> None:
+    backbone = stage_of(tensor_kernel("matmul"), {"m": 16, "n": 64, "k": 12})
+    space = KernelSpace(backbone, CPU, Features.paper())
+    root = space.root()
+    assert space.usually(root, lambda _: False) == root
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax"])
+def test_rows_of_any_length_have_an_implementation(name: str) -> None:
+    """What the last statement reads waits for the sum of its row; rows of 1024 do not fit the registers."""
+    kernel_space(stage_of(KERNELS[name], {"rows": 64, "columns": 1024}), CPU).root()

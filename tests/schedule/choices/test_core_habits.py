@@ -72,5 +72,5 @@ def test_the_papers_space_has_none() -> None:
 
 @pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax"])
 def test_rows_of_any_length_have_an_implementation(name: str) -> None:
-    """What the last statement reads waits for the sum of its row; rows of 1024 do not fit the registers."""
+    """The last statement reads a row again after its sum; rows of 1024 do not fit the registers."""
     kernel_space(stage_of(KERNELS[name], {"rows": 64, "columns": 1024}), CPU).root()

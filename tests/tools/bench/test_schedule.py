@@ -130,7 +130,7 @@ def test_peers_compute_what_the_kernel_does(name: str) -> None:
     "name", ["gesummv", *(pytest.param(n, marks=pytest.mark.slow) for n in (*POLYBENCH, *NETWORKS) if n != "gesummv")]
 )
 def test_frameworks_compute_what_the_kernel_does(name: str, framework: str) -> None:
-    module = pytest.importorskip(framework)
+    pytest.importorskip(framework)
     kernel = (suites.POLYBENCH | suites.NETWORKS)[name].kernel
     sizes = {size: 5 + n for n, size in enumerate(kernel.sizes)}
     inputs = kernel.arrays(sizes)
@@ -139,15 +139,14 @@ def test_frameworks_compute_what_the_kernel_does(name: str, framework: str) -> N
         arrays.setdefault(region.name, np.zeros(region.shape, np.float32))
     expected = kernel.reference(inputs)
     if framework == "numba":
-        from warploom.tools.bench.schedule_numba import NUMBA
+        from warploom.tools.bench.schedule_numba import in_numba
 
-        NUMBA[name](arrays, {p.name: np.float32(kernel.parameters[p.name]) for p in kernel.function.parameters})
+        in_numba(name, arrays, {p.name: np.float32(kernel.parameters[p.name]) for p in kernel.function.parameters}, 1)[1]()
         found = [arrays[output] for output in expected]
     else:
-        from warploom.tools.bench.schedule_torch import TORCH
+        from warploom.tools.bench.schedule_torch import in_torch
 
-        tensors = {n: module.from_numpy(a) for n, a in arrays.items()}
-        found = [made.numpy() for made in TORCH[name](tensors, kernel.parameters)]
+        found = [made.numpy() for made in in_torch(name, arrays, kernel.parameters, 1)[1]()]
     for array, wanted in zip(found, expected.values(), strict=True):
         np.testing.assert_allclose(array.reshape(wanted.shape), wanted, rtol=1e-3, atol=1e-4)
 

@@ -165,20 +165,15 @@ def _frameworks(name: str, arrays: Mapping[str, Array], kernel: TensorKernel, th
     scalars = {p.name: to_numpy(p.dtype).type(kernel.parameters[p.name]) for p in kernel.function.parameters}
     found: dict[str, Runner] = {}
     if find_spec("numba") is not None:
-        import numba
+        from warploom.tools.bench.schedule_numba import in_numba
 
-        from warploom.tools.bench.schedule_numba import NUMBA
-
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-        found[f"numba {numba.__version__}"] = partial(_timed, partial(NUMBA[known], arrays, scalars))
+        title, run = in_numba(known, arrays, scalars, threads)
+        found[title] = partial(_timed, run)
     if find_spec("torch") is not None:
-        import torch
+        from warploom.tools.bench.schedule_torch import in_torch
 
-        from warploom.tools.bench.schedule_torch import TORCH
-
-        torch.set_num_threads(threads)
-        tensors = {n: torch.from_numpy(a) for n, a in arrays.items()}
-        found[f"torch {torch.__version__}"] = partial(_timed, partial(TORCH[known], tensors, kernel.parameters))
+        title, run = in_torch(known, arrays, kernel.parameters, threads)
+        found[title] = partial(_timed, run)
     return found
 
 

@@ -11,6 +11,9 @@ the kernel's arrays and scalars by name.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numba
 import numpy as np
@@ -331,3 +334,9 @@ NUMBA = {
     "attention": lambda d, p: _attention(p["scale"], d["Q"], d["K"], d["V"], d["S"], d["Y"]),
 }
 """By the name of the kernel in its suite; each writes the outputs of the kernel."""
+
+
+def in_numba(name: str, arrays: Mapping[str, Any], scalars: Mapping[str, Any], threads: int) -> tuple[str, Callable[[], object]]:
+    """A title, and what runs the kernel once on as many threads; outputs are written in place."""
+    numba.set_num_threads(min(threads, numba.get_num_threads()))
+    return f"numba {numba.__version__}", partial(NUMBA[name], arrays, scalars)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import torch
@@ -113,3 +114,10 @@ TORCH: dict[str, Way] = {
     "attention": _attention,
 }
 """By the name of the kernel in its suite."""
+
+
+def in_torch(name: str, arrays: Tensors, scalars: Mapping[str, float], threads: int) -> tuple[str, Callable[[], tuple[Any, ...]]]:
+    """A title, and what runs the kernel once on as many threads and gives its outputs."""
+    torch.set_num_threads(threads)
+    tensors = {n: torch.from_numpy(a) for n, a in arrays.items()}
+    return f"torch {torch.__version__}", partial(TORCH[name], tensors, scalars)

@@ -49,6 +49,8 @@ RANGES: list[tuple[Operator, Callable[[np.ndarray], np.ndarray], float, float, f
     (Operator.EXP, np.exp, -1.0, 1.0, 1.5),
     (Operator.TANH, np.tanh, -0.7, 0.7, 3.5),
     (Operator.TANH, np.tanh, -12.0, 12.0, 3.5),
+    (Operator.ERF, np.vectorize(math.erf), -0.9, 0.9, 3.0),
+    (Operator.ERF, np.vectorize(math.erf), -4.5, 4.5, 3.0),
     (Operator.SQRT, np.sqrt, 0.0, 1e6, 0.51),
     (Operator.ABS, np.abs, -5.0, 5.0, 0.0),
     (Operator.LOG, np.log, 1e-6, 1e6, 1.0),
@@ -64,13 +66,16 @@ def test_error(operator: Operator, exact: Callable[[np.ndarray], np.ndarray], lo
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
-def test_ends_of_exp_and_tanh(lanes: int) -> None:
+def test_ends_of_exp_tanh_and_erf(lanes: int) -> None:
     x = np.array(
         [-np.inf, np.inf, np.nan, -0.0, 0.0, 89.5, -103.0, -110.0, 1e-30, -1e-30, 88.7, -87.5, 1.0, 2.0, 3.0, 4.0], np.float32
     )
     with np.errstate(over="ignore", under="ignore"):
         np.testing.assert_allclose(result(Operator.EXP, x, lanes), np.exp(x), rtol=3e-7, atol=3e-45)
         np.testing.assert_allclose(result(Operator.TANH, x, lanes), np.tanh(x), rtol=4e-7)
+    found = result(Operator.ERF, x, lanes)
+    np.testing.assert_allclose(found, np.vectorize(math.erf)(x.astype(np.float64)), rtol=4e-7)
+    assert np.array_equal(np.signbit(found[[3, 4]]), [True, False])
 
 
 MEANINGS: dict[str, Callable[[float], float]] = {

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations
 
 from warploom.schedule.backbone import Access, Operator
+from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.objects import Objects, Operation
 from warploom.schedule.targets import Target
@@ -70,6 +72,11 @@ class _Sum:
                 yield "size", (number,), str(self.vectors)
             elif extent.axis == rows and extent.level == last and last > 0:
                 yield "size", (number,), str(self.rows)
+        for temporary in self.objects.temporaries:
+            access = backbone.instructions[temporary.producer].access
+            depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
+            if temporary.consumer == self.total.instruction and self.lanes in depends and self._stride(access, self.lanes) != 1:
+                yield from self._copied(temporary)
         for statement in self.total.loops:
             kind = self._kind(statement, rows)
             if kind is not None:
@@ -79,6 +86,22 @@ class _Sum:
                 for statement in operation.loops:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement, rows)) is not None:
                         yield "dim_kind", (statement,), kind
+
+    def _copied(self, temporary: Temporary) -> Iterator[Habit]:
+        """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
+        which the levels along the lanes lie innermost but for the one that steps from slice to slice."""
+        producer = self.objects.operation(self.objects.operations[temporary.producer].statement)
+        own = {self.loop[s].extent: s for s in self.total.loops}
+        for statement in producer.loops:
+            loop = self.loop[statement]
+            is_slice = loop.axis == self.lanes and loop.level == 0
+            yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
+        number = self.objects.temporaries.index(temporary)
+        pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
+        levels = ((self.loop[p.store].axis, self.loop[p.store].level, n) for p, n in pairs)
+        ordered = sorted(levels, key=lambda x: (x[0] == self.lanes and x[1] >= self.levels[x[0]] - 2, x[0] != self.lanes, x[1]))
+        for first, second in combinations([n for *_, n in ordered], 2):
+            yield "layout", (first, second), "OUTER"
 
     def _kind(self, statement: int, rows: int | None) -> str | None:
         loop = self.loop[statement]

@@ -30,5 +30,24 @@ _TANH = """/* Near zero x times a polynomial of x^2, elsewhere from exp(-2|x|). 
     const $V signed_far = ($V)(($I)far | (($I)x & (int)0x80000000));
     return $SELECT(size < 0.625f, near, signed_far);"""
 
-OF_VECTORS_F32 = {"exp": _EXP, "tanh": _TANH}
+_ERF = """/* Near zero x times a polynomial of x^2, elsewhere 1 - exp(q), where q is a polynomial of |x| near log(1 - erf |x|). */
+    $V size = $ABS(x);
+    const $V square = x * x;
+    size = $SELECT(size > 3.95f, $SPLAT(3.95f), size);
+    $V near = square * -6.3151255e-04f + 5.051094e-03f;
+    near = near * square - 0.026802547f;
+    near = near * square + 0.112827174f;
+    near = near * square - 0.37612572f;
+    near = (near * square + 1.1283791f) * x;
+    $V power = size * 2.0367916e-04f - 3.1178757e-03f;
+    power = power * size + 0.022519132f;
+    power = power * size - 0.10452607f;
+    power = power * size - 0.63651878f;
+    power = power * size - 1.1280611f;
+    power = power * size - 1.045079e-04f;
+    const $V far = 1.0f - $EXP(power);
+    const $V signed_far = ($V)(($I)far | (($I)x & (int)0x80000000));
+    return $SELECT(size < 0.85f, near, signed_far);"""
+
+OF_VECTORS_F32 = {"exp": _EXP, "tanh": _TANH, "erf": _ERF}
 """By the name of the operation; the others are computed lane by lane, or by an instruction."""

@@ -14,9 +14,9 @@ import math
 from collections.abc import Iterator
 from itertools import combinations
 
-from warploom.schedule.backbone import Access, Operator
+from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.habits import Habit
+from warploom.schedule.choices.habits import Habit, stride_along
 from warploom.schedule.choices.objects import Objects, Operation
 from warploom.schedule.targets import Target
 
@@ -42,6 +42,8 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
 
 
 class _Sum:
+    """Habits of one sum: `rows` below each other by `vectors` next to each other stay in registers."""
+
     def __init__(self, objects: Objects, target: Target, total: Operation, rows: int, vectors: int) -> None:
         self.objects, self.total, self.rows, self.vectors = objects, total, rows, vectors
         self.loop = {x.statement: x for x in objects.loops}
@@ -52,47 +54,52 @@ class _Sum:
         reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
         loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD]
-        along = [a for a in results if self._stride(access, a) == 1 and any(self._stride(x, a) == 1 for x in loads)]
-        summed = [a for a in reduced if any(self._stride(x, a) == 1 for x in loads)]
+        in_line = {a for a in (*results, *reduced) if any(stride_along(backbone, x, a) == 1 for x in loads)}
+        along = [a for a in results if a in in_line and stride_along(backbone, access, a) == 1]
+        summed = [a for a in reduced if a in in_line]
         self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
-        self.results, self.reduced = results, reduced
+        self.reduced = reduced
+        self.below = next((a for a in reversed(results) if a != self.lanes), None)
+        """The axis of the rows."""
 
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:
             return
         backbone = self.objects.backbone
-        rows = next((a for a in reversed(self.results) if a != self.lanes), None)
         for number, extent in enumerate(backbone.extents):
             last = self.levels[extent.axis] - 1
             if extent.axis == self.lanes and extent.level == last:
                 yield "size", (number,), str(max((n for n in extent.sizes if n <= self.width), default=1))
             elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
                 yield "size", (number,), str(self.vectors)
-            elif extent.axis == rows and extent.level == last and last > 0:
+            elif extent.axis == self.below and extent.level == last and last > 0:
                 yield "size", (number,), str(self.rows)
         for temporary in self.objects.temporaries:
-            access = backbone.instructions[temporary.producer].access
+            apart = stride_along(backbone, backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
-            if temporary.consumer == self.total.instruction and self.lanes in depends and self._stride(access, self.lanes) != 1:
+            if (
+                temporary.consumer == self.total.instruction
+                and self.lanes in depends
+                and stride_along(backbone, access, self.lanes) != 1
+            ):
                 yield from self._copied(temporary)
         for statement in self.total.loops:
-            kind = self._kind(statement, rows)
+            kind = self._kind(statement)
             if kind is not None:
                 yield "dim_kind", (statement,), kind
         for operation in self.objects.operations:
             if operation is not self.total and operation.operator is not Operator.LOAD and operation.temporary is None:
                 for statement in operation.loops:
-                    if not self.loop[statement].is_reduction and (kind := self._kind(statement, rows)) is not None:
+                    if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:
         """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
         which the levels along the lanes lie innermost but for the one that steps from slice to slice."""
-        producer = self.objects.operation(self.objects.operations[temporary.producer].statement)
         own = {self.loop[s].extent: s for s in self.total.loops}
-        for statement in producer.loops:
+        for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]
             is_slice = loop.axis == self.lanes and loop.level == 0
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
@@ -103,18 +110,11 @@ class _Sum:
         for first, second in combinations([n for *_, n in ordered], 2):
             yield "layout", (first, second), "OUTER"
 
-    def _kind(self, statement: int, rows: int | None) -> str | None:
+    def _kind(self, statement: int) -> str | None:
         loop = self.loop[statement]
         last = self.levels[loop.axis] - 1
         if loop.axis == self.lanes:
             return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
-        if loop.axis == rows:
+        if loop.axis == self.below:
             return "UNROLL" if loop.level == last and last > 0 else None
         return "LOOP" if loop.axis in self.reduced and loop.level == last else None
-
-    def _stride(self, access: Access | None, axis: int) -> int:
-        if access is None:
-            return 0
-        strides = self.objects.backbone.regions[access.region].strides
-        terms = ((t, f * s) for index, s in zip(access.indices, strides, strict=True) for t, f in index.terms)
-        return sum(step for term, step in terms if term == axis)

@@ -183,7 +183,7 @@ class Tiles:
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
         ordered = sorted(
-            (-self._stride(access, self.loop[p.store].axis), *self.place(p.extent), n)
+            (-stride_along(self.backbone, access, self.loop[p.store].axis), *self.place(p.extent), n)
             for p, n in pairs
             if self.loop[p.store].level
         )
@@ -207,16 +207,7 @@ class Tiles:
 
     def _stored_stride(self, statement: int) -> int:
         access = None if self.store is None else self.backbone.instructions[self.store.instruction].access
-        return self._stride(access, self.loop[statement].axis)
-
-    def _stride(self, access: Access | None, axis: int) -> int:
-        if access is None:
-            return 0
-        strides = self.backbone.regions[access.region].strides
-        terms = (
-            (term, factor * stride) for index, stride in zip(access.indices, strides, strict=True) for term, factor in index.terms
-        )
-        return sum(step for term, step in terms if term == axis)
+        return stride_along(self.backbone, access, self.loop[statement].axis)
 
     def vector_of(self, temporary: Temporary) -> int | None:
         producer = self.operation[temporary.producer]
@@ -224,7 +215,9 @@ class Tiles:
 
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""
-        return next((s for s in loops if self.loop[s].is_innermost and self._stride(access, self.loop[s].axis) == 1), None)
+        return next(
+            (s for s in loops if self.loop[s].is_innermost and stride_along(self.backbone, access, self.loop[s].axis) == 1), None
+        )
 
 
 class Rows:
@@ -354,6 +347,17 @@ class Windows:
         if loop.level == 0:
             return "BLOCK"
         return "THREAD" if loop.axis == self.fastest and loop.level == self._widest(loop.axis) else "UNROLL"
+
+
+def stride_along(backbone: Backbone, access: Access | None, axis: int) -> int:
+    """Elements between neighbours along an axis in the array that is accessed; 0 without an access."""
+    if access is None:
+        return 0
+    strides = backbone.regions[access.region].strides
+    terms = (
+        (term, factor * stride) for index, stride in zip(access.indices, strides, strict=True) for term, factor in index.terms
+    )
+    return sum(step for term, step in terms if term == axis)
 
 
 _TILES_OF_WINDOWS = ((128, 16, 1), (64, 8, 1))

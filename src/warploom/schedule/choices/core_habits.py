@@ -61,8 +61,11 @@ class _Sum:
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
-        self.below = next((a for a in reversed(results) if a != self.lanes), None)
-        """The axis of the rows."""
+        others = [a for a in results if a != self.lanes]
+        vectors = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
+        used_again = [a for a in others if any(a not in axes for axes in vectors)]
+        self.below = next(iter(used_again or reversed(others)), None)
+        """The axis of the rows: one along which a vector that is read is used again, if there is one."""
 
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:
@@ -79,11 +82,7 @@ class _Sum:
         for temporary in self.objects.temporaries:
             apart = stride_along(backbone, backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
-            if (
-                temporary.consumer == self.total.instruction
-                and self.lanes in depends
-                and stride_along(backbone, access, self.lanes) != 1
-            ):
+            if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
                 yield from self._copied(temporary)
         for statement in self.total.loops:
             kind = self._kind(statement)

@@ -97,7 +97,17 @@ def may_wrap(
         if instruction.operands and isinstance(instruction.operands[0], Name):
             defined.setdefault(instruction.operands[0].text, []).append(instruction)
     known: dict[str, Span] = {}
+    done: set[str] = set()
     wraps = False
+
+    def read(instruction: Instruction) -> Sequence[Operand]:
+        """The operands that its result is made of, as far as it is followed."""
+        sources = instruction.operands[1:]
+        if instruction.opcode == "mov":
+            return sources[:1]
+        if instruction.opcode == "selp":
+            return sources[:2]
+        return sources if is_sum(instruction, WORDS) else ()
 
     def of(operand: Operand) -> Span:
         match operand:
@@ -108,16 +118,9 @@ def may_wrap(
                 size = extents[root]["xyz".index(axis)] if axis in ("x", "y", "z") else 1
                 return (size, size) if root.startswith("n") else (0, size - 1)
             case Name(text):
-                return register(text)
+                return known.get(text, (0, 0))
             case _:
                 return 0, 0
-
-    def register(name: str) -> Span:
-        nonlocal wraps
-        if name not in known:
-            known[name] = 0, 0  # where it is asked for again, in a loop
-            known[name] = reduce(_joined, [result(i, name) for i in defined.get(name, [])], (0, 0))
-        return known[name]
 
     def result(instruction: Instruction, name: str) -> Span:
         nonlocal wraps
@@ -125,21 +128,28 @@ def may_wrap(
         if instruction.name.startswith("ld.param") and isinstance(sources[0], Address) and isinstance(sources[0].base, Name):
             value = 0 if sources[0].offset else numbers.get(sources[0].base.text, 0)
             return value, value
-        if instruction.opcode == "mov":
-            return of(sources[0])
-        if instruction.opcode == "selp":
-            return _joined(of(sources[0]), of(sources[1]))
-        if not is_sum(instruction, WORDS):
+        arguments = [of(operand) for operand in read(instruction)]
+        if instruction.opcode in ("mov", "selp"):
+            return reduce(_joined, arguments)
+        if not arguments:
             return 0, 0
-        arguments = [of(operand) for operand in sources]
         low, high = _ranged(instruction.opcode, arguments)
         if low < _WORD[0] or high > _WORD[1]:
             wraps |= name in found.words
             return _WORD
         return low, high
 
-    for name in sorted(found.words):
-        register(name)
+    left = sorted(found.words, reverse=True)
+    while left:  # a stack: chains of unrolled code are longer than Python calls may be deep
+        name = left[-1]
+        if name not in known:
+            known[name] = 0, 0  # where it is asked for again, in a loop
+            left += [n for i in defined.get(name, []) for n in names_in(read(i)) if n in defined and n not in known]
+        else:
+            left.pop()
+            if name not in done:
+                done.add(name)
+                known[name] = reduce(_joined, [result(i, name) for i in defined.get(name, [])], (0, 0))
     return wraps
 
 

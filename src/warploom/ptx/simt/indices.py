@@ -15,7 +15,9 @@ _SIGNED = frozenset(("div.s32", "rem.s32", "shr.s32", "mul.hi.s32", "min.s32", "
 """Instructions that read a signed number: of one that has wrapped they make another wrong one."""
 _UNSIGNED = frozenset(("mul.hi.u32", "mul.wide.u32", "rem.u32", "div.u32"))
 """Instructions that take bits of a number: what they read may be a hash, which wraps by intent."""
-_SUMS: Mapping[str, int] = {"add": 2, "sub": 2, "mul": 2, "mad": 3, "shl": 2, "neg": 1}
+_SUMS: Mapping[str, int] = {
+    "add": 2, "sub": 2, "mul": 2, "mad": 3, "shl": 2, "neg": 1, "mul24": 2, "mad24": 3, "dp4a": 3, "dp2a": 4,
+}  # fmt: skip
 """Opcodes and how many operands they read."""
 WORDS, LONGS = frozenset(("s32", "u32", "b32")), frozenset(("s64", "u64", "b64"))
 
@@ -23,7 +25,7 @@ WORDS, LONGS = frozenset(("s32", "u32", "b32")), frozenset(("s64", "u64", "b64")
 def is_sum(instruction: Instruction, words: frozenset[str]) -> bool:
     """Whether it adds, multiplies or shifts words of this width, and keeps the width."""
     modifiers = instruction.modifiers
-    is_low = instruction.opcode not in ("mul", "mad") or modifiers[:1] == ("lo",)
+    is_low = instruction.opcode not in ("mul", "mad", "mul24", "mad24") or modifiers[:1] == ("lo",)
     return instruction.opcode in _SUMS and is_low and modifiers[-1:] != () and modifiers[-1] in words and "cc" not in modifiers
 
 
@@ -78,6 +80,8 @@ def indices(routine: Routine) -> Indices:
 
 
 Span = tuple[int, int]
+_MOST_OF_BYTES = 2 * 65535 * 255
+"""No four products of bytes (dp4a), nor two of words and bytes (dp2a), are greater."""
 _WORD: Span = -(1 << 31), (1 << 31) - 1
 
 
@@ -170,7 +174,11 @@ def _ranged(opcode: str, of: Sequence[Span]) -> Span:
         case "mul", [x, y]:
             corners = [p * q for p in x for q in y]
             return min(corners), max(corners)
-        case "mad", [x, y, z]:
+        case "mul24", [x, y]:
+            return _ranged("mul", [x, y])
+        case "mad" | "mad24", [x, y, z]:
             return _ranged("add", [_ranged("mul", [x, y]), z])
+        case "dp4a" | "dp2a", [_, _, x]:
+            return x[0] - _MOST_OF_BYTES, x[1] + _MOST_OF_BYTES
         case _:
             return 0, 0

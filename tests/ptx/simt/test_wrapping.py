@@ -107,8 +107,8 @@ def test_products_of_parts_of_words(body: str, n: int, count: int) -> None:
 
 
 def test_chains_longer_than_calls_may_be_deep() -> None:
-    body = "mov.u32 %r9, %r2; " + "add.s32 %r9, %r9, 0; " * 10
-    chain = " ".join(f".reg .b32 %c{n};" for n in range(400)) + " mov.u32 %c0, %r2; "
-    chain += " ".join(f"add.s32 %c{n}, %c{n - 1}, 0;" for n in range(1, 400))
-    ran = run(f"{chain} mov.u32 %r9, %c399; {USE}", 1)
-    assert ran.status == "finished" and wrapped(ran) == wrapped(run(body + USE, 1)) == []
+    count = 300
+    chain = "".join(f".reg .b32 %c{n + 1000}; " for n in range(count)) + f"mov.u32 %c{999 + count}, %r2; "
+    chain += "".join(f"add.s32 %c{n + 999}, %c{n + 1000}, 0; " for n in range(count - 1, 0, -1))  # by name, the last comes first
+    ran = run(f"{chain} mov.u32 %r9, %c1000; {USE}", 1)
+    assert ran.status == "finished" and wrapped(ran) == []

@@ -1,8 +1,8 @@
 """CPU seconds and memory of the PTX interpreter: `python benchmarks/ptx_interpreter.py [--case GLOB] [--size N] [--seed N]`.
 
-Kernels that NVRTC compiles (extra `cuda`) on random data, each case in a fresh process; results are compared with NumPy's. One
-JSON line per case: `threads`, `instructions` (of threads), `seconds` (CPU of the launch alone), `peak_mb`, `as_expected`. The
-launch of `small` is repeated: its seconds are those of one launch after the first.
+Kernels that NVRTC compiles (extra `cuda`; `softmax` needs Triton) on random data, each case in a fresh process; results are
+compared with NumPy's. One JSON line per case: `threads`, `instructions` (of threads), `seconds` (CPU of the launch alone),
+`peak_mb`, `as_expected`. The launch of `small` is repeated: its seconds are those of one launch after the first.
 """
 
 from __future__ import annotations
@@ -51,6 +51,26 @@ extern "C" __global__ void collatz(unsigned* steps, unsigned n) {
   if (i >= n) return;
   for (unsigned long long x = i + 1; x != 1; c++) { if (x & 1) x = 3 * x + 1; else x >>= 1; }
   steps[i] = c;
+}
+extern "C" __global__ void transposed(const float* __restrict__ a, float* __restrict__ b, int n) {
+  __shared__ float tile[32][33];
+  int x = threadIdx.x, y = threadIdx.y, i = blockIdx.x * 32, j = blockIdx.y * 32;
+  for (int k = y; k < 32; k += 8) tile[k][x] = a[(j + k) * n + i + x];
+  __syncthreads();
+  for (int k = y; k < 32; k += 8) b[(i + k) * n + j + x] = tile[x][k];
+}
+extern "C" __global__ void product(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int n) {
+  __shared__ float s[16][16], t[16][16];
+  int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+  float sum = 0;
+  for (int k = 0; k < n; k += 16) {
+    s[y][x] = a[row * n + k + x];
+    t[y][x] = b[(k + y) * n + column];
+    __syncthreads();
+    for (int l = 0; l < 16; l++) sum += s[y][l] * t[l][x];
+    __syncthreads();
+  }
+  c[row * n + column] = sum;
 }
 """
 
@@ -106,6 +126,41 @@ def collatz(program: Program, size: int, seed: int) -> Ran:
     return Ran(ran, count, seconds, bool((ran.arrays[0] == expected).all()) and not ran.findings)
 
 
+def transposed(program: Program, size: int, seed: int) -> Ran:
+    a = np.random.default_rng(seed).random((size // 2, size // 2), np.float32)
+    ran, seconds = timed(program, "transposed", (len(a) // 32,) * 2, (32, 8), [a, np.zeros_like(a), len(a)])
+    return Ran(ran, a.size // 4, seconds, bool((ran.arrays[1] == a.T).all()) and not ran.findings)
+
+
+def product(program: Program, size: int, seed: int) -> Ran:
+    random = np.random.default_rng(seed)
+    a, b = (random.random((size // 16, size // 16), np.float32) for _ in "ab")
+    ran, seconds = timed(program, "product", (len(a) // 16,) * 2, (16, 16), [a, b, np.zeros_like(a), len(a)])
+    return Ran(ran, a.size, seconds, bool(np.allclose(ran.arrays[2], a @ b, rtol=1e-4)) and not ran.findings)
+
+
+def softmax(program: Program, size: int, seed: int) -> Ran:
+    """The kernel of Triton's tutorial, a row of 1000 columns for each block of four warps."""
+    import triton_softmax  # Triton is needed for this case only
+    from warploom.tools.lint.python_kernels import TritonKernel
+    from warploom.tools.lint.sources import Compilation
+
+    a = np.random.default_rng(seed).normal(size=(size // 2, 1000)).astype(np.float32)
+    kernel = TritonKernel("softmax", triton_softmax.softmax)
+    made = kernel.launchable(
+        [np.zeros_like(a), a, np.int32(1000), np.int32(1000)], {"BLOCK": 1024}, Compilation("sm_90"), 128, {}
+    )
+    args = made.arguments((len(a),))
+    started = time.process_time()
+    ran = launch(
+        made.source.program, made.name, grid=made.grid((len(a),)), block=128, args=args, dynamic_shared_bytes=made.shared_bytes
+    )
+    seconds = time.process_time() - started
+    expected = np.exp(a - a.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    return Ran(ran, 128 * len(a), seconds, bool(np.allclose(ran.arrays[0], expected, rtol=1e-4)) and not ran.findings)
+
+
 def small(program: Program, size: int, seed: int) -> Ran:
     rounds = 200
     found = stencil(program, 16, seed)
@@ -125,7 +180,7 @@ def unchecked(program: Program, size: int, seed: int) -> Ran:
 
 CASES: dict[str, Callable[[Program, int, int], Ran]] = {
     "stencil": stencil, "stencil-counts": counted, "stencil-no-checks": unchecked, "in-place": in_place,
-    "block-sum": block_sum, "collatz": collatz, "small": small,
+    "block-sum": block_sum, "collatz": collatz, "transpose": transposed, "matmul": product, "softmax": softmax, "small": small,
 }  # fmt: skip
 
 

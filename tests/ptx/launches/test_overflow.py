@@ -9,6 +9,7 @@ import pytest
 
 from warploom.ptx import Program, lower, parse
 from warploom.ptx.launches import NotDecided, Overflows, assumptions, overflows
+from warploom.ptx.launches.overflow import _is_legal, _Overflows
 
 PTX = Path(__file__).parent / "kernels.ptx"
 _LIMIT = 1 << 31
@@ -137,3 +138,57 @@ def test_random_threads_of_launches_for_which_no_index_wraps() -> None:
 @pytest.mark.parametrize("kernel", ["axpy", "grid_stride", "unsigned_index"])
 def test_kernels_whose_indices_never_wrap(kernel: str, program: Program) -> None:
     assert not asked(program, kernel).found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "mul24.lo.s32 %r9, %r6, %r2;",
+        "mad24.lo.s32 %r9, %r6, %r2, 1;",
+        "mul24.lo.u32 %r8, %r6, %r2; add.s32 %r9, %r8, %r5;",
+        "dp4a.s32.s32 %r9, %r6, %r2, %r6;",
+        "dp2a.lo.s32.s32 %r9, %r6, %r2, %r6;",
+    ],
+)
+def test_products_that_are_not_followed_are_never_said_to_fit(body: str) -> None:
+    found = of(body, "blockDim.x == 32 && arg1 < 100").found
+    assert found and all((one.needed, one.shown) == (None, None) for one in found)
+
+
+@pytest.mark.parametrize("body", ["mul24.hi.s32 %r9, %r6, %r2;", "popc.b32 %r9, %r6;"])
+def test_functions_that_cannot_wrap(body: str) -> None:
+    assert not of(body).found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({"ntid.x": 1024, "nctaid.x": 1 << 21}, True),
+        ({"ntid.x": 1024, "nctaid.x": (1 << 21) + 1}, False),
+        ({"ntid.x": 32, "ntid.y": 64}, False),
+        ({"ntid.y": 32, "nctaid.y": 65_535, "nctaid.x": 1 << 30}, True),
+    ],
+)
+def test_launches_that_are_shown_are_legal(sizes: dict[str, int], expected: bool) -> None:
+    assert _is_legal({**sizes}, 1024) is expected
+
+
+@pytest.mark.slow
+def test_no_other_launch_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warploom.ptx.launches.overflow._is_legal", lambda sizes, most: False)
+    (one,) = of("mul.lo.s32 %r9, %r6, %r6;", "arg1 == arg2").found
+    assert (one.needed, one.shown) == (None, None)
+
+
+def test_what_an_address_is_made_of_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[frozenset[str]] = []
+    leading = _Overflows._leading
+
+    def counted(self: _Overflows, bases: frozenset[str]) -> list[int]:
+        asked.append(bases)
+        return leading(self, bases)
+
+    monkeypatch.setattr(_Overflows, "_leading", counted)
+    chain = "".join(f"add.s32 %r9, %r9, {n}; " for n in range(3))
+    body = f"mov.u32 %r9, %r6; {chain}mul.wide.s32 %rd2, %r9, 4; add.s64 %rd3, %rd1, %rd2; " + "ld.global.u32 %r10, [%rd3]; " * 9
+    assert of(body, "arg1 < 100").found == () and asked.count(frozenset({"%rd3"})) == 1

@@ -41,6 +41,10 @@ def wrapped(ran: Launch) -> list[int]:
         (f"mul.lo.s32 %r8, %r2, %r1; mul.lo.s32 %r9, %r8, %r1; {USE}", 3),
         (f"mul.lo.s32 %r8, %r2, %r1; sub.s32 %r9, 7, %r8; {USE}", 1),
         (f"mul.lo.s32 %r9, %r2, %r1; {WIDE}", 2),
+        (f"mul24.lo.s32 %r9, %r2, %r1; {USE}", 4),
+        (f"mul24.lo.u32 %r9, %r2, %r1; {USE}", 4),
+        (f"mad24.lo.s32 %r9, %r2, %r1, %r2; {USE}", 4),
+        (f"add.s32 %r8, %r1, %r1; dp4a.s32.s32 %r9, %r2, %r2, %r8; {USE}", 4),
     ],
 )  # fmt: skip
 def test_sums_and_products_that_do_not_fit(body: str, count: int) -> None:
@@ -80,3 +84,31 @@ def test_the_finding_names_the_sum_and_its_threads() -> None:
     ((text, span),) = found.others
     assert (found.thread, found.count, text, span.line) == ((2, 0, 0), 2, "the sum or product", 10)
     assert "mul.lo.s32 in line 10" in found.message and found.span.line == 11
+
+
+@pytest.mark.parametrize(
+    ("body", "n", "count"),
+    [
+        (f"mul24.lo.s32 %r9, %r1, %r1; {USE}", 46_341, 4),
+        (f"mul24.lo.s32 %r9, %r1, %r1; {USE}", 46_340, 0),
+        (f"mul24.lo.u32 %r9, %r1, %r2; {USE}", 1 << 23, 0),
+        (f"mad24.lo.s32 %r9, %r1, %r1, 88048; {USE}", 46_340, 4),
+        (f"dp4a.s32.s32 %r9, %r1, 1, 2147483647; {USE}", 1, 4),
+        (f"dp4a.s32.s32 %r9, %r1, 1, 2147483646; {USE}", 1, 0),
+        (f"dp4a.s32.s32 %r9, %r1, 255, 2147483647; {USE}", 1, 0),
+        (f"dp2a.lo.u32.u32 %r9, %r1, 255, 2147483392; {USE}", 1, 0),
+        (f"dp2a.lo.u32.u32 %r9, %r1, 255, 2147483392; {USE}", 2, 4),
+        (f"add.s32 %r8, %r1, %r1; dp4a.s32.s32 %r9, %r8, %r8, 1000; {USE}", BIG, 0),
+    ],
+)
+def test_products_of_parts_of_words(body: str, n: int, count: int) -> None:
+    """The launch leaves its array, so that it is looked at for wraps."""
+    assert sum(wrapped(run(body, n))) == count
+
+
+def test_chains_longer_than_calls_may_be_deep() -> None:
+    count = 300
+    chain = "".join(f".reg .b32 %c{n + 1000}; " for n in range(count)) + f"mov.u32 %c{999 + count}, %r2; "
+    chain += "".join(f"add.s32 %c{n + 999}, %c{n + 1000}, 0; " for n in range(count - 1, 0, -1))  # by name, the last comes first
+    ran = run(f"{chain} mov.u32 %r9, %c1000; {USE}", 1)
+    assert ran.status == "finished" and wrapped(ran) == []

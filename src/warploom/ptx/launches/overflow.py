@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, product
 from math import prod
 
 from warploom.core.limits import tick
 from warploom.core.linear import collected, variable
 from warploom.ptx.launches.assumptions import Assumed, assumptions
-from warploom.ptx.launches.integers import AXES, Atom, Number, Pair, Products, constant, times
+from warploom.ptx.launches.integers import AXES, MOST_THREADS, Atom, Number, Pair, Products, constant, times
 from warploom.ptx.launches.one_thread import OneThread
 from warploom.ptx.launches.questions import RLIMIT, NotDecided, Place, UnclearError
 from warploom.ptx.routine import Program
 from warploom.ptx.simt.indices import is_extension, names_in
 from warploom.ptx.symbolic import Term, evaluate, linear, signed, subterms
-from warploom.ptx.syntax import Address, Name
+from warploom.ptx.syntax import Address, Name, Operand
 from warploom.solve import Sat, Unsat
 
 _QUICK_RLIMIT = 150_000
@@ -32,6 +33,8 @@ _MOST_ASKED = 200
 _LIMIT = 1 << 31
 _SIGNED = frozenset({"smin", "smax"})
 _SUMS = frozenset({"sum", "product", "shl"})
+_OPEN_SUMS = ("mul24.lo.", "mad24.lo.", "dp4a.", "dp2a.")
+"""Functions that are sums and products as well; what they are made of is not followed."""
 _HANDS_ON: frozenset[str] = frozenset({*_SUMS, *_SIGNED, "sext", "high", "ashr", "sdiv", "select"})
 """Operations whose result is wrong if a signed number that they are made of has wrapped; bits that are taken may be a hash."""
 
@@ -85,9 +88,13 @@ class _Overflows(OneThread):
         found: list[Overflow] = []
         asked: set[tuple[Term, int]] = set()
         enough: list[str] = []
+        never_negative: dict[frozenset[str], tuple[Term, ...]] = {}
         for place in self._places(of_all=True, of_every_space=True):
             conditions = (*self._emulation.path_condition(place.access.block), place.access.guard)
-            for term in (*self._indices(place.address, *conditions), *self._never_negative(place)):
+            bases = frozenset(o.base.text for o in self._operands(place) if isinstance(o, Address) and isinstance(o.base, Name))
+            if bases not in never_negative:
+                never_negative[bases] = tuple(self._never_negative(bases))
+            for term in (*self._indices(place.address, *conditions), *never_negative[bases]):
                 if (term, place.access.block) in asked:
                     continue
                 asked.add((term, place.access.block))
@@ -111,28 +118,46 @@ class _Overflows(OneThread):
         """Sums and products that are read as signed numbers, in an address or a condition."""
         return _summed(*(part for t in terms for p in subterms(t) if p.op == "sext" or p.op in _SIGNED for part in p.args))
 
-    def _never_negative(self, place: Place) -> Iterator[Term]:
-        """Sums of indices that conditions on the way make numbers without a sign, so that their extension tells no sign."""
-        instructions = self._routine.instructions
-        operands = instructions[place.access.instruction].operands
-        longs = {o.base.text for o in operands if isinstance(o, Address) and isinstance(o.base, Name)}
-        before = 0
-        while before != len(longs):
-            before = len(longs)
-            for n, instruction in enumerate(instructions):
-                target, *sources = instruction.operands[:5] or (None,)
-                block = self._emulation.graph.block_of(n)
-                if not isinstance(target, Name) or target.text not in longs or block not in self._emulation.blocks:
+    def _operands(self, place: Place) -> Sequence[Operand]:
+        return self._routine.instructions[place.access.instruction].operands
+
+    def _never_negative(self, bases: frozenset[str]) -> Iterator[Term]:
+        """Sums of indices that conditions on the way make numbers without a sign, so that their extension tells no sign.
+
+        bases: the registers of addresses that the indices lead to.
+        """
+        for n in self._leading(bases):
+            instruction, block = self._routine.instructions[n], self._emulation.graph.block_of(n)
+            for source in instruction.operands[1:3] if is_extension(instruction) else ():
+                word = self._emulation.value(n, source) if isinstance(source, Name) else None
+                if word is None or word.width != 32:
                     continue
-                longs.update(names_in(sources))
-                if is_extension(instruction):
-                    for source in sources[:2]:
-                        word = self._emulation.value(n, source) if isinstance(source, Name) else None
-                        parts = (
-                            () if word is None or word.width != 32 else subterms(self._emulation.algebra(block).sext(word, 64))
-                        )
-                        if any(p.op == "zext" and p.width == 64 and [*_summed(*p.args)] for p in parts) and word is not None:
-                            yield from _summed(word)
+                parts = subterms(self._emulation.algebra(block).sext(word, 64))
+                if any(p.op == "zext" and p.width == 64 and [*_summed(*p.args)] for p in parts):
+                    yield from _summed(word)
+
+    def _leading(self, bases: frozenset[str]) -> list[int]:
+        """Instructions that are reached and write what the registers are made of, in order."""
+        found, known = set[int](), set(bases)
+        left = [*bases]
+        while left:
+            for n in self._writers.get(left.pop(), ()):
+                found.add(n)
+                for name in names_in(self._routine.instructions[n].operands[1:5]):
+                    if name not in known:
+                        known.add(name)
+                        left.append(name)
+        return sorted(found)
+
+    @cached_property
+    def _writers(self) -> dict[str, list[int]]:
+        """Instructions that are reached, by the register that they write first."""
+        found: dict[str, list[int]] = {}
+        for n, instruction in enumerate(self._routine.instructions):
+            target = next(iter(instruction.operands), None)
+            if isinstance(target, Name) and self._emulation.graph.block_of(n) in self._emulation.blocks:
+                found.setdefault(target.text, []).append(n)
+        return found
 
     def _exact(self, pair: Pair, term: Term) -> Number:
         """The sum or product over whole numbers; a product of too many parts is an open number, which fits nowhere."""
@@ -141,7 +166,7 @@ class _Overflows(OneThread):
         for part, coefficient in parts:
             value: Number = constant(1)
             for factor in part.args if part.op == "product" else (part,):
-                more = None if factor.op == "shl" else times(value, pair.signed(factor, 1))
+                more = None if factor.op == "shl" or _is_open(factor) else times(value, pair.signed(factor, 1))
                 value = more or pair.atom(f"product {part.serial}", 1)
             total = total.plus(value, signed(coefficient, term.width))
         return total
@@ -258,7 +283,7 @@ class _Overflows(OneThread):
         for picked in islice(sorted(product(*choices), key=prod), _MOST_TRIED):
             tick()
             sizes = dict(zip([*extents, *names], picked, strict=True))
-            if prod(sizes.get(f"ntid.{axis}", 1) for axis in AXES) > self._limits.threads_max:
+            if not _is_legal(sizes, self._limits.threads_max):
                 continue
             try:
                 found = self._value(term, conditions, sizes)
@@ -311,6 +336,12 @@ _MOST_TRIED = 1000
 _SIZES = {"ntid": "blockDim", "nctaid": "gridDim"}
 
 
+def _is_legal(sizes: Mapping[str | Term, int], threads_max: int) -> bool:
+    """Whether blocks are small enough, and a launch has no more threads along an axis than proofs take it to have."""
+    blocks, grid = ([sizes.get(f"{root}.{axis}", 1) for axis in AXES] for root in ("ntid", "nctaid"))
+    return prod(blocks) <= threads_max and all(n * m <= MOST_THREADS for n, m in zip(blocks, grid, strict=True))
+
+
 class _DependsError(Exception):
     """A value depends on more than the sizes of a launch."""
 
@@ -323,10 +354,15 @@ def _summed(*terms: Term) -> Iterator[Term]:
         part, is_whole = left.pop()
         if found.get(part) is not True and found.get(part) != is_whole:
             found[part] = is_whole
-            left += [(p, (part.op, p.op) != ("sum", "product")) for p in part.args if p.op in _HANDS_ON]
+            left += [(p, (part.op, p.op) != ("sum", "product")) for p in part.args if p.op in _HANDS_ON or _is_open(p)]
     yield from sorted(
-        (p for p, is_whole in found.items() if is_whole and p.width == 32 and p.op in _SUMS), key=lambda p: p.serial
+        (p for p, is_whole in found.items() if is_whole and p.width == 32 and (p.op in _SUMS or _is_open(p))),
+        key=lambda p: p.serial,
     )
+
+
+def _is_open(term: Term) -> bool:
+    return term.op == "function" and str(term.data[0]).startswith(_OPEN_SUMS)
 
 
 def _whole(term: Term, leaf: Callable[[Term, tuple[int, ...]], int]) -> int:

@@ -24,10 +24,7 @@ class Paths:
         for index, instruction in enumerate(routine.instructions):
             for register in destinations(instruction):
                 self._writers.setdefault(register, []).append(index)
-        self._clobbers = {
-            "global": [i for i, each in enumerate(routine.instructions) if _may_change(each, "global")],
-            "shared": [i for i, each in enumerate(routine.instructions) if _may_change(each, "shared")],
-        }
+        self._clobbers: dict[str, list[int]] = {}
 
     def writers(self, register: str) -> tuple[int, ...]:
         """Instructions that write it."""
@@ -35,6 +32,8 @@ class Paths:
 
     def clobbers(self, first: int, last: int, where: str) -> tuple[int, ...]:
         """Instructions on the way after which memory of the space may hold other values."""
+        if where not in self._clobbers:
+            self._clobbers[where] = [i for i, each in enumerate(self._routine.instructions) if _may_change(each, where)]
         return tuple(self._among(first, last, self._clobbers[where]))
 
     def leads(self, first: int, last: int) -> bool:

@@ -121,7 +121,7 @@ def _load(site: Site) -> Step:
                 running.launch.counter.access(access, pieces, group, running)
             if len(pieces) == 1:
                 _, region, index = pieces[0]
-                group.registers[slot] = region.views.by_width[width][index]
+                group.registers[slot] = region.views.by_width[width].take(index)
             else:
                 group.registers[slot] = _gathered(pieces, width, 0, group.size)
             if marks and running.launch.checks:
@@ -219,7 +219,7 @@ def _discard(site: Site) -> Step:
         check_writable(access, pieces, group, running)
         if running.is_watching:
             note_write(access, pieces, [_GONE for _ in range(access.elements)], group, running)
-            note_discard(access, pieces)
+            note_discard(access, pieces, running)
         for _, region, index in pieces:
             for position in range(access.elements):
                 region.views.by_width[8][index + position] = _GONE

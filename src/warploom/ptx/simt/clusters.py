@@ -31,12 +31,26 @@ class ClusterBarriers:
     """The barrier of every cluster of a batch."""
 
     def __init__(self, threads: int) -> None:
-        self.arrivals: Threads = np.zeros(threads, np.int64)
-        """By thread: how often it has arrived."""
-        self.waited: Threads = np.zeros(threads, np.int64)
-        """By thread: how often it has come to a wait."""
+        self._threads = threads
+        self._counts: NDArray[np.int64] | None = None
+        """[arrivals, waits] by thread."""
         self.touched: dict[int, tuple[int, int, Access]] = {}
         """By block of the batch: a thread of another block that has accessed its shared memory last, when, and the access."""
+
+    def _counted(self, what: int) -> Threads:
+        if self._counts is None:
+            self._counts = np.zeros((2, self._threads), np.int64)
+        return self._counts[what]
+
+    @property
+    def arrivals(self) -> Threads:
+        """By thread: how often it has arrived."""
+        return self._counted(0)
+
+    @property
+    def waited(self) -> Threads:
+        """By thread: how often it has come to a wait."""
+        return self._counted(1)
 
     def ready(self, group: Group, running: RunningBlocks) -> NDArray[np.bool_]:
         """Whether all threads of the cluster that have not left have arrived, for each thread that waits."""

@@ -25,6 +25,7 @@ from warploom.core import Span
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Findings, Kind
 from warploom.ptx.simt.images import Image
+from warploom.ptx.simt.marks import WaitingReads
 from warploom.ptx.simt.order_of_threads import WIDE, Arrival, Clock
 from warploom.ptx.simt.products import Products
 from warploom.ptx.simt.regions import Region, Regions, Views
@@ -438,6 +439,8 @@ class RunningBlocks(Protocol):
     def is_watching(self) -> bool: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def waiting(self) -> WaitingReads | None: ...
     @property
     def copies(self) -> CopiesInFlight: ...
     @property

@@ -42,10 +42,16 @@ class Copies:
     """Copies in flight in one batch."""
 
     def __init__(self, threads: int) -> None:
-        self.committed: Threads = np.zeros(threads, np.int64)
-        """Groups that each thread has committed."""
         self.flights: list[_Flight] = []
         self.size = threads
+        self._committed: Threads | None = None
+
+    @property
+    def committed(self) -> Threads:
+        """Groups that each thread has committed."""
+        if self._committed is None:
+            self._committed = np.zeros(self.size, np.int64)
+        return self._committed
 
     def launched(self, threads: Threads, words: NDArray[np.int64], count: int, span: Span, running: RunningBlocks) -> None:
         """`count` 4-byte words of shared memory from `words` on are being written."""

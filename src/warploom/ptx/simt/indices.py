@@ -15,7 +15,9 @@ _SIGNED = frozenset(("div.s32", "rem.s32", "shr.s32", "mul.hi.s32", "min.s32", "
 """Instructions that read a signed number: of one that has wrapped they make another wrong one."""
 _UNSIGNED = frozenset(("mul.hi.u32", "mul.wide.u32", "rem.u32", "div.u32"))
 """Instructions that take bits of a number: what they read may be a hash, which wraps by intent."""
-_SUMS: Mapping[str, int] = {"add": 2, "sub": 2, "mul": 2, "mad": 3, "shl": 2, "neg": 1}
+_SUMS: Mapping[str, int] = {
+    "add": 2, "sub": 2, "mul": 2, "mad": 3, "shl": 2, "neg": 1, "mul24": 2, "mad24": 3, "dp4a": 3, "dp2a": 4,
+}  # fmt: skip
 """Opcodes and how many operands they read."""
 WORDS, LONGS = frozenset(("s32", "u32", "b32")), frozenset(("s64", "u64", "b64"))
 
@@ -23,7 +25,7 @@ WORDS, LONGS = frozenset(("s32", "u32", "b32")), frozenset(("s64", "u64", "b64")
 def is_sum(instruction: Instruction, words: frozenset[str]) -> bool:
     """Whether it adds, multiplies or shifts words of this width, and keeps the width."""
     modifiers = instruction.modifiers
-    is_low = instruction.opcode not in ("mul", "mad") or modifiers[:1] == ("lo",)
+    is_low = instruction.opcode not in ("mul", "mad", "mul24", "mad24") or modifiers[:1] == ("lo",)
     return instruction.opcode in _SUMS and is_low and modifiers[-1:] != () and modifiers[-1] in words and "cc" not in modifiers
 
 
@@ -78,6 +80,8 @@ def indices(routine: Routine) -> Indices:
 
 
 Span = tuple[int, int]
+_MOST_OF_BYTES = 2 * 65535 * 255
+"""No four products of bytes (dp4a), nor two of words and bytes (dp2a), are greater."""
 _WORD: Span = -(1 << 31), (1 << 31) - 1
 
 
@@ -97,7 +101,17 @@ def may_wrap(
         if instruction.operands and isinstance(instruction.operands[0], Name):
             defined.setdefault(instruction.operands[0].text, []).append(instruction)
     known: dict[str, Span] = {}
+    done: set[str] = set()
     wraps = False
+
+    def read(instruction: Instruction) -> Sequence[Operand]:
+        """The operands that its result is made of, as far as it is followed."""
+        sources = instruction.operands[1:]
+        if instruction.opcode == "mov":
+            return sources[:1]
+        if instruction.opcode == "selp":
+            return sources[:2]
+        return sources if is_sum(instruction, WORDS) else ()
 
     def of(operand: Operand) -> Span:
         match operand:
@@ -108,16 +122,9 @@ def may_wrap(
                 size = extents[root]["xyz".index(axis)] if axis in ("x", "y", "z") else 1
                 return (size, size) if root.startswith("n") else (0, size - 1)
             case Name(text):
-                return register(text)
+                return known.get(text, (0, 0))
             case _:
                 return 0, 0
-
-    def register(name: str) -> Span:
-        nonlocal wraps
-        if name not in known:
-            known[name] = 0, 0  # where it is asked for again, in a loop
-            known[name] = reduce(_joined, [result(i, name) for i in defined.get(name, [])], (0, 0))
-        return known[name]
 
     def result(instruction: Instruction, name: str) -> Span:
         nonlocal wraps
@@ -125,21 +132,28 @@ def may_wrap(
         if instruction.name.startswith("ld.param") and isinstance(sources[0], Address) and isinstance(sources[0].base, Name):
             value = 0 if sources[0].offset else numbers.get(sources[0].base.text, 0)
             return value, value
-        if instruction.opcode == "mov":
-            return of(sources[0])
-        if instruction.opcode == "selp":
-            return _joined(of(sources[0]), of(sources[1]))
-        if not is_sum(instruction, WORDS):
+        arguments = [of(operand) for operand in read(instruction)]
+        if instruction.opcode in ("mov", "selp"):
+            return reduce(_joined, arguments)
+        if not arguments:
             return 0, 0
-        arguments = [of(operand) for operand in sources]
         low, high = _ranged(instruction.opcode, arguments)
         if low < _WORD[0] or high > _WORD[1]:
             wraps |= name in found.words
             return _WORD
         return low, high
 
-    for name in sorted(found.words):
-        register(name)
+    left = sorted(found.words, reverse=True)
+    while left:  # a stack: chains of unrolled code are longer than Python calls may be deep
+        name = left[-1]
+        if name not in known:
+            known[name] = 0, 0  # where it is asked for again, in a loop
+            left += [n for i in defined.get(name, []) for n in names_in(read(i)) if n in defined and n not in known]
+        else:
+            left.pop()
+            if name not in done:
+                done.add(name)
+                known[name] = reduce(_joined, [result(i, name) for i in defined.get(name, [])], (0, 0))
     return wraps
 
 
@@ -160,7 +174,11 @@ def _ranged(opcode: str, of: Sequence[Span]) -> Span:
         case "mul", [x, y]:
             corners = [p * q for p in x for q in y]
             return min(corners), max(corners)
-        case "mad", [x, y, z]:
+        case "mul24", [x, y]:
+            return _ranged("mul", [x, y])
+        case "mad" | "mad24", [x, y, z]:
             return _ranged("add", [_ranged("mul", [x, y]), z])
+        case "dp4a" | "dp2a", [_, _, x]:
+            return x[0] - _MOST_OF_BYTES, x[1] + _MOST_OF_BYTES
         case _:
             return 0, 0

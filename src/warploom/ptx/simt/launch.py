@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,8 +24,10 @@ from warploom.ptx.syntax import Module, parse
 
 Status: TypeAlias = Literal["finished", "fault", "deadlock", "limit"]
 
-BATCH_THREADS = 16_384
+BATCH_THREADS = 32_768
 """Threads that run together; whole blocks."""
+LARGE = 4096
+"""Threads of a launch whose registers are worth memory that is kept."""
 BATCH_BYTES = 1 << 25
 """About how many bytes of shared memory and of stack the blocks of a batch have together."""
 MAX_BLOCK = 1024
@@ -168,9 +171,22 @@ def _cluster(cluster: int | Sequence[int] | None, grid: tuple[int, int, int], ke
     return found
 
 
+@cache
+def _keep_memory() -> None:
+    """Tells glibc to keep what is freed: a launch makes and drops arrays of some 100 KB at every instruction.
+
+    Arrays of that size come from the kernel page by page, and go back at once, until glibc has seen a larger one come and go;
+    it takes the largest such array (at most 32 MiB) as the limit of what it keeps. This one is never touched: it costs nothing.
+    """
+    largest = np.empty(31 << 20, np.uint8)
+    del largest
+
+
 def _run(state: LaunchState) -> Status:
     x, y, z = state.grid
     blocks = x * y * z
+    if blocks * state.block_threads >= LARGE:
+        _keep_memory()
     padded = (state.block_threads + 31) // 32 * 32
     block_bytes = max(state.shared_stride, state.entry.frame_bytes * padded, 1)
     together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes) // state.cluster_blocks) * state.cluster_blocks

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,13 @@ class Arrival:
     time: int
     seen: NDArray[np.int32]
     """By thread of the block: the time before which its accesses are ordered before the arrival of one of them."""
+
+
+class Waiting(Protocol):
+    """See `marks.WaitingReads`."""
+
+    def settle(self, clock: Clock) -> None: ...
+    def forget(self) -> None: ...
 
 
 class Clock:
@@ -66,27 +75,61 @@ class Clock:
         self.seen: NDArray[np.int32] | None = None
         """[thread, thread of its block]: the time before which the second one's accesses are ordered before what the first one
         does now, where only some threads met."""
-        self.released: Threads = np.zeros((_KEPT, 3, total), np.int64)
-        """The last releases, by scope and thread."""
-        self.by_warp: Threads = np.zeros((_KEPT, 3, 2, total >> 5), np.int64)
-        """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the
-        release."""
-        self.by_block: Threads = np.zeros((_KEPT, 3, 2, blocks), np.int64)
-        self.read: Threads = np.zeros((3, total), np.int64)
-        """By scope and thread: time of its last strong read."""
-        self.acquired: Threads = np.zeros((3, total), np.int64)
         self.has_read = False
         self.oldest = 0
         """The earliest of `barrier`."""
+        self.newest = 0
+        """The latest of `barrier`."""
+        self.has_met_in_warps = False
+        self.waiting: Waiting | None = None
+        """Reads that are judged by the order of threads as it is now."""
         first = first_block * padded
         self.me: NDArray[np.uint64] = (np.arange(total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
+
+    # Made when they are first needed, which most kernels never do.
+
+    @cached_property
+    def released(self) -> Threads:
+        """The last releases, by scope and thread."""
+        return np.zeros((_KEPT, 3, len(self.block_of)), np.int64)
+
+    @cached_property
+    def by_warp(self) -> Threads:
+        """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the
+        release."""
+        return np.zeros((_KEPT, 3, 2, len(self.block_of) >> 5), np.int64)
+
+    @cached_property
+    def by_block(self) -> Threads:
+        """The same by scope and block."""
+        return np.zeros((_KEPT, 3, 2, self.blocks), np.int64)
+
+    @cached_property
+    def read(self) -> Threads:
+        """By scope and thread: time of its last strong read."""
+        return np.zeros((3, len(self.block_of)), np.int64)
+
+    @cached_property
+    def acquired(self) -> Threads:
+        """By scope and thread: time of the last strong read that a fence, a barrier or the read itself took as acquired."""
+        return np.zeros((3, len(self.block_of)), np.int64)
 
     @property
     def has_met_nothing(self) -> bool:
         """Whether no barrier, fence or strong read has been met in this batch: nothing is ordered then."""
         return self.now == _FIRST and not self.has_read
 
+    @property
+    def has_barriers_alone(self) -> bool:
+        """Whether nothing but barriers of whole blocks orders threads of one block."""
+        return self.seen is None and not self.has_read and not self.has_met_in_warps and self.cluster == 1
+
+    def settle(self) -> None:
+        if self.waiting is not None:
+            self.waiting.settle(self)
+
     def tick(self) -> int:
+        self.settle()
         self.now = min(self.now + 1, MAX_TIME)
         return self.now
 
@@ -94,6 +137,8 @@ class Clock:
 
     def block_barrier(self, complete: NDArray[np.bool_] | None) -> None:
         """A barrier of all threads of these blocks (None: all)."""
+        if complete is None and self.waiting is not None:
+            self.waiting.forget()
         now = self.tick()
         if self.has_read:
             latest = self.read.reshape(3, self.blocks, -1).max(axis=2, keepdims=True)
@@ -103,14 +148,15 @@ class Clock:
             acquired[:, chosen] = latest[:, chosen]
         if complete is None:
             self.barrier[:] = now
-            self.oldest = now
+            self.oldest = self.newest = now
         else:
             self.barrier[complete] = now
-            self.oldest = int(self.barrier.min())
+            self.oldest, self.newest = int(self.barrier.min()), int(self.barrier.max())
 
     def warp_barrier(self, warps: Threads) -> None:
         """All threads of these warps that have not left."""
         now = self.tick()
+        self.has_met_in_warps = True
         if self.has_read:
             acquired = self.acquired.reshape(3, -1, 32)
             latest = np.maximum(self.read.reshape(3, -1, 32)[:, warps], acquired[:, warps]).max(axis=2, keepdims=True)
@@ -161,6 +207,7 @@ class Clock:
 
     def release_until(self, warps: Threads, times: Threads, *, scope: int) -> None:
         """Publishes what each of these warps did before its time."""
+        self.settle()
         known = np.maximum(self.warp[warps], self.barrier[self.block_of[warps << 5]])
         for inner in self._within(scope):
             _push(self.by_warp[:, inner, 0], warps, np.maximum(known, times))
@@ -168,10 +215,12 @@ class Clock:
 
     def acquire(self, threads: Threads, *, scope: int) -> None:
         """A fence after strong reads."""
+        self.settle()
         for inner in self._within(scope):
             self.acquired[inner, threads] = np.maximum(self.acquired[inner, threads], self.read[inner, threads])
 
     def strong_read(self, threads: Threads, *, scope: int, acquires: bool) -> None:
+        self.settle()
         self.has_read = True
         for inner in self._within(scope):
             self.read[inner, threads] = self.now

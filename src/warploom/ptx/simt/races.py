@@ -1,9 +1,7 @@
 """Last accesses of each word: finds races and reads of shared memory that nobody wrote.
 
 Every watched region has two shadows with one mark per granule (4 bytes; 1 byte once something narrower was accessed): the last
-write and the last read. A mark is `(thread + 1) << 32 | site << 21 | narrow << 20 | many << 19 | strong << 18 | time`; `many`
-says that further threads read since, `narrow` that the scope of a strong access is its own block or cluster. Time is counted per
-batch and grows with every barrier and fence.
+write and the last read (`warploom.ptx.simt.marks`). Time is counted per batch and grows with every barrier and fence.
 
 Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic) in a scope that holds
 both threads, and nothing orders them (`warploom.ptx.simt.order_of_threads`). Equal values that lanes of one warp store by one
@@ -19,20 +17,24 @@ from numpy.typing import NDArray
 
 from warploom.ptx.simt.code import Access, Group, Piece, RunningBlocks
 from warploom.ptx.simt.findings import BETWEEN_BLOCKS, Kind
-from warploom.ptx.simt.order_of_threads import CLUSTER, MAX_TIME
+from warploom.ptx.simt.marks import (
+    MANY,
+    NARROW,
+    SITE_SHIFT,
+    SITES,
+    STRONG,
+    THREAD,
+    TIME,
+    ZERO,
+    Marks,
+    Read,
+    are_own,
+    concurrent,
+    new_marks,
+)
+from warploom.ptx.simt.order_of_threads import CLUSTER, MAX_TIME, Clock
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.threads import Threads, Value
-
-Marks = NDArray[np.uint64]
-
-_TIME = np.uint64((1 << 18) - 1)
-_STRONG = np.uint64(1 << 18)
-_MANY = np.uint64(1 << 19)
-_NARROW = np.uint64(1 << 20)
-_SITE_SHIFT = np.uint64(21)
-_SITES = 1 << 11
-_THREAD = np.uint64(32)
-_ZERO = np.uint64(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,7 @@ def note_read(access: Access, pieces: list[Piece], group: Group, running: Runnin
             continue
         threads = group.threads if chosen is None else group.threads[chosen]
         me = running.clock.me[threads] if len(threads) != running.total else running.clock.me
-        for granules in _granules(access, region, index):
+        for granules in _granules(access, region, index, running.clock):
             _read(access, region, granules, threads, me, running)
         if access.is_strong:
             running.clock.strong_read(threads, scope=access.scope, acquires=access.acquires)
@@ -66,9 +68,9 @@ def _read(
     writes = region.marks.get("write")
     is_shared = region is running.shared
     if writes is None and is_shared:
-        writes = region.marks["write"] = _new_marks(region)
+        writes = region.marks["write"] = new_marks(region)
     if writes is not None:
-        last = writes[granules]
+        last = writes.take(granules)
         if is_shared:
             if not last.all():
                 _report_unwritten(access, last, granules, region, threads, running)
@@ -82,23 +84,16 @@ def _read(
         return
     reads = region.marks.get("read")
     if reads is None:
-        reads = region.marks["read"] = _new_marks(region)
+        reads = region.marks["read"] = new_marks(region)
     if granules.ndim == 0:
         granules = np.broadcast_to(granules, len(threads))
-    mine = me | access.mark | np.uint64(running.clock.now)
-    old = reads[granules]
-    others = (old != _ZERO) & ((old ^ me) >> _THREAD != _ZERO)
-    if others.any():
-        others &= _concurrent(old, threads, running)
-        mine = np.where(others, mine | _MANY, mine)
-    many = (old & _MANY) & ~mine
-    if many.any():  # own rereads do not hide who else has read the word
-        mine = np.where((old >> _THREAD == me >> _THREAD) & _concurrent(old, threads, running), mine | many, mine)
-    reads[granules] = mine
-    back = reads[granules]
-    lost = (back ^ me) >> _THREAD != _ZERO
-    if lost.any():
-        reads[granules[lost]] |= _MANY
+    read = Read(granules, threads, me, access.mark | np.uint64(running.clock.now))
+    if running.waiting is not None and is_shared and not access.is_strong:
+        running.waiting.add(read, running.clock)
+        return
+    if is_shared:
+        running.clock.settle()
+    read.mark(region, running.clock, in_block=is_shared and running.launch.cluster_blocks == 1)
 
 
 def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, running: RunningBlocks) -> None:
@@ -109,7 +104,7 @@ def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, 
             continue
         threads = group.threads if chosen is None else group.threads[chosen]
         me = running.clock.me[threads] if len(threads) != running.total else running.clock.me
-        rows = _granules(access, region, index)
+        rows = _granules(access, region, index, running.clock)
         per_element = len(rows) // access.elements
         for number, granules in enumerate(rows):
             value = None if values is None else values[number // per_element]
@@ -127,32 +122,33 @@ def _write(
     if value is None:
         _check_kept(access, region, granules, threads, running)
     if region is running.shared:
+        running.clock.settle()
         if running.readers.flights:
             running.readers.check_write(access, granules, threads, running)
         if (generic := region.marks.get("generic")) is not None:
             generic[granules] = not access.is_asynchronous
     if (gone := region.marks.get("discarded")) is not None:
-        gone[granules] = _ZERO
+        gone[granules] = ZERO
     writes = region.marks.get("write")
     if writes is None:
-        writes = region.marks["write"] = _new_marks(region)
+        writes = region.marks["write"] = new_marks(region)
     for name in ("write", "read"):
         marks = region.marks.get(name)
         if marks is None:
             continue
-        met = _conflicts(access, region, marks[granules], granules, threads, me, running, is_write=True)
+        met = _conflicts(access, region, marks.take(granules), granules, threads, me, running, is_write=True)
         if met is not None:
             _report(access, name, region, met, threads, running)
-    mine = me | access.mark | np.uint64(running.clock.now)
+    mine = me | (access.mark | np.uint64(running.clock.now))
     if granules.ndim == 0:
         granules = np.broadcast_to(granules, len(threads))
     writes[granules] = mine
     if (access.is_strong and not access.is_narrow) or (value is None and not access.is_strong):
         return
-    lost = writes[granules] != mine
+    lost = writes.take(granules) != mine
     if lost.any():
         positions = np.flatnonzero(lost)
-        winner = (writes[granules[positions]] >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
+        winner = (writes[granules[positions]] >> THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
         if access.is_strong or value is None:
             reach = running.padded_threads * (running.launch.cluster_blocks if access.scope == CLUSTER else 1)
             found = positions[winner // reach != threads[positions] // reach]
@@ -170,12 +166,12 @@ def _write(
             _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, running)
 
 
-def note_discard(access: Access, pieces: list[Piece]) -> None:
+def note_discard(access: Access, pieces: list[Piece], running: RunningBlocks) -> None:
     """Marks bytes that nobody may read before the next store. Called after their `note_write`."""
     for _, region, index in pieces:
         if "discarded" not in region.marks:
-            region.marks["discarded"] = _new_marks(region)
-        for granules in _granules(access, region, index):
+            region.marks["discarded"] = new_marks(region)
+        for granules in _granules(access, region, index, running.clock):
             region.marks["discarded"][granules] = np.uint64(1)
 
 
@@ -184,7 +180,7 @@ def _check_kept(access: Access, region: Region, granules: NDArray[np.int64], thr
     gone = region.marks.get("discarded")
     if gone is None or not gone[granules].any():
         return
-    bad = np.flatnonzero(np.broadcast_to(gone[granules] != _ZERO, len(threads)))
+    bad = np.flatnonzero(np.broadcast_to(gone[granules] != ZERO, len(threads)))
     position = int(bad[0])
     address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule
     message = f"a read of {region.name} at byte {address}, whose content was discarded and not stored anew"
@@ -194,14 +190,11 @@ def _check_kept(access: Access, region: Region, granules: NDArray[np.int64], thr
     )  # fmt: skip
 
 
-def _new_marks(region: Region) -> Marks:
-    return np.zeros((region.views.bytes.size + region.granule - 1) // region.granule, np.uint64)
-
-
-def _granules(access: Access, region: Region, index: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _granules(access: Access, region: Region, index: NDArray[np.int64], clock: Clock) -> list[NDArray[np.int64]]:
     """Granule positions of every granule of every element."""
     width = access.width
     if width < region.granule:
+        clock.settle()
         for name, marks in region.marks.items():
             region.marks[name] = np.repeat(marks, region.granule)
         region.granule = 1
@@ -218,37 +211,27 @@ def _bits(value: Value, width: int) -> Value:
     return words.astype(f"u{width}")
 
 
-def _concurrent(marks: Marks, threads: Threads, running: RunningBlocks) -> NDArray[np.bool_]:
-    """Whether nothing orders the marked accesses before the threads' present ones."""
-    if running.clock.has_met_nothing:
-        return np.ones(np.broadcast_shapes(marks.shape, threads.shape), np.bool_)
-    time = (marks & _TIME).astype(np.int64)
-    thread = (marks >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
-    return ~running.clock.is_ordered(thread, time, threads)
-
-
 def _conflicts(
     access: Access, region: Region, marks: Marks, granules: NDArray[np.int64], threads: Threads, me: Marks,
     running: RunningBlocks, *, is_write: bool,
 ) -> _Met | None:  # fmt: skip
     """Marks of other threads that are not ordered before."""
-    if (
-        region is running.shared
-        and running.launch.cluster_blocks == 1
-        and not bool(((marks & _TIME) >= np.uint64(running.clock.oldest)).any())
-    ):
+    in_block = region is running.shared and running.launch.cluster_blocks == 1
+    if in_block and running.clock.oldest and not bool(((marks & TIME) >= np.uint64(running.clock.oldest)).any()):
         return None
-    candidates = (marks ^ me) >> _THREAD != _ZERO
+    if not marks.any() or are_own(marks, me):
+        return None
+    candidates = (marks ^ me) >> THREAD != ZERO
     if is_write:
-        candidates |= (marks & _MANY) != _ZERO
-    candidates &= marks != _ZERO
+        candidates |= (marks & MANY) != ZERO
+    candidates &= marks != ZERO
     if access.is_strong:
-        candidates &= ((marks & _STRONG) == _ZERO) | _is_out_of_scope(access, marks, threads, running)
+        candidates &= ((marks & STRONG) == ZERO) | _is_out_of_scope(access, marks, threads, running)
     if not candidates.any():
         return None
     positions = np.flatnonzero(np.broadcast_to(candidates, len(threads)))
     found = np.broadcast_to(marks, len(threads))[positions]
-    real = _concurrent(found, threads[positions], running)
+    real = concurrent(found, threads[positions], running.clock, in_block=in_block)
     if running.clock.now >= MAX_TIME or not real.any():
         return None
     return _Met(positions[real], found[real], np.broadcast_to(granules, len(threads))[positions[real]])
@@ -256,14 +239,14 @@ def _conflicts(
 
 def _is_out_of_scope(access: Access, marks: Marks, threads: Threads, running: RunningBlocks) -> NDArray[np.bool_]:
     """Whether a strong access of another block lies outside the scope of one of the two."""
-    thread = (marks >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
+    thread = (marks >> THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
     is_other = thread // running.padded_threads != running.block_of[threads]
-    out = is_other & (access.is_narrow | ((marks & _NARROW) != _ZERO))
+    out = is_other & (access.is_narrow | ((marks & NARROW) != ZERO))
     cluster = running.launch.cluster_blocks
     if cluster > 1 and out.any():  # a scope of the cluster holds its blocks
         same = thread // running.padded_threads // cluster == running.block_of[threads] // cluster
-        sites = ((marks >> _SITE_SHIFT) & np.uint64(_SITES - 1)).astype(np.int64)
-        reaching = [n for n, a in enumerate(running.launch.accesses[:_SITES]) if a is not None and a.scope >= CLUSTER]
+        sites = ((marks >> SITE_SHIFT) & np.uint64(SITES - 1)).astype(np.int64)
+        reaching = [n for n, a in enumerate(running.launch.accesses[:SITES]) if a is not None and a.scope >= CLUSTER]
         out &= ~(same & np.isin(sites, reaching) & (access.scope >= CLUSTER))
     return out
 
@@ -288,7 +271,7 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
     if own_block != block and is_shared:
         order = "no barrier of the cluster lies between"
     message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
-    site = running.launch.accesses[(mark >> 21) & (_SITES - 1)]
+    site = running.launch.accesses[(mark >> 21) & (SITES - 1)]
     others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)
     running.report(
         kind, message, access.code, access.instruction, thread, address=here if is_shared else region.base + address,
@@ -299,7 +282,7 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
 def _report_unwritten(
     access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, running: RunningBlocks
 ) -> None:
-    bad = np.flatnonzero(np.broadcast_to(marks == _ZERO, len(threads)))
+    bad = np.flatnonzero(np.broadcast_to(marks == ZERO, len(threads)))
     position = int(bad[0])
     address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % running.launch.shared_stride
     message = f"a read of shared memory at byte {address}, which nobody has written"
@@ -311,7 +294,7 @@ def _report_unwritten(
 def _report_pending(
     access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, running: RunningBlocks
 ) -> None:
-    bad = np.flatnonzero(np.broadcast_to(marks != _ZERO, len(threads)))
+    bad = np.flatnonzero(np.broadcast_to(marks != ZERO, len(threads)))
     position = int(bad[0])
     granule = int(np.broadcast_to(granules, len(threads))[position])
     address = granule * region.granule % running.launch.shared_stride
@@ -326,7 +309,7 @@ def _report_pending(
 
 def enlist(access: Access, known: list[Access | None]) -> None:
     """Gives the access its number in marks; 0 when there are too many."""
-    number = len(known) if len(known) < _SITES else 0
+    number = len(known) if len(known) < SITES else 0
     known.append(access)
-    scope = _NARROW if access.is_narrow else _ZERO
-    access.mark = (np.uint64(number) << _SITE_SHIFT) | scope | (_STRONG if access.is_strong else _ZERO)
+    scope = NARROW if access.is_narrow else ZERO
+    access.mark = (np.uint64(number) << SITE_SHIFT) | scope | (STRONG if access.is_strong else ZERO)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -47,7 +48,11 @@ class Readers:
 
     def __init__(self, threads: int) -> None:
         self.flights: list[_Reading] = []
-        self._committed: dict[str, Threads] = {kind: np.zeros(threads, np.int64) for kind in ("bulk", "wgmma")}
+        self._threads = threads
+
+    @cached_property
+    def _committed(self) -> dict[str, Threads]:
+        return {kind: np.zeros(self._threads, np.int64) for kind in ("bulk", "wgmma")}
 
     def started(
         self, kind: Reader, thread: int, words: NDArray[np.int64], access: Access, running: RunningBlocks, *, number: int = -1,

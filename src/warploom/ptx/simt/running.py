@@ -20,12 +20,13 @@ from warploom.ptx.simt.clusters import ClusterBarriers, check_exit
 from warploom.ptx.simt.code import Code, Context, Group, merged
 from warploom.ptx.simt.copies import Copies
 from warploom.ptx.simt.findings import SHARED, Coordinates, FaultError, Finding, Kind
+from warploom.ptx.simt.marks import WaitingReads
 from warploom.ptx.simt.order_of_threads import WIDE, Clock
 from warploom.ptx.simt.products import Products
 from warploom.ptx.simt.proxies import watch
 from warploom.ptx.simt.readers import Readers
 from warploom.ptx.simt.regions import Region, Views
-from warploom.ptx.simt.special import CHANGING, special_value
+from warploom.ptx.simt.special import CHANGING, is_alike, special_value
 from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.simt.tensor_memory import TensorMemory
 from warploom.ptx.simt.threads import Threads, Value
@@ -57,13 +58,14 @@ class Execution:
         all_threads = np.arange(self.total, dtype=np.int64)
         self.alive: NDArray[np.bool_] = np.ones(self.total, np.bool_)
         """By thread: true until it has left."""
-        self.block_of: Threads = all_threads // self.padded_threads
+        numbers = np.arange(count, dtype=np.int64)
+        self.block_of: Threads = np.repeat(numbers, self.padded_threads)
         if self.padded_threads != self.block_threads:
-            self.alive = all_threads % self.padded_threads < self.block_threads
+            self.alive = np.tile(np.arange(self.padded_threads) < self.block_threads, count)
             all_threads = np.flatnonzero(self.alive)
         self._start = all_threads
         self.shared = Region("shared memory", 0, launch.shared_bytes, Views(max(launch.shared_stride * count, 16)))
-        self.shared_base: Threads = self.block_of * launch.shared_stride
+        self.shared_base: Threads = np.repeat(numbers * launch.shared_stride, self.padded_threads)
         self.local_stride = 0
         self.local = Region("local memory", 0, 0, Views(16), is_watched=False)
         self._written_local: Views | None = None
@@ -83,8 +85,12 @@ class Execution:
         self.copies = Copies(self.total)
         self.readers = Readers(self.total)
         self.products = Products(self.total)
+        self.waiting: WaitingReads | None = None
+        """None where reads of shared memory get their marks at once, since others than barriers look at them."""
         if launch.is_read_asynchronously and launch.checks:
             watch(self.shared)
+        elif launch.cluster_blocks == 1:
+            self.waiting = self.clock.waiting = WaitingReads(self.shared)
         self.is_watching = launch.checks
         self.alive_count = int(np.count_nonzero(self.alive))
         self.warp_waits: dict[Key, tuple[Group, int]] = {}
@@ -246,8 +252,13 @@ class Execution:
         """A special register's value for the group."""
         value = self._specials.get(name)
         if value is None:
-            value = special_value(name, self)
-            assert value is not None
+            kept, key = self.launch.specials, (name, self.blocks)
+            value = kept.get(key)
+            if value is None:
+                value = special_value(name, self)
+                assert value is not None
+                if is_alike(name):
+                    kept[key] = value
             if name not in CHANGING:
                 self._specials[name] = value
         if value.ndim == 0 or group.size == self.total:

@@ -84,6 +84,11 @@ def _search(access: Access, group: Group, running: RunningBlocks, address: Value
             raise _bad(access, group, running, 0, value)
         access.region = region
         return [(None, region, index)]
+    region = running.launch.regions.at(int(address[0]))
+    index = None if region is None else _within(access, region, address)
+    if region is not None and index is not None:  # the windows hold no region
+        access.region = region
+        return [(None, region, index)]
     pieces: list[Piece] = []
     left = np.arange(group.size, dtype=np.int64)
     if not access.space:

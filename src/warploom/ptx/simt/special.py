@@ -19,6 +19,11 @@ _FIXED: dict[str, int] = {
 }  # fmt: skip
 
 
+def is_alike(name: str) -> bool:
+    """Whether every batch of as many blocks reads the same there."""
+    return name.startswith(("%tid", "%laneid", "%warpid", "%lanemask"))
+
+
 def special_value(name: str, running: RunningBlocks) -> Value | None:
     """Value per thread of the batch, or zero-dimensional; None for registers that the interpreter does not have."""
     launch = running.launch

@@ -19,10 +19,13 @@ from warploom.ptx.simt.images import Image
 from warploom.ptx.simt.indices import Indices, indices, may_wrap
 from warploom.ptx.simt.proxies import has_readers
 from warploom.ptx.simt.regions import Region, Regions, Views
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
 from warploom.ptx.syntax import Directive
 
+_MOST_LAUNCHES = 256
+"""Sizes of launches that are remembered with a kernel."""
 KEPT = 16
 """Decoded kernels that are remembered."""
 
@@ -37,6 +40,8 @@ class Decoded:
         """All memory accesses; the first ones by their number in race marks."""
         self.shared: SharedLayout | None = None
         self.indices: dict[str, Indices] = {}
+        self.may_wrap: dict[object, bool] = {}
+        """Whether an index may wrap, by the sizes of a launch."""
         self.is_read_asynchronously = has_readers(program)
         """Whether anything reads shared memory by the asynchronous proxy."""
 
@@ -86,6 +91,8 @@ class LaunchState:
         self.is_read_asynchronously = self._decoded.is_read_asynchronously
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
+        self.specials: dict[tuple[str, int], Value] = {}
+        """Special registers that all batches of as many blocks share, by name and number of blocks."""
         self.printed: list[str] = []
         """Texts that the kernel printed, one per call of a thread."""
         self.counter = Counter(merged or {}) if counts else None
@@ -155,7 +162,13 @@ class LaunchState:
             p.name: int(self.parameters.views.bytes[(at := self.parameter_offsets[p.name]) : at + 4].view(np.int32)[0])
             for p in routine.parameters if p.size_bytes == 4 and not p.dimensions and p.type[0] in "usb"
         }  # fmt: skip
-        return may_wrap(routine, self.indices(routine), self.grid, self.block, numbers)
+        key = (routine.name, self.grid, self.block, *numbers.items())
+        known = self._decoded.may_wrap
+        if key not in known:
+            if len(known) >= _MOST_LAUNCHES:
+                known.clear()
+            known[key] = may_wrap(routine, self.indices(routine), self.grid, self.block, numbers)
+        return known[key]
 
     def routine_at(self, address: int) -> str | None:
         """Name of the function whose address this is."""

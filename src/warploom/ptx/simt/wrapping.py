@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 
 from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.indices import ACCESSES, CARRIES, LONGS, WORDS, hands_on, is_extension, is_sum
+from warploom.ptx.simt.numerics import bind
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.simt.undefined import Guard, end, has_none, put
 from warploom.ptx.syntax import Address, Name, Operand
 
 NONE = np.zeros((), np.int64)
+_BYTES, _HALVES = frozenset(("dp4a", "dp2a")), frozenset(("mul24", "mad24"))
 _HALF = 32
 _ORIGIN = (1 << _HALF) - 1
 _MOST = 1 << 61
@@ -109,8 +111,12 @@ def _exact(opcode: str, of: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
             return a - b
         case "mul", [a, b]:
             return _product(a, b)
-        case "mad", [a, b, c]:
+        case "mul24", [a, b]:
+            return _product(a, b)
+        case "mad" | "mad24", [a, b, c]:
             return _product(a, b) + c
+        case "dp4a" | "dp2a", [inner, c]:
+            return inner + c
         case "shl", [a, b]:
             return _product(a, np.int64(1) << np.clip(b, 0, 32))
         case _:
@@ -121,6 +127,18 @@ def _product(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
     """Cut where it does not fit."""
     about = a.astype(np.float64) * b
     return np.where(np.abs(about) < _MOST, a * b, (np.sign(about) * _MOST).astype(np.int64))
+
+
+def _is_beyond(number: NDArray[np.int64], type_name: str) -> NDArray[np.bool_]:
+    """Whether the lower 24 bits of the number are not all of it."""
+    return (number < -(1 << 23)) | (number >= 1 << 23) if type_name == "s32" else (number & _ORIGIN) >= 1 << 24
+
+
+def _of_bytes(site: Site, operands: Sequence[Value]) -> NDArray[np.int64]:
+    """The sum of products without the last operand, which is small."""
+    operation = bind(site.instruction.opcode, site.instruction.modifiers, len(operands))
+    inner: Value = operation.evaluate(*operands[:2], np.zeros((), np.uint32))
+    return inner.view(np.int32).astype(np.int64)
 
 
 def _summed(site: Site, guard: Guard, target: int, sources: Sequence[Operand]) -> Step:
@@ -140,8 +158,14 @@ def _summed(site: Site, guard: Guard, target: int, sources: Sequence[Operand]) -
                 number = number + (known >> _HALF << _HALF)
                 origin = np.where(origin != 0, origin, known & _ORIGIN)
             numbers.append(number)
+        if opcode in _BYTES:  # the first two operands are no numbers
+            numbers = [_of_bytes(site, [value_of(registers, slot) for slot in slots]), numbers[-1]]
+            origin = _of(registers, marks[-1]) & _ORIGIN
         whole = np.clip(_exact(opcode, numbers), -_MOST, _MOST)
         rounds = (whole + (1 << (_HALF - 1))) >> _HALF
+        if opcode in _HALVES:  # of numbers beyond 24 bits something else is multiplied
+            beyond = reduce(np.logical_or, [_is_beyond(number, type_name) for number in numbers[:2]])
+            rounds = np.where(beyond & (rounds == 0), 1, rounds)
         new: Value = NONE
         if rounds.any():
             new = np.where(rounds != 0, rounds << _HALF | np.where(origin != 0, origin, here), NONE)

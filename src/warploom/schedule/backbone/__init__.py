@@ -8,6 +8,7 @@ from warploom.schedule.backbone.build import backbone
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
 from warploom.schedule.backbone.inputs import places_of, random_array, random_inputs
+from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
     MOST_AT_RUN_TIME,
     Access,
@@ -73,6 +74,6 @@ __all__ = [
     "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate",
     "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "joined_repetition", "matrix_factors", "matrix_of",
     "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of",
-    "random_array", "random_inputs", "read_once", "reduced", "repetition", "run_time_sizes", "stage_at", "tilings", "uses_of",
-    "verify", "widened", "widens",
+    "random_array", "random_inputs", "read_once", "reduced", "repetition", "run_time_sizes", "stage_at", "tilings", "unlike",
+    "uses_of", "verify", "widened", "widens",
 ]  # fmt: skip

@@ -17,8 +17,9 @@ from warploom.schedule.search.explore import (
     replay,
     strategy_named,
 )
-from warploom.schedule.search.kernel_model import Bounds, Choices, Implementation, KernelModel, Step, features
+from warploom.schedule.search.kernel_model import Bounds, Choices, Implementation, KernelModel, Step, features, milliseconds
 from warploom.schedule.search.modelled import ModelEvaluator
+from warploom.schedule.search.parts import PartsExploration, explore_parts
 from warploom.schedule.search.program import ProgramExploration, Recipe, explore, recipes
 from warploom.schedule.search.together import Programs
 
@@ -37,6 +38,7 @@ __all__ = [
     "Memory",
     "ModelEvaluator",
     "Options",
+    "PartsExploration",
     "ProgramExploration",
     "Programs",
     "Recipe",
@@ -49,7 +51,9 @@ __all__ = [
     "difference",
     "explore",
     "explore_kernel",
+    "explore_parts",
     "features",
+    "milliseconds",
     "program_arrays",
     "recipes",
     "replay",

@@ -23,7 +23,7 @@ from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
-from warploom.tools.explore.data import Array, Data, data_for
+from warploom.tools.explore.data import Array, Data, data_for, data_of
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.run_time import at_values, tried
@@ -245,14 +245,16 @@ def check_cuda(
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
         at_run_time = {size.name for nest in nests for size, _ in nest.run_time}
-        found = _interpreted(function, kernels, nests, target, seed)
+        found = _interpreted(function, small, kernels, nests, target, seed)
         return replace(found, sizes={name: n for name, n in small.items() if name not in at_run_time} or None)
     if points_of(program) <= SMALL:
-        return _interpreted(function, program, [i.nest for i in implementations], target, seed)
+        return _interpreted(function, sizes, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason)
 
 
-def _interpreted(function: Function, program: Program, nests: Sequence[Nest], target: Target, seed: int) -> Checked:
+def _interpreted(
+    function: Function, sizes: Mapping[str, int], program: Program, nests: Sequence[Nest], target: Target, seed: int
+) -> Checked:
     def printed(nests: Sequence[Nest]) -> list[CudaKernel]:
         return [cuda_kernel(nest, Options(arch=arch_of(target))) for nest in nests]
 
@@ -268,6 +270,6 @@ def _interpreted(function: Function, program: Program, nests: Sequence[Nest], ta
 
     if any(nest.run_time for nest in nests):
         return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run)
-    data = data_for(program, function if isinstance(function, TensorKernel) else None, seed)
+    data = data_of(function, program, sizes, seed)
     arrays = run(program, nests, data)
     return Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)

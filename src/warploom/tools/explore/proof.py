@@ -27,6 +27,7 @@ from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_length import prove_lengths
 from warploom.tools.explore.every_size import prove_sizes
+from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
 
@@ -99,7 +100,13 @@ def proof_of(
     which the caller holds; a part of it is kept for the small size.
     """
     with without_collection():
-        return _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+        found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+    if isinstance(function, InParts) and found.verdict == "proved":
+        small = program if dict(found.sizes) == dict(sizes) else function.program(found.sizes)
+        for at, made in ((sizes, program), (found.sizes, small)):
+            if why := function.unlike(at, made):
+                return Proof("unchecked", reason=f"each kernel is proved, but not that together they are the sum: {why}")
+    return found
 
 
 class _Clock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -46,6 +46,10 @@ class Explored:
     """The spaces that the implementations are from."""
     events: tuple[Event, ...] = ()
     """Events of the search."""
+    taken: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Decisions about the program: in how many parts a sum is made."""
+    whole: Program | None = None
+    """The program as the function says it, where the sum of this one is in parts."""
     plain: tuple[Nest, ...] = ()
     """Plain loops of the stages, where they are faster than the implementations, or there are none: they are what runs."""
 
@@ -105,7 +109,7 @@ def judged_line(
             line["note"] = checked.reason
     line |= _proof_fields(checked.proof, line, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
-        "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
+        "decisions": {**explored.taken, **named(explored.program, [i.decisions for i in explored.implementations])},
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),
     }
@@ -117,7 +121,7 @@ def judged_line(
     if options.run_time:
         nests = [i.nest for i in explored.implementations]
         fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
-    return line | fields | speed(explored.program, time_ms)
+    return line | fields | speed(explored.whole or explored.program, time_ms)
 
 
 def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:

@@ -4,8 +4,8 @@
                                                 C[m, n] = f(sum(C_parts[part, m, n], over=part))
 
 The parts are made by as many more blocks. Arrays stay as they lie in memory: an axis of the size that is split becomes two.
-Goal: one plain sum, of a function with one stage. Non-goals: sums of several indices, other reductions, shifted or divided
-indices. Whether the two stages are the one is not trusted: `schedule.backbone.joined` finds it out from their backbones.
+Goal: one sum of products of two factors, each of which is used again along an index of its own, of a function with one stage.
+Non-goals: sums of several indices, other reductions, shifted or divided indices. Whether the two stages are the one is not trusted: `schedule.backbone.joined` finds it out from their backbones.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class Parted:
 
 
 def parted_sum(tree: TensorTree) -> Parted | None:
-    """The only sum of the only stage, where the size that it runs over is that of whole axes, and these are read at that index
-    alone; None for other functions."""
-    if len(tree.stages) != 1 or len(tree.stages[0].stores) != 1 or tree.stages[0].definitions or tree.places:
+    """The only sum of the only stage, where it is a product of matrices, the size that it runs over is that of whole axes, and
+    these are read at that index alone; None for other functions."""
+    if len(tree.stages) != 1 or len(tree.stages[0].stores) != 1 or tree.stages[0].definitions:
         return None
     stage, store = tree.stages[0], tree.stages[0].stores[0]
     reductions = [e for e in _parts_of(store.value) if isinstance(e, Reduction)]
     if len(reductions) != 1 or store.array.role is not Role.OUTPUT or store.array.old is not None:
         return None
     (total,) = reductions
-    if total.operator is not Operator.ADD or len(total.over) != 1:
+    if total.operator is not Operator.ADD or len(total.over) != 1 or not _is_of_matrices(total):
         return None
     (index,) = total.over
     extent = next(count for name, count, _ in stage.ranges if name == index)
@@ -71,6 +71,16 @@ def parted_sum(tree: TensorTree) -> Parted | None:
         return None
     found = Parted(index, extent.names[0], total)
     return found if _is_plain(tree, found) else None
+
+
+def _is_of_matrices(total: Reduction) -> bool:
+    """Whether it adds products of two factors, each of which has an index that the other has not."""
+    match total.operand:
+        case Apply(operator=Operator.MUL, operands=(one, other)):
+            first, second = _names_in(one), _names_in(other)
+            return not first <= second and not second <= first
+        case _:
+            return False
 
 
 def _is_plain(tree: TensorTree, found: Parted) -> bool:
@@ -81,7 +91,7 @@ def _is_plain(tree: TensorTree, found: Parted) -> bool:
         return False
     for expression in _parts_of(stage.stores[0].value):
         match expression:
-            case Gather() | Local():
+            case Gather():
                 return False
             case SizeValue(count) if found.size in names_of(count):
                 return False
@@ -96,7 +106,7 @@ def _is_plain(tree: TensorTree, found: Parted) -> bool:
                         return False
             case _:
                 pass
-    return found.size not in {name for count in stage.stores[0].array.shape for name in names_of(count)}
+    return True
 
 
 def in_parts(tree: TensorTree, found: Parted, parts: int) -> TensorTree:
@@ -105,7 +115,7 @@ def in_parts(tree: TensorTree, found: Parted, parts: int) -> TensorTree:
     taken = {*tree.parameters, *tree.sizes, *(name for name, _, _ in stage.ranges)}
     part, name = _free("part", taken), _free(f"{store.array.name}_parts", taken)
     count, ranges = number(parts), {index: (count, span) for index, count, span in stage.ranges}
-    kept = tuple(index for index, _, _ in stage.ranges if index != found.index and index in _names_in(found.total))
+    kept = tuple(index for index, _, _ in stage.ranges if index != found.index and index in _names_in(found.total.operand))
     arrays = {a.name: _array_in_parts(a, found.size, parts) for a in tree.arrays}
     shape = (count, *(ranges[index][0] for index in kept))
     between = ArrayParameter(name, found.total.dtype, shape, Role.TEMPORARY, store.array.span)
@@ -232,9 +242,10 @@ def _parts_of(expression: Expression) -> Iterator[Expression]:
             pass
 
 
-def _names_in(total: Reduction) -> set[str]:
+def _names_in(value: Expression) -> set[str]:
+    """The indices of elements, and those used as numbers."""
     found: set[str] = set()
-    for expression in _parts_of(total.operand):
+    for expression in _parts_of(value):
         match expression:
             case Read(indices=indices):
                 found.update(name for index in indices for name in index.names)

@@ -23,7 +23,9 @@ Bounding: TypeAlias = Callable[[int], float]
 
 _PROBED = 0.4
 """Share of the budget in which every program is searched."""
-_NEAR = 1.06
+_LEAST_NODES, _LEAST_S = 150, 3.0
+"""Candidates, or wall seconds, of such a search at least: with a smaller budget fewer numbers of parts are searched."""
+_NEAR = 1.02
 """A program that is slower than the best by at most this factor shares the rest of the budget with it."""
 _RISES = 2
 """So many programs in a row that are slower than those before them end the first round: more parts only move more."""
@@ -76,16 +78,23 @@ class _Budget:
         self._began = time.monotonic()
         self._nodes = self._evaluations = 0
 
-    def part(self, share: float, first: float | None = None) -> Options:
-        """Options with this share of what is left; `first`: of the whole, at most of what is left."""
-        left_s, nodes, evaluations = self._left()
-        whole = self._options
-        if first is not None:
-            left_s = None if left_s is None or whole.budget_s is None else min(left_s, first * whole.budget_s)
-            nodes = None if nodes is None or whole.nodes is None else min(nodes, int(first * whole.nodes))
-            evaluations = (
-                None if evaluations is None or whole.evaluations is None else min(evaluations, int(first * whole.evaluations))
-            )
+    def probe(self, share: float) -> Options | None:
+        """Options with this share of the whole, at least what a search needs to tell anything; None where that is not left."""
+        whole, (left_s, nodes, evaluations) = self._options, self._left()
+        if (left_s is not None and left_s < _LEAST_S) or (nodes is not None and nodes < _LEAST_NODES):
+            return None
+        wanted_s = None if whole.budget_s is None else max(_LEAST_S, share * whole.budget_s)
+        wanted_nodes = None if whole.nodes is None else max(_LEAST_NODES, int(share * whole.nodes))
+        return replace(
+            whole,
+            budget_s=wanted_s if left_s is None or wanted_s is None else min(left_s, wanted_s),
+            nodes=wanted_nodes if nodes is None or wanted_nodes is None else min(nodes, wanted_nodes),
+            evaluations=None if whole.evaluations is None else max(1, min(evaluations or 0, int(share * whole.evaluations))),
+        )
+
+    def part(self, share: float) -> Options:
+        """Options with this share of what is left."""
+        whole, (left_s, nodes, evaluations) = self._options, self._left()
         return replace(
             whole,
             budget_s=None if left_s is None else share * left_s,
@@ -138,7 +147,10 @@ class _State:
             self.bounds[parts] = self.bounding(parts)
             if self.bounds[parts] >= self.best_ms:
                 continue
-            if not self._searched(parts, self.budget.part(1.0, _PROBED / len(self.values))):
+            options = self.budget.probe(_PROBED / len(self.values))
+            if options is None and self.made:
+                break
+            if not self._searched(parts, options or self.budget.part(1.0)):
                 return False
             now = _ms(self.made[parts])
             rises, last = (rises + 1 if now > last else 0), now

@@ -107,7 +107,8 @@ def judged_line(
                 line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
-    line |= _proof_fields(checked.proof, line, sizes_asked=None if options.run_time else fields["sizes"])
+    is_enough = line["verdict"] == "tested" or checked.has_no_size
+    line |= _proof_fields(checked.proof, is_enough=is_enough, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
         "decisions": {**explored.taken, **named(explored.program, [i.decisions for i in explored.implementations])},
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
@@ -130,14 +131,15 @@ def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:
     return found[0] if len(found) == 1 else found
 
 
-def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Line:
-    """`proof`, and `proved_at`; at the sizes asked for a tested kernel is proved."""
+def _proof_fields(proof: Proof | None, *, is_enough: bool, sizes_asked: object) -> Line:
+    """`proof`, and `proved_at`; at the sizes asked for a kernel is proved that was tested, or that no size is small enough to
+    test (`is_enough`)."""
     if proof is None:
         return {}
     found: Line = {"proof": proof.line}
     if proof.verdict != "proved":
         return found | {"proof_reason": proof.reason}
-    if (proof.is_of_class or dict(proof.sizes) == sizes_asked) and line["verdict"] == "tested":
+    if (proof.is_of_class or dict(proof.sizes) == sizes_asked) and is_enough:
         return {"verdict": "proved", "domain": proof.domain} | found
     return found | {"proved_at": dict(proof.sizes)}
 

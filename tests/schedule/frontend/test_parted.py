@@ -1,6 +1,6 @@
 """Which sums are made in parts, and what the stages in parts say."""
 
-# ruff: noqa: F821, UP037, N803, N806  (indices and sizes are names of the language)
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 

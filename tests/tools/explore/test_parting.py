@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 import warploom as wl
+from warploom.api.exploring import Explored
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.choices import Features
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.targets import target
-from warploom.synth.compiled import CompiledProof
 from warploom.tools.command.lines import broken_rules
+from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import proof as proof_module
 from warploom.tools.explore.choices import list_choices
 from warploom.tools.explore.data import data_of
@@ -25,7 +26,7 @@ from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.parting import parting_of, with_parts
 from warploom.tools.explore.proof import Proof, proof_of, prove_kernel
-from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.replay import replay_file
 
 SIZES = {"m": 4, "n": 8, "k": 128}
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -96,12 +97,12 @@ def test_the_reference_knows_no_parts() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> wl.api.Explored:  # pyright: ignore
+def found() -> Explored:
     return wl.explore("matmul", sizes=SIZES, target="sm_90", nodes=30, budget_s=600, fixed={"parts(k)": "2"})
 
 
 @needs_compiler
-def test_two_kernels_are_proved_together(found: wl.api.Explored, tmp_path: Path) -> None:  # pyright: ignore
+def test_two_kernels_are_proved_together(found: Explored, tmp_path: Path) -> None:
     line = found.line
     assert not broken_rules(line)
     assert (line["verdict"], line["sizes"]) == ("proved", SIZES)
@@ -112,8 +113,6 @@ def test_two_kernels_are_proved_together(found: wl.api.Explored, tmp_path: Path)
     assert line["gflops"] == round(2 * 4 * 8 * 128 / (line["time_ms"] * 1e6), 3)  # pyright: ignore
     file = tmp_path / "line.jsonl"
     file.write_text(json.dumps(line), encoding="utf-8")
-    from warploom.tools.explore.replay import replay_file
-
     asked = KernelOptions(target=target("sm_90"), sizes=SIZES, proof_budget_s=0.01)
     again = replay_file("matmul", tensor_kernel("matmul"), asked, file, Stopwatch(), lambda _: None).line
     assert (again["decisions"], again["time_ms"], again["gflops"]) == (line["decisions"], line["time_ms"], line["gflops"])
@@ -132,8 +131,9 @@ def test_two_kernels_are_proved_together(found: wl.api.Explored, tmp_path: Path)
         (1, "if (threadIdx.x == 0) return;"),
     ],
 )  # fmt: skip
-def test_mistakes_in_either_kernel_are_not_proved(found: wl.api.Explored, kernel: int, mistake: str) -> None:  # pyright: ignore
+def test_mistakes_in_either_kernel_are_not_proved(found: Explored, kernel: int, mistake: str) -> None:
     made = found.implementations
+    assert made is not None
     stage, nest = made.program.stages[kernel], made.implementations[kernel].nest
     printed = cuda_kernel(nest, Options(arch="sm_90"))
     head, brace, body = printed.text.partition("{")
@@ -141,11 +141,10 @@ def test_mistakes_in_either_kernel_are_not_proved(found: wl.api.Explored, kernel
 
 
 @needs_compiler
-def test_kernels_that_are_not_the_sum_together_are_not_proved(
-    found: wl.api.Explored, monkeypatch: pytest.MonkeyPatch  # pyright: ignore
-) -> None:
+def test_kernels_that_are_not_the_sum_together_are_not_proved(found: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the split is wrong: both kernels do what their stages say."""
     made = found.implementations
+    assert made is not None
     function = InParts(tensor_kernel("matmul"), 2)
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "real sums"))
     asked = (SIZES, made.program, made.implementations, target("sm_90"))

@@ -5,7 +5,8 @@
 
 The parts are made by as many more blocks. Arrays stay as they lie in memory: an axis of the size that is split becomes two.
 Goal: one sum of products of two factors, each of which is used again along an index of its own, of a function with one stage.
-Non-goals: sums of several indices, other reductions, shifted or divided indices. Whether the two stages are the one is not trusted: `schedule.backbone.joined` finds it out from their backbones.
+Non-goals: sums of several indices, other reductions, shifted or divided indices. Whether the two stages are the one is not
+trusted: `schedule.backbone.joined` finds it out from their backbones.
 """
 
 from __future__ import annotations

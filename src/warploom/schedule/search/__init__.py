@@ -17,9 +17,9 @@ from warploom.schedule.search.explore import (
     replay,
     strategy_named,
 )
-from warploom.schedule.search.kernel_model import Bounds, Choices, Implementation, KernelModel, Step, features, milliseconds
+from warploom.schedule.search.kernel_model import Bounds, Choices, Implementation, KernelModel, Step, features
 from warploom.schedule.search.modelled import ModelEvaluator
-from warploom.schedule.search.parts import PartsExploration, explore_parts
+from warploom.schedule.search.parts import PartsExploration, explore_parts, explore_programs
 from warploom.schedule.search.program import ProgramExploration, Recipe, explore, recipes
 from warploom.schedule.search.together import Programs
 
@@ -52,8 +52,8 @@ __all__ = [
     "explore",
     "explore_kernel",
     "explore_parts",
+    "explore_programs",
     "features",
-    "milliseconds",
     "program_arrays",
     "recipes",
     "replay",

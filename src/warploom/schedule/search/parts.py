@@ -7,13 +7,28 @@ left out. The others are searched for a part of the budget each; the fastest the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from math import inf
+from pathlib import Path
 from typing import TypeAlias
 
-from warploom.schedule.search.explore import Exploration, Options
-from warploom.schedule.search.program import ProgramExploration
+from warploom.schedule.backbone import Program
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import Features, KernelSpace
+from warploom.schedule.search.explore import Exploration, Live, Options
+from warploom.schedule.search.kernel_model import milliseconds
+from warploom.schedule.search.program import (
+    MakeBound,
+    MakeEvaluator,
+    MakePrograms,
+    ProgramExploration,
+    explore,
+    recipes,
+)
+from warploom.schedule.targets import Target
+from warploom.solve import EventSink
 from warploom.solve.space import Candidate
 
 Search: TypeAlias = Callable[[int, Options], ProgramExploration]
@@ -68,6 +83,51 @@ def explore_parts(values: Sequence[int], bounding: Bounding, search: Search, opt
             raise
         state.interrupted()
     return state.result()
+
+
+def explore_programs(
+    programs: Mapping[int, Program],
+    target: Target,
+    make_bound: MakeBound = Bound,
+    options: Options | None = None,
+    *,
+    fixed: Mapping[int, Mapping[str, str]] | None = None,
+    features: Features | None = None,
+    evaluators: MakeEvaluator | None = None,
+    timers: MakePrograms | None = None,
+    journal: Path | None = None,
+    events: EventSink | None = None,
+    progress: Callable[[Live], None] | None = None,
+    executor: Executor | None = None,
+) -> PartsExploration:
+    """The fastest of programs that compute the same, by their parts, ascending. `fixed`: decisions by hand of each; `timers` and
+    the others as of `explore`, which makes one program's search. UserError as there."""
+    options, decided = options or Options(), fixed or {}
+    spaces: dict[int, tuple[KernelSpace, ...]] = {}
+
+    def bounding(parts: int) -> float:
+        made = recipes(programs[parts], target, make_bound, features, options.order, decided.get(parts))
+        spaces[parts] = tuple(recipe.space() for recipe in made)
+        models = [recipe.model(space) for recipe, space in zip(made, spaces[parts], strict=True)]
+        return sum(milliseconds(model.bound(model.root())) for model in models)
+
+    def search(parts: int, limits: Options) -> ProgramExploration:
+        return explore(
+            programs[parts],
+            target,
+            make_bound,
+            replace(limits, fixed=decided.get(parts, {})),
+            features=features,
+            evaluators=evaluators,
+            programs=timers,
+            journal=journal,
+            events=events,
+            progress=progress,
+            executor=executor,
+            spaces=spaces.get(parts),
+        )
+
+    return explore_parts(tuple(programs), bounding, search, options)
 
 
 class _Budget:

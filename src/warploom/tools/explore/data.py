@@ -87,7 +87,7 @@ def reference_data(
 
 
 def data_of(function: Function, program: Program, sizes: Mapping[str, int], seed: int) -> Data:
-    """Inputs and outputs of a program of the function at these sizes: of a sum in parts those of the whole, which knows no parts."""
+    """Inputs and outputs of a program of the function at these sizes: of a sum in parts those of the whole."""
     if isinstance(function, InParts):
         return data_of(function.whole, function.whole_at(sizes), sizes, seed)
     return data_for(program, function if isinstance(function, TensorKernel) else None, seed)

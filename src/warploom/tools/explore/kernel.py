@@ -10,17 +10,13 @@ from pathlib import Path
 from warploom.core import Diagnostic, Status, UserError
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import KernelSpace
 from warploom.schedule.search import (
     Exploration,
     Live,
     Options,
     PartsExploration,
     ProgramExploration,
-    explore,
-    explore_parts,
-    milliseconds,
-    recipes,
+    explore_programs,
     strategy_named,
 )
 from warploom.solve import Event, EventLog, EventSink, cluster_executor
@@ -139,38 +135,26 @@ def _explored(
 ) -> PartsExploration:
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
-        sink, spaces = _events(options.journal, seen), dict[int, tuple[KernelSpace, ...]]()
-
-        def bounding(parts: int) -> float:
-            variant = parting.variants[parts]
-            made = recipes(variant.program, options.target, Bound, options.features, options.decision_order, variant.fixed)
-            spaces[parts] = tuple(recipe.space() for recipe in made)
-            models = [recipe.model(space) for recipe, space in zip(made, spaces[parts], strict=True)]
-            return sum(milliseconds(model.bound(model.root())) for model in models)
-
-        def search(parts: int, limits: Options) -> ProgramExploration:
-            return explore(
-                parting.variants[parts].program,
-                options.target,
-                Bound,
-                replace(limits, fixed=parting.variants[parts].fixed),
-                features=options.features,
-                evaluators=evaluators(options, data, executor),
-                programs=programs(options, data),
-                journal=options.journal,
-                events=sink,
-                progress=lambda live: progress(live_text(live)),
-                executor=executor,
-                spaces=spaces.get(parts),
-            )
-
-        asked = Options(
-            strategy=strategy_named(options.strategy or "refine", options.seed),
-            order=options.decision_order,
-            budget_s=budget.search_s(options.target.kind),
-            nodes=options.nodes,
+        variants = parting.variants
+        return explore_programs(
+            {parts: variant.program for parts, variant in variants.items()},
+            options.target,
+            Bound,
+            Options(
+                strategy=strategy_named(options.strategy or "refine", options.seed),
+                order=options.decision_order,
+                budget_s=budget.search_s(options.target.kind),
+                nodes=options.nodes,
+            ),
+            fixed={parts: variant.fixed for parts, variant in variants.items()},
+            features=options.features,
+            evaluators=evaluators(options, data, executor),
+            timers=programs(options, data),
+            journal=options.journal,
+            events=_events(options.journal, seen),
+            progress=lambda live: progress(live_text(live)),
+            executor=executor,
         )
-        return explore_parts(tuple(parting.variants), bounding, search, asked)
 
 
 def _events(journal: Path | None, seen: list[Event]) -> EventSink:

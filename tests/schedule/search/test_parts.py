@@ -50,6 +50,7 @@ def test_the_fastest_has_what_is_left() -> None:
     result = found(search)
     assert search.order == [1, 2, 4, 2]
     assert [options.nodes for _, options in search.asked] == [1333, 1333, 1333, 6001]
+    assert [cast(Any, options.strategy).seed for _, options in search.asked] == [0, 0, 0, 1]
     assert (result.parts, result.found.time_ms, result.found.complete) == (2, 1.5, False)
     assert [(t.parts, t.bound_ms, t.time_ms) for t in result.tried] == [(1, 0.1, 3.0), (2, 0.1, 1.5), (4, 0.1, 2.5)]
     assert sum(s.nodes for s in (*result.found.stages, *result.others)) == 10_000

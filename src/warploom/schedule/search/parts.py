@@ -28,7 +28,7 @@ from warploom.schedule.search.program import (
     recipes,
 )
 from warploom.schedule.targets import Target
-from warploom.solve import EventSink
+from warploom.solve import EventSink, Mcts, Order, Refine
 from warploom.solve.space import Candidate
 
 Search: TypeAlias = Callable[[int, Options], ProgramExploration]
@@ -52,7 +52,7 @@ class Tried:
 
     parts: int
     bound_ms: float | None
-    """Of its whole space; None where fewer parts had said that it is none of the fastest."""
+    """Bound of its whole space; None where fewer parts had said that it is none of the fastest."""
     time_ms: float | None
     """The fastest found; None where the bound ruled it out, or nothing was found."""
 
@@ -60,7 +60,7 @@ class Tried:
 @dataclass(frozen=True, slots=True)
 class PartsExploration:
     parts: int
-    """Those of the fastest program."""
+    """Number of parts of the fastest program."""
     found: ProgramExploration
     """Its exploration; `complete` says that no number of parts has anything faster."""
     tried: tuple[Tried, ...]
@@ -131,7 +131,7 @@ def explore_programs(
 
 
 class _Budget:
-    """What is left of one."""
+    """A budget, and how much of it is left."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -195,7 +195,7 @@ class _State:
 
     @property
     def fastest(self) -> int:
-        """Of equally fast ones the fewest parts."""
+        """Number of parts of the fastest program; among equally fast ones the fewest."""
         return min(self.made, key=lambda parts: (_ms(self.made[parts]), parts))
 
     def first_round(self) -> bool:
@@ -217,11 +217,13 @@ class _State:
         return True
 
     def second_round(self) -> None:
-        """What is left goes to the fastest program, half of it to the next one where that is nearly as fast."""
+        """The fastest program has what is left; the next one half of that, where it is nearly as fast. Descents are others than
+        those of the first round,."""
         order = sorted(self.made, key=lambda parts: (_ms(self.made[parts]), parts))
         near = [parts for parts in order[:2] if _ms(self.made[parts]) <= _NEAR * self.best_ms and not self.made[parts].complete]
         for n, parts in enumerate(near):
-            if self.budget.is_spent or not self._searched(parts, self.budget.part(1 / (len(near) - n))):
+            options = self.budget.part(1 / (len(near) - n))
+            if self.budget.is_spent or not self._searched(parts, replace(options, strategy=_reseeded(options.strategy))):
                 return
 
     def _searched(self, parts: int, options: Options) -> bool:
@@ -251,6 +253,10 @@ class _State:
         times = {p: _ms(found) for p, found in self.made.items()}
         tried = tuple(Tried(p, self.bounds.get(p), times[p] if times.get(p, inf) < inf else None) for p in self.values)
         return PartsExploration(parts, found, tried, tuple(stage for other in others for stage in other.stages))
+
+
+def _reseeded(order: Order) -> Order:
+    return replace(order, seed=order.seed + 1) if isinstance(order, Refine | Mcts) else order
 
 
 def _ms(found: ProgramExploration) -> float:

@@ -39,7 +39,7 @@ class InParts:
         return program
 
     def whole_at(self, sizes: Mapping[str, int]) -> Program:
-        """What the kernels must compute together."""
+        """The function as it stands, which the kernels must be together."""
         return self.whole.program(sizes)
 
     def unlike(self, sizes: Mapping[str, int], program: Program) -> str | None:

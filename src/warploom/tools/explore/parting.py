@@ -31,7 +31,7 @@ class Variant:
 @dataclass(frozen=True, slots=True)
 class Parting:
     name: str
-    """Of the decision; empty where there is none."""
+    """Name of the decision; empty where there is none."""
     variants: Mapping[int, Variant]
     """By parts, ascending; at least one."""
 

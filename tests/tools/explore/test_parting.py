@@ -12,10 +12,11 @@ import pytest
 import warploom as wl
 from warploom.api.exploring import Explored
 from warploom.core import UserError
-from warploom.gpu import toolchain_available
+from warploom.gpu import machine_counts, toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.choices import Features
-from warploom.schedule.cuda import Options, cuda_kernel
+from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, interpret
+from warploom.schedule.cuda.run import with_outputs
 from warploom.schedule.targets import target
 from warploom.tools.command.lines import broken_rules
 from warploom.tools.command.usage import Stopwatch
@@ -27,6 +28,7 @@ from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.parting import parting_of, with_parts
 from warploom.tools.explore.proof import Proof, proof_of, prove_kernel
 from warploom.tools.explore.replay import replay_file
+from warploom.tools.explore.shortened import nests_at, program_at, shortened
 
 SIZES = {"m": 4, "n": 8, "k": 128}
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -155,3 +157,33 @@ def test_kernels_that_are_not_the_sum_together_are_not_proved(found: Explored, m
     whole = replace(made.program, stages=made.program.stages[:1])
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "real sums"))
     assert "1 kernels in place of 1" in proof_of(function, SIZES, whole, made.implementations, target("sm_90")).reason
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize(("arch", "peak"), [("sm_120", 126_095), ("sm_90", 66_908)])
+def test_a_large_product(arch: str, peak: int) -> None:
+    """By the model 0.45 of the peak; machine code without spills, with 16 FFMA for each load of shared memory; no request takes
+    more wavefronts or sectors than its elements need."""
+    kernel, sizes = tensor_kernel("matmul"), {"m": 1024, "n": 1024, "k": 1024}
+    found = wl.explore(kernel.function, sizes=sizes, target=arch, nodes=600, budget_s=600)
+    made, parts = found.implementations, int(str(found.decisions["parts(k)"]))
+    assert made is not None and parts > 1
+    assert found.line["verdict"] == "proved" and found.line["gflops"] > 0.45 * peak  # pyright: ignore
+    whole = [cuda_kernel(nest, Options(arch=arch)) for nest in made.nests]
+    for printed in whole:
+        compiled = compile_kernel(printed)
+        assert compiled.spill_bytes == 0
+        opcodes = machine_counts(compiled.cubin)[printed.name].opcodes
+        loads = sum(n for name, n in opcodes.items() if name.startswith("LDS"))
+        assert sum(n for name, n in opcodes.items() if name.startswith("FFMA")) >= 16 * loads
+    function, pairs = InParts(kernel, parts), list(zip(made.program.stages, made.implementations, strict=True))
+    small, program = program_at(function, sizes, made.program, [shortened(stage, i, 2, 2) for stage, i in pairs])
+    arrays = dict(data_of(function, program, small, 0).inputs)
+    for nest in nests_at(program, made.implementations, target(arch)):
+        printed = cuda_kernel(nest, Options(arch=arch))
+        outcome = interpret(printed, with_outputs([printed], arrays), counts=True)
+        arrays |= outcome.arrays
+        assert outcome.counts is not None and not outcome.findings
+        for line in outcome.counts.by_line.values():
+            assert (line.wavefronts, line.sectors) == (line.least_wavefronts, line.least_sectors)

@@ -218,7 +218,7 @@ class _State:
 
     def second_round(self) -> None:
         """The fastest program has what is left; the next one half of that, where it is nearly as fast. Descents are others than
-        those of the first round,."""
+        those of the first round."""
         order = sorted(self.made, key=lambda parts: (_ms(self.made[parts]), parts))
         near = [parts for parts in order[:2] if _ms(self.made[parts]) <= _NEAR * self.best_ms and not self.made[parts].complete]
         for n, parts in enumerate(near):

@@ -151,6 +151,9 @@ def test_kernels_that_are_not_the_sum_together_are_not_proved(found: Explored, m
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "real sums"))
     asked = (SIZES, made.program, made.implementations, target("sm_90"))
     assert proof_of(function, *asked).verdict == "proved"
+    monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "elements moved unchanged"))
+    assert proof_of(function, *asked).domain == "real sums reordered"
+    assert InParts(tensor_kernel("matmul_i8"), 2).domain == "int32 wrap"
     assert proof_of(InParts(tensor_kernel("matmul_nt"), 2), *asked).verdict == "unchecked"
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("unchecked", reason="late"))
     assert proof_of(function, *asked).reason == "late"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program, Scope, Tiles, no_tiles, unlike
 from warploom.schedule.frontend import PartedFunction, TensorFunction
+from warploom.terms import algebra_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class InParts:
     def whole_at(self, sizes: Mapping[str, int]) -> Program:
         """The function as it stands, which the kernels must be together."""
         return self.whole.program(sizes)
+
+    @property
+    def domain(self) -> str:
+        """Numbers for which sums may be taken in another order, as the parts of this one are."""
+        return algebra_for(self.parted.sum.total.dtype).domain_of(("+",))
 
     def unlike(self, sizes: Mapping[str, int], program: Program) -> str | None:
         """Why the program's stages are not seen to be the function at these sizes; None where they are proved to be."""

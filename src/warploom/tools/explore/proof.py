@@ -101,12 +101,12 @@ def proof_of(
     """
     with without_collection():
         found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
-    if isinstance(function, InParts) and found.verdict == "proved":
-        small = program if dict(found.sizes) == dict(sizes) else function.program(found.sizes)
-        for at, made in ((sizes, program), (found.sizes, small)):
-            if why := function.unlike(at, made):
-                return Proof("unchecked", reason=f"each kernel is proved, but not that together they are the sum: {why}")
-    return found
+    if not isinstance(function, InParts) or found.verdict != "proved":
+        return found
+    small = program if dict(found.sizes) == dict(sizes) else function.program(found.sizes)
+    if why := function.unlike(sizes, program) or function.unlike(found.sizes, small):
+        return Proof("unchecked", reason=f"each kernel is proved, but not that together they are the sum: {why}")
+    return replace(found, domain=joined_domain([found.domain, function.domain]))
 
 
 class _Clock:

@@ -1,9 +1,11 @@
 """Tiles of CUTLASS's kernels as points of our space, and our own beside them, all judged by the model of `schedule.cost`.
 
     python -m benchmarks.cutlass_tiles [ARCH ...] --nodes 200     one JSON line for each kernel and architecture
+    python -m benchmarks.cutlass_tiles sm_90 --size 1024          where sums in parts ("split-K") matter
 
 A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search decides everything else. `ours_ms` is what a
-search of as many nodes finds without fixed sizes; null is a tile for which it found nothing.
+search of as many nodes finds without fixed sizes; null is a tile for which it found nothing. Each tile is tried with the sum in
+each of `--parts` (`tiles_parts` has the fastest), which a second kernel adds up; ours has the nodes of all of these together.
 
 A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
 of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
@@ -18,18 +20,22 @@ import argparse
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from warploom.core import UserError
 from warploom.kernels.tensors import tensor_kernel
 from warploom.machines import ARCHITECTURES
-from warploom.schedule.backbone import Backbone, matrix_tiles, widened
+from warploom.schedule.backbone import Backbone, Program, matrix_tiles, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features
-from warploom.schedule.search import Options, Recipe, explore_kernel, strategy_named
+from warploom.schedule.frontend import PartedFunction
+from warploom.schedule.search import Options, Recipe, explore_kernel, explore_programs, strategy_named
 from warploom.schedule.search.modelled import ModelEvaluator
 from warploom.schedule.targets import Target, target
 
 SIZE = 4096
+PARTS = (1, 2, 4, 8)
+"""Numbers of parts that a tile is tried with."""
 SIMT = ("256x128x8", "128x256x8", "128x128x8", "128x64x8", "64x128x8", "64x64x8", "128x32x8", "32x128x8")
 TENSOR = (
     "256x128x32", "128x256x32", "256x64x32", "64x256x32", "128x128x32", "128x64x32", "64x128x32", "64x64x32", "256x128x64",
@@ -43,17 +49,21 @@ _RESULTS = 8
 class Row:
     kernel: str
     arch: str
+    size: int
     nodes: int
     tiles_ms: Mapping[str, float]
+    tiles_parts: Mapping[str, int]
     ours_ms: float
+    ours_parts: int
 
     @property
     def line(self) -> dict[str, object]:
         best = min(self.tiles_ms, key=self.tiles_ms.__getitem__)
         rounded = {name: round(ms, 4) if math.isfinite(ms) else None for name, ms in self.tiles_ms.items()}
         return {
-            "kernel": self.kernel, "arch": self.arch, "size": SIZE, "nodes": self.nodes, "tiles_ms": rounded, "best": best,
-            "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),
+            "kernel": self.kernel, "arch": self.arch, "size": self.size, "nodes": self.nodes, "tiles_ms": rounded, "best": best,
+            "tiles_parts": dict(self.tiles_parts), "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),
+            "ours_parts": self.ours_parts,
         }  # fmt: skip
 
 
@@ -70,24 +80,43 @@ def decisions(kernel: str, tile: str) -> dict[str, str]:
 
 
 def stage_of(kernel: str, on: Target, size: int = SIZE) -> Backbone:
-    stage = tensor_kernel(kernel).program({"m": size, "n": size, "k": size}, matrix_tiles(on.matrices)).stages[0]
-    return widened(stage, on.matrices)
+    return program_of(kernel, on, size, 1).stages[0]
+
+
+def program_of(kernel: str, on: Target, size: int, parts: int) -> Program:
+    """The kernels that make the sum in so many parts, and add these up."""
+    found = tensor_kernel(kernel)
+    function = found if parts == 1 else PartedFunction(found.function, parts)
+    program = function.program({"m": size, "n": size, "k": size}, matrix_tiles(on.matrices))
+    return replace(program, stages=tuple(widened(stage, on.matrices) for stage in program.stages))
 
 
 def milliseconds(stage: Backbone, on: Target, fixed: Mapping[str, str], nodes: int, seed: int = 0) -> float:
-    """The best that a search of so many nodes finds with these decisions taken."""
-    model = Recipe(stage, on, Bound, Features.full(), fixed=tuple(fixed.items()))()
+    """The best that a search of so many nodes finds with these decisions taken; infinite where they contradict each other."""
+    try:
+        model = Recipe(stage, on, Bound, Features.full(), fixed=tuple(fixed.items()))()
+        model.root()
+    except UserError:  # a slice of the sum that is longer than a part
+        return math.inf
     strategy = strategy_named("refine", seed)
     found = explore_kernel(model, stage.name, ModelEvaluator(on), Options(strategy=strategy, nodes=nodes))
     return math.inf if found.time_ms is None else found.time_ms
 
 
-def row(kernel: str, arch: str, nodes: int, tiles: Sequence[str] = ()) -> Row:
-    """All tiles get as many nodes as the search that is free to choose its own."""
+def row(kernel: str, arch: str, nodes: int, tiles: Sequence[str] = (), size: int = SIZE, every: Sequence[int] = PARTS) -> Row:
+    """Each number of parts of a tile gets `nodes`, and as many for each the search that is free to choose its own tiles."""
     on = target(arch)
-    stage = stage_of(kernel, on)
-    found = {tile: milliseconds(stage, on, decisions(kernel, tile), nodes) for tile in tiles or KERNELS[kernel]}
-    return Row(kernel, arch, nodes, found, milliseconds(stage, on, {}, nodes))
+    programs = {parts: program_of(kernel, on, size, parts) for parts in every}
+    merging = {parts: sum(milliseconds(s, on, {}, nodes) for s in p.stages[1:]) for parts, p in programs.items()}
+    best: dict[str, tuple[float, int]] = {}
+    for tile in tiles or KERNELS[kernel]:
+        fixed = decisions(kernel, tile)
+        best[tile] = min((milliseconds(p.stages[0], on, fixed, nodes) + merging[parts], parts) for parts, p in programs.items())
+    asked = Options(strategy=strategy_named("refine", 0), nodes=nodes * len(every))
+    ours = explore_programs(programs, on, options=asked, evaluators=lambda _: ModelEvaluator(on))
+    ours_ms = math.inf if ours.found.time_ms is None else ours.found.time_ms
+    times = {tile: ms for tile, (ms, _) in best.items()}
+    return Row(kernel, arch, size, nodes, times, {t: p for t, (ms, p) in best.items() if ms < math.inf}, ours_ms, ours.parts)
 
 
 def main() -> None:
@@ -95,10 +124,12 @@ def main() -> None:
     parser.add_argument("arch", nargs="*", default=[name for name, on in ARCHITECTURES.items() if on.matrices])
     parser.add_argument("--kernel", nargs="+", choices=sorted(KERNELS), default=sorted(KERNELS))
     parser.add_argument("--nodes", type=int, default=200)
+    parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--parts", type=int, nargs="+", default=PARTS)
     given = parser.parse_args()
     for arch in given.arch:
         for kernel in given.kernel:
-            print(json.dumps(row(kernel, arch, given.nodes).line), flush=True)
+            print(json.dumps(row(kernel, arch, given.nodes, (), given.size, given.parts).line), flush=True)
 
 
 if __name__ == "__main__":

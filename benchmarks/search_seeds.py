@@ -1,6 +1,8 @@
-"""Kernels that `explore` finds in the paper's spaces with a budget of nodes, over seeds, by the model of the paper's GPU.
+"""Kernels that `explore` finds with a budget of nodes, over seeds: in the paper's spaces by the model of the paper's GPU, and
+products of matrices (KERNEL@ARCH@SIZE), whose sums may be in parts, by that of the architecture.
 
     python benchmarks/search_seeds.py --space matmul-1024x1024x1024 --search refine mcts --nodes 12000 --seeds 5 --out FILE.jsonl
+    python -m benchmarks.search_seeds --space matmul@sm_90@1024 --search refine --nodes 4000 --seeds 3
 
 Times are modelled; only `seconds` (CPU) depends on the machine. Rows that FILE has are not run again.
 """
@@ -12,17 +14,39 @@ import json
 import statistics
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import warploom
-from warploom.kernels.tensors import PAPER_SPACES, PaperSpace
+from warploom.kernels.tensors import PAPER_SPACES, PaperSpace, tensor_kernel
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features
-from warploom.schedule.search import Options, Recipe, explore_kernel, strategy_named
+from warploom.schedule.search import Options, Recipe, StrategyName, explore_kernel, explore_programs, strategy_named
 from warploom.schedule.search.modelled import ModelEvaluator
-from warploom.schedule.targets import K4000
+from warploom.schedule.targets import K4000, target
+from warploom.tools.explore.options import KernelOptions
+from warploom.tools.explore.parting import parting_of
 
 SPACES = {space.name: space for space in PAPER_SPACES}
+
+
+def product_row(name: str, search: str, nodes: int, seed: int) -> dict[str, object]:
+    """One search for a product of square matrices, with the number of parts of its sum."""
+    kernel, arch, size = name.split("@")
+    on, function = target(arch), tensor_kernel(kernel)
+    asked = KernelOptions(target=on, sizes=dict.fromkeys(function.function.sizes, int(size)), seed=seed)
+    programs = {parts: variant.program for parts, variant in parting_of(function, asked).variants.items()}
+    began = time.process_time()
+    options = Options(strategy=strategy_named(cast("StrategyName", search), seed), nodes=nodes)
+    found = explore_programs(programs, on, Bound, options, evaluators=lambda _: ModelEvaluator(on))
+    every = (*found.found.stages, *found.others)
+    return {
+        "space": name, "search": search, "budget": nodes, "seed": seed, "time_ms": found.found.time_ms, "parts": found.parts,
+        "tried": {str(t.parts): t.time_ms for t in found.tried}, "nodes": sum(e.nodes for e in every),
+        "evaluated": sum(e.evaluated for e in every), "dead_ends": sum(e.dead_ends for e in every),
+        "seconds": round(time.process_time() - began, 2), "version": warploom.__version__,
+    }  # fmt: skip
 
 
 def row(space: PaperSpace, search: str, nodes: int, seed: int) -> dict[str, object]:
@@ -30,7 +54,12 @@ def row(space: PaperSpace, search: str, nodes: int, seed: int) -> dict[str, obje
     (stage,) = space.program().stages
     model = Recipe(stage, K4000, Bound, Features.paper())()
     began = time.process_time()
-    found = explore_kernel(model, space.name, ModelEvaluator(K4000), Options(strategy=strategy_named(search, seed), nodes=nodes))
+    found = explore_kernel(
+        model,
+        space.name,
+        ModelEvaluator(K4000),
+        Options(strategy=strategy_named(cast("StrategyName", search), seed), nodes=nodes),
+    )
     return {
         "space": space.name, "search": search, "budget": nodes, "seed": seed, "time_ms": found.time_ms, "nodes": found.nodes,
         "evaluated": found.evaluated, "dead_ends": found.dead_ends, "seconds": round(time.process_time() - began, 2),
@@ -40,7 +69,7 @@ def row(space: PaperSpace, search: str, nodes: int, seed: int) -> dict[str, obje
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--space", nargs="+", choices=sorted(SPACES), required=True)
+    parser.add_argument("--space", nargs="+", metavar="SPACE|KERNEL@ARCH@SIZE", required=True)
     parser.add_argument("--search", nargs="+", choices=("refine", "mcts", "uct"), default=["refine", "mcts"])
     parser.add_argument("--nodes", type=int, default=12_000)
     parser.add_argument("--seeds", type=int, default=5)
@@ -55,7 +84,8 @@ def main() -> int:
             for seed in range(given.seeds):
                 found = known.get((space, search, given.nodes, seed))
                 if found is None:
-                    found = row(SPACES[space], search, given.nodes, seed)
+                    make = partial(product_row, space) if "@" in space else partial(row, SPACES[space])
+                    found = make(search, given.nodes, seed)
                     if given.out:
                         with given.out.open("a", encoding="utf-8") as file:
                             file.write(json.dumps(found) + "\n")

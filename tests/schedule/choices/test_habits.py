@@ -111,3 +111,14 @@ def test_a_search_begins_with_habits_as_decisions_in_its_order() -> None:
     others = [model.begin(root, random.Random(n)) for n in range(4)]
     assert path in others
     assert len(set(others)) > 1
+
+
+def test_every_way_is_begun_with_as_it_is() -> None:
+    """Before any descent leaves something out: a search with a small budget has tried them all."""
+    space = kernel_space(product(16, 32, 24), SM_90)
+    model: KernelModel[Candidate] = KernelModel(space, Bound(space))
+    assert space.ways > 1
+    for turn in range(space.ways):
+        wanted = space.usually(space.root(), lambda _: False, turn)
+        begun = model.decide(model.root(), model.begin(model.root(), random.Random(0)))
+        assert begun is not None and begun.candidate == wanted

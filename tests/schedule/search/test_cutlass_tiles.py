@@ -26,5 +26,11 @@ def test_every_tile_is_a_point(kernel: str) -> None:
     ("kernel", "tiles"), [("matmul", ("64x128x8", "128x128x8")), ("matmul_f16", ("128x128x32", "256x128x32"))]
 )
 def test_no_tile_is_faster_than_ours(kernel: str, tiles: tuple[str, ...]) -> None:
-    found = row(kernel, "sm_90", 60, tiles)
+    found = row(kernel, "sm_90", 60, tiles, every=(1,))
     assert found.ours_ms <= min(found.tiles_ms.values())
+
+
+@pytest.mark.slow
+def test_no_tile_with_its_sum_in_parts_is_faster_than_ours() -> None:
+    found = row("matmul", "sm_120", 200, ("128x128x8", "128x64x8", "64x64x8"), 1024, (1, 2, 4))
+    assert found.ours_ms <= min(found.tiles_ms.values()) and found.ours_parts > 1

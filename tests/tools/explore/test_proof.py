@@ -178,6 +178,14 @@ def test_what_no_check_compared_is_not_proved() -> None:
     assert line["verdict"] == "unchecked" and line["proved_at"] == {"n": 64}
 
 
+def test_what_no_size_is_small_enough_to_test_is_proved_at_the_size_asked_for() -> None:
+    def line(**sizes: int) -> dict[str, object]:
+        return dict(told(Checked("unchecked", 0, "too large", has_no_size=True, proof=Proof("proved", sizes, "real sums"))))
+
+    assert line(n=64)["verdict"] == "proved" and not broken_rules(line(n=64))
+    assert line(n=32)["verdict"] == "unchecked" and line(n=32)["proved_at"] == {"n": 32}
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OutOfTimeError, MemoryError])
 def test_what_ends_a_proof_leaves_the_result(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
     def ends(*_: object) -> Proof:

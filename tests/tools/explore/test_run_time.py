@@ -155,7 +155,7 @@ def test_a_kernel_is_tested_at_several_sizes(change: Callable[[Node], Node] | No
 def checked_at_sizes(name: str, program: Program, nest: Nest) -> Checked:
     from warploom.tools.explore.check import _interpreted  # pyright: ignore[reportPrivateUsage]
 
-    return _interpreted(tensor_kernel(name), program, [nest], target("sm_90"), 0)
+    return _interpreted(tensor_kernel(name), {}, program, [nest], target("sm_90"), 0)
 
 
 @pytest.mark.parametrize(("runs", "verdict"), [(0, None), (1, None), (2, "tested"), (4, "tested")])

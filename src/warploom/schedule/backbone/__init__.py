@@ -9,6 +9,7 @@ from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flop
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
 from warploom.schedule.backbone.following import followers, kept_axes, waits_for_sum
 from warploom.schedule.backbone.inputs import places_of, random_array, random_inputs
+from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
     MOST_AT_RUN_TIME,
     Access,
@@ -75,5 +76,5 @@ __all__ = [
     "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "followers", "identity_of", "joined_repetition",
     "kept_axes", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles",
     "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once", "reduced", "repetition",
-    "run_time_sizes", "stage_at", "tilings", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "run_time_sizes", "stage_at", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

@@ -232,6 +232,11 @@ class KernelSpace:
             assert following is not None, "a candidate cannot contradict one that it came from"
             current = following
 
+    @property
+    def ways(self) -> int:
+        """Number of ways to begin that `usually` has, at least 1."""
+        return max(1, len(self._habits))
+
     def usually(self, candidate: Candidate, leave_out: Callable[[str], bool], turn: int = 0) -> Candidate:
         """The candidate with what fast kernels mostly have, as far as that is possible; `leave_out` is asked for each choice.
         Where there are several ways, each turn takes the next."""

@@ -24,11 +24,12 @@ An index runs over the axis on which it stands alone. A statement loads each ele
 
 from warploom.schedule.frontend.functions import TensorFunction, TensorHolder, tensor, tensor_within
 from warploom.schedule.frontend.loader import load_tensors
+from warploom.schedule.frontend.parted import PartedFunction, parted_sum
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors", "out", "pad", "prod", "temp", "tensor",
-    "tensor_within", "where",
+    "PartedFunction", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors", "out", "pad", "parted_sum",
+    "prod", "temp", "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

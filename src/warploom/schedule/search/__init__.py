@@ -19,6 +19,7 @@ from warploom.schedule.search.explore import (
 )
 from warploom.schedule.search.kernel_model import Bounds, Choices, Implementation, KernelModel, Step, features
 from warploom.schedule.search.modelled import ModelEvaluator
+from warploom.schedule.search.parts import PartsExploration, explore_parts, explore_programs
 from warploom.schedule.search.program import ProgramExploration, Recipe, explore, recipes
 from warploom.schedule.search.together import Programs
 
@@ -37,6 +38,7 @@ __all__ = [
     "Memory",
     "ModelEvaluator",
     "Options",
+    "PartsExploration",
     "ProgramExploration",
     "Programs",
     "Recipe",
@@ -49,6 +51,8 @@ __all__ = [
     "difference",
     "explore",
     "explore_kernel",
+    "explore_parts",
+    "explore_programs",
     "features",
     "program_arrays",
     "recipes",

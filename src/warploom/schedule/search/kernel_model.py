@@ -226,7 +226,7 @@ class KernelModel(Generic[C]):
         space = self.space
         if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
             return ()
-        shares = _LEFT_OUT[self._begun % len(_LEFT_OUT)]
+        shares = _LEFT_OUT[self._begun // space.ways % len(_LEFT_OUT)]  # at first every way as it is
         self._begun += 1
 
         def leave_out(choice: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,6 +121,7 @@ def explore(
     events: EventSink | None = None,
     progress: Callable[[Live], None] | None = None,
     executor: Executor | None = None,
+    spaces: Sequence[KernelSpace] | None = None,
 ) -> ProgramExploration:
     """The fastest implementation of each stage found within the budget; an interruption ends the search with the best so far.
     A budget that ends before a stage has any implementation is overdrawn for one.
@@ -128,14 +129,14 @@ def explore(
     `evaluators` makes what measures a stage; without it the model's cost counts. With `programs`, which times several stages one
     after the other, each begins where the one before ended, if that is faster (`direction`). `journal` is a folder: what was
     measured under the same source of this package is not measured again. An executor (processes, a cluster) makes the first
-    candidates. Names in `options.fixed` begin with `STAGE/` where there are several stages. UserError: CHOICE, REFUTED,
-    NO_IMPLEMENTATION.
+    candidates. Names in `options.fixed` begin with `STAGE/` where there are several stages. `spaces`: of the stages, where they
+    are made already. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
     """
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)
     made = recipes(program, target, make_bound, features, options.order, options.fixed)
     began, compiled_s = time.monotonic(), compiled_seconds()
-    spaces = tuple(recipe.space() for recipe in made)
+    spaces = tuple(recipe.space() for recipe in made) if spaces is None else tuple(spaces)
     models = [recipe.model(space) for recipe, space in zip(made, spaces, strict=True)]
     damage: list[Diagnostic] = []
     weights = [max(model.bound(model.root())[0], 1) for model in models]

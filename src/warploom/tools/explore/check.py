@@ -23,7 +23,7 @@ from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
-from warploom.tools.explore.data import Array, Data, data_for
+from warploom.tools.explore.data import Array, Data, data_for, data_of
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.run_time import at_values, tried
@@ -48,6 +48,8 @@ class Checked:
     """Sizes at which it was compared, where these are not those asked for."""
     proof: Proof | None = None
     """Proof of kernels for CUDA; None for other targets."""
+    has_no_size: bool = False
+    """Unchecked because no size is small enough to run, nothing else: a proof at the sizes asked for says all."""
     values: tuple[Mapping[str, int], ...] = ()
     """Values of the sizes known at run time that were compared, where there are some."""
 
@@ -214,8 +216,8 @@ def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
     return Checked("tested", compared)
 
 
-SMALL = 1 << 25
-"""Points of instructions that the PTX interpreter is given at most."""
+SMALL = 1 << 26
+"""Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
 """Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
 
@@ -245,14 +247,16 @@ def check_cuda(
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
         at_run_time = {size.name for nest in nests for size, _ in nest.run_time}
-        found = _interpreted(function, kernels, nests, target, seed)
+        found = _interpreted(function, small, kernels, nests, target, seed)
         return replace(found, sizes={name: n for name, n in small.items() if name not in at_run_time} or None)
     if points_of(program) <= SMALL:
-        return _interpreted(function, program, [i.nest for i in implementations], target, seed)
-    return Checked("unchecked", 0, reason)
+        return _interpreted(function, sizes, program, [i.nest for i in implementations], target, seed)
+    return Checked("unchecked", 0, reason, has_no_size=True)
 
 
-def _interpreted(function: Function, program: Program, nests: Sequence[Nest], target: Target, seed: int) -> Checked:
+def _interpreted(
+    function: Function, sizes: Mapping[str, int], program: Program, nests: Sequence[Nest], target: Target, seed: int
+) -> Checked:
     def printed(nests: Sequence[Nest]) -> list[CudaKernel]:
         return [cuda_kernel(nest, Options(arch=arch_of(target))) for nest in nests]
 
@@ -268,6 +272,6 @@ def _interpreted(function: Function, program: Program, nests: Sequence[Nest], ta
 
     if any(nest.run_time for nest in nests):
         return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run)
-    data = data_for(program, function if isinstance(function, TensorKernel) else None, seed)
+    data = data_of(function, program, sizes, seed)
     arrays = run(program, nests, data)
     return Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)

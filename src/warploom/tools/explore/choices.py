@@ -7,17 +7,19 @@ from warploom.schedule.search import KernelModel, recipes
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.options import Function, KernelOptions, program_of
+from warploom.tools.explore.options import Function, KernelOptions
+from warploom.tools.explore.parting import parting_of
 from warploom.tools.explore.result import facts, named
 from warploom.tools.explore.sketch import table
 
 
 def list_choices(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch) -> Outcome:
     """The choices that the decisions by hand leave open, in the order in which a search takes them, each with those
-    of its values that do not contradict the others at once."""
-    program = program_of(function, options)
+    of its values that do not contradict the others at once. Those of kernels are of the fewest parts that a sum may have."""
+    parting = parting_of(function, options)
+    program = parting.first.program
     found: list[dict[str, list[str]]] = []
-    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, options.fixed):
+    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, parting.first.fixed):
         space = recipe.space()
         candidate = KernelModel(space, Bound(space), fixed=dict(recipe.fixed)).root().candidate
         values: dict[str, list[str]] = {}
@@ -30,5 +32,6 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
                     values[space.names.text(choice, numbers)] = possible
         found.append(values)
     line = plain_line(case, "solved", stopwatch.read()) | facts(function, program, options)
-    choices = named(program, found)
+    parts = {parting.name: [str(parts) for parts in parting.variants]} if len(parting.variants) > 1 else {}
+    choices = parts | named(program, found)
     return Outcome(line | {"choices": choices}, EXIT_BY_STATUS["solved"], details=table(choices))

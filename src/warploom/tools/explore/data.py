@@ -15,7 +15,8 @@ from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, places_of, random_inputs
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import OutOfTimeError, within
-from warploom.tools.explore.options import Function, KernelOptions, points_of
+from warploom.tools.explore.in_parts import InParts
+from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
 
 Array: TypeAlias = NDArray[Any]
 
@@ -59,6 +60,9 @@ def reference_data(
     """
     if not options.is_measured:
         return Data({}, {}, {}, "")
+    if isinstance(function, InParts):
+        whole = function.whole_at(sizes_of(function, options.sizes, options.run_time))
+        return reference_data(function.whole, whole, options, progress, budget_s)
     elements = sum(region.elements for region in program.arguments)
     if budget_s is not None and elements > budget_s * HANDLED_PER_S:
         raise TooManyElementsError(
@@ -80,6 +84,13 @@ def reference_data(
         raise UserError(
             Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")
         ) from error
+
+
+def data_of(function: Function, program: Program, sizes: Mapping[str, int], seed: int) -> Data:
+    """Inputs and outputs of a program of the function at these sizes: of a sum in parts those of the whole."""
+    if isinstance(function, InParts):
+        return data_of(function.whole, function.whole_at(sizes), sizes, seed)
+    return data_for(program, function if isinstance(function, TensorKernel) else None, seed)
 
 
 def data_for(program: Program, kernel: TensorKernel | None, seed: int, budget_s: float | None = None) -> Data:

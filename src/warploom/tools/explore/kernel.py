@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from warploom.core import Diagnostic, Status, UserError
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
-from warploom.schedule.search import Live, Options, ProgramExploration, explore, strategy_named
+from warploom.schedule.search import (
+    Exploration,
+    Live,
+    Options,
+    PartsExploration,
+    ProgramExploration,
+    explore_programs,
+    strategy_named,
+)
 from warploom.solve import Event, EventLog, EventSink, cluster_executor
 from warploom.solve.jit import announced
+from warploom.solve.space import Candidate
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.messages import rendered
 from warploom.tools.command.outcome import Outcome, Progress, gave_up
@@ -24,7 +33,8 @@ from warploom.tools.explore.choices import list_choices
 from warploom.tools.explore.data import Data, TooManyElementsError, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
 from warploom.tools.explore.floor import alone, prepared, with_floor
-from warploom.tools.explore.options import Function, KernelOptions, program_of
+from warploom.tools.explore.options import Function, KernelOptions
+from warploom.tools.explore.parting import Parting, Variant, parting_of, whole_of
 from warploom.tools.explore.replay import replay_file
 from warploom.tools.explore.result import Explored, facts, judged_line, named, rounded, told
 from warploom.tools.explore.size import estimate_size
@@ -56,9 +66,10 @@ def _listed(case: str, function: Function, options: KernelOptions, stopwatch: St
 
 def _searched(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     budget = WallBudget(options.wall_budget_s)
-    program = program_of(function, options)
+    parting = parting_of(function, options)
+    program = parting.first.program
     try:
-        data = reference_data(function, program, options, progress, options.wall_budget_s)
+        data = reference_data(parting.first.function, program, options, progress, options.wall_budget_s)
     except TooManyElementsError as error:
         return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
@@ -66,11 +77,13 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     if is_floored:
         prepared(program, budget.check_s)
     why, late_s = "budget: wall seconds", partial(budget.late_s, options.target.kind)
+    searched: PartsExploration | None = None
     found: ProgramExploration | None = None
     try:
         ending = within(late_s(), SearchEndedError, late_s) if is_floored else nullcontext(Alarm())
         with ending as alarm:
-            found = _explored(program, options, data, budget, seen, progress)
+            searched = _explored(parting, options, data, budget, seen, progress)
+            found = searched.found
         if alarm.has_rung and found.reason == "interrupted":
             found = replace(found, reason=why)
     except SearchEndedError:
@@ -80,29 +93,63 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
             raise
         why = error.diagnostics[0].message
     why = why if is_floored else ""
-    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress, budget, why)
+    parts = _Parts(parting, searched)
+    outcome = _outcome(case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, why)
     return replace(outcome, messages=(*rendered(found.damage if found is not None else ()), *outcome.messages))
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The numbers of parts that were asked about, and what was found of them."""
+
+    parting: Parting
+    searched: PartsExploration | None
+
+    @property
+    def chosen(self) -> Variant:
+        return self.parting.first if self.searched is None else self.parting.variants[self.searched.parts]
+
+    @property
+    def taken(self) -> dict[str, str]:
+        return {} if self.searched is None else self.parting.decided(self.searched.parts)
+
+    @property
+    def others(self) -> tuple[Exploration[Candidate], ...]:
+        return () if self.searched is None else self.searched.others
+
+    @property
+    def line(self) -> Line:
+        """The field `parts`: what was found of each number of parts."""
+        if self.searched is None or len(self.searched.tried) == 1:
+            return {}
+        return {
+            "parts": [
+                {"parts": t.parts, "root_bound_ms": rounded(t.bound_ms), "time_ms": rounded(t.time_ms)}
+                for t in self.searched.tried
+            ]
+        }
+
+
 def _explored(
-    program: Program, options: KernelOptions, data: Data, budget: WallBudget, seen: list[Event], progress: Progress
-) -> ProgramExploration:
+    parting: Parting, options: KernelOptions, data: Data, budget: WallBudget, seen: list[Event], progress: Progress
+) -> PartsExploration:
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
-        return explore(
-            program,
+        variants = parting.variants
+        return explore_programs(
+            {parts: variant.program for parts, variant in variants.items()},
             options.target,
             Bound,
             Options(
                 strategy=strategy_named(options.strategy or "refine", options.seed),
                 order=options.decision_order,
-                fixed=options.fixed,
                 budget_s=budget.search_s(options.target.kind),
                 nodes=options.nodes,
             ),
+            fixed={parts: variant.fixed for parts, variant in variants.items()},
             features=options.features,
             evaluators=evaluators(options, data, executor),
-            programs=programs(options, data),
+            timers=programs(options, data),
             journal=options.journal,
             events=_events(options.journal, seen),
             progress=lambda live: progress(live_text(live)),
@@ -138,8 +185,7 @@ def live_text(live: Live) -> str:
 
 def _outcome(
     case: str,
-    function: Function,
-    program: Program,
+    parts: _Parts,
     options: KernelOptions,
     found: ProgramExploration | None,
     data: Data,
@@ -151,19 +197,25 @@ def _outcome(
 ) -> Outcome:
     """`found`: None where the search ended before it began. `without`: why the plain loops are taken where the search has no
     implementation of some stage; empty where they are not."""
+    function, program = parts.chosen.function, parts.chosen.program
     stages = found.stages if found is not None else ()
-    searched: Line = {
-        "nodes": sum(s.nodes for s in stages),
-        "pruned": sum(s.pruned for s in stages),
-        "dead_ends": sum(s.dead_ends for s in stages),
-        "evaluated": sum(s.evaluated for s in stages),
-        "duplicates": sum(s.duplicates for s in stages),
-        "unfit": sum(s.unfit for s in stages),
-        "resumed": sum(s.resumed for s in stages),
-        "complete": found is not None and found.complete,
-        "root_bound_ms": rounded(found.root_bound_ms if found is not None else 0.0),
-        "compile_s": round(budget.compiled_s, 3),
-    } | facts(function, program, options)
+    every = (*stages, *parts.others)
+    searched: Line = (
+        {
+            "nodes": sum(s.nodes for s in every),
+            "pruned": sum(s.pruned for s in every),
+            "dead_ends": sum(s.dead_ends for s in every),
+            "evaluated": sum(s.evaluated for s in every),
+            "duplicates": sum(s.duplicates for s in every),
+            "unfit": sum(s.unfit for s in every),
+            "resumed": sum(s.resumed for s in every),
+            "complete": found is not None and found.complete,
+            "root_bound_ms": rounded(found.root_bound_ms if found is not None else 0.0),
+            "compile_s": round(budget.compiled_s, 3),
+        }
+        | parts.line
+        | facts(function, program, options)
+    )
     implementations = tuple(s.best for s in stages if s.best is not None)
     if without and (found is None or (len(implementations) < len(program.stages) and found.reason != "interrupted")):
         why = without if found is None or not found.complete else "the space holds none"
@@ -178,7 +230,8 @@ def _outcome(
         results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
     else:
         results = checked(program, function, implementations, data, options, progress, budget.check_s)
-    explored = Explored(program, implementations, found.spaces, events)
+    whole = whole_of(function, program, options)
+    explored = Explored(program, implementations, found.spaces, events, parts.taken, whole)
     line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason

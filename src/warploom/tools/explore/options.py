@@ -18,9 +18,10 @@ from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import TARGETS, Target, target
+from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.run_time import searched_at
 
-Function: TypeAlias = TensorKernel | TensorFunction
+Function: TypeAlias = TensorKernel | TensorFunction | InParts
 
 SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
@@ -124,6 +125,8 @@ def sizes_of(function: Function, sizes: Mapping[str, int], run_time: Mapping[str
             found = searched_at(sizes, run_time)
             function.check_sizes(found)
             return found
+        case InParts(whole=whole):
+            return sizes_of(whole, sizes, run_time)
         case _:
             assert_never(function)
 

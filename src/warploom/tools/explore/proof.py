@@ -27,6 +27,7 @@ from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_length import prove_lengths
 from warploom.tools.explore.every_size import prove_sizes
+from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
 
@@ -99,7 +100,13 @@ def proof_of(
     which the caller holds; a part of it is kept for the small size.
     """
     with without_collection():
-        return _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+        found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+    if not isinstance(function, InParts) or found.verdict != "proved":
+        return found
+    small = program if dict(found.sizes) == dict(sizes) else function.program(found.sizes)
+    if why := function.unlike(sizes, program) or function.unlike(found.sizes, small):
+        return Proof("unchecked", reason=f"each kernel is proved, but not that together they are the sum: {why}")
+    return replace(found, domain=joined_domain([found.domain, function.domain]))
 
 
 class _Clock:

@@ -17,6 +17,7 @@ from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
+from warploom.tools.explore.parting import whole_of, with_parts
 from warploom.tools.explore.recorded import Asked, Recorded, differences, read_decisions, refused
 from warploom.tools.explore.result import Explored, facts, judged_line, told
 
@@ -29,10 +30,11 @@ def replay_file(
     UserError (REPLAY) for a line of another kernel, and for one of other sizes or another target unless these are asked for by
     name; as `replay` where the decisions do not hold here.
     """
-    program = program_of(function, options)
     recorded = read_decisions(file)
-    notes = _differences(recorded, program, function, options)
-    decisions = _of_stages(program, recorded.decisions)
+    notes = _differences(recorded, program_of(function, options), function, options)
+    function, parts, own = with_parts(function, options, recorded.decisions)
+    program = program_of(function, options)
+    decisions = _of_stages(program, own)
     try:
         spaces = tuple(kernel_space(stage, options.target, options.features) for stage in program.stages)
         implementations = tuple(
@@ -63,7 +65,7 @@ def replay_file(
         found = Checked("unchecked", 0, "what fails while it is timed, in a process of its own, is not run in this one")
     else:
         found = checked(program, function, implementations, data, options, progress)
-    explored = Explored(program, implementations, spaces)
+    explored = Explored(program, implementations, spaces, taken=parts, whole=whole_of(function, program, options))
     time_ms = sum(t.time_ms for t in times) if len(times) == len(implementations) else None
     timer = programs(options, data)(program) if len(implementations) > 1 and not has_failed else None
     if timer is not None:

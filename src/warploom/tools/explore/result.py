@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -46,6 +46,10 @@ class Explored:
     """The spaces that the implementations are from."""
     events: tuple[Event, ...] = ()
     """Events of the search."""
+    taken: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Decisions about the program: in how many parts a sum is made."""
+    whole: Program | None = None
+    """The program as the function says it, where the sum of this one is in parts."""
     plain: tuple[Nest, ...] = ()
     """Plain loops of the stages, where they are faster than the implementations, or there are none: they are what runs."""
 
@@ -103,9 +107,10 @@ def judged_line(
                 line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
-    line |= _proof_fields(checked.proof, line, sizes_asked=None if options.run_time else fields["sizes"])
+    is_enough = line["verdict"] == "tested" or checked.has_no_size
+    line |= _proof_fields(checked.proof, is_enough=is_enough, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
-        "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
+        "decisions": {**explored.taken, **named(explored.program, [i.decisions for i in explored.implementations])},
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),
     }
@@ -117,7 +122,7 @@ def judged_line(
     if options.run_time:
         nests = [i.nest for i in explored.implementations]
         fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
-    return line | fields | speed(explored.program, time_ms)
+    return line | fields | speed(explored.whole or explored.program, time_ms)
 
 
 def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:
@@ -126,14 +131,15 @@ def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:
     return found[0] if len(found) == 1 else found
 
 
-def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Line:
-    """`proof`, and `proved_at`; at the sizes asked for a tested kernel is proved."""
+def _proof_fields(proof: Proof | None, *, is_enough: bool, sizes_asked: object) -> Line:
+    """`proof`, and `proved_at`; at the sizes asked for a kernel is proved that was tested, or that no size is small enough to
+    test (`is_enough`)."""
     if proof is None:
         return {}
     found: Line = {"proof": proof.line}
     if proof.verdict != "proved":
         return found | {"proof_reason": proof.reason}
-    if (proof.is_of_class or dict(proof.sizes) == sizes_asked) and line["verdict"] == "tested":
+    if (proof.is_of_class or dict(proof.sizes) == sizes_asked) and is_enough:
         return {"verdict": "proved", "domain": proof.domain} | found
     return found | {"proved_at": dict(proof.sizes)}
 

@@ -14,6 +14,7 @@ from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
+from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import Function
 
 
@@ -43,11 +44,19 @@ def program_at(
 
     UserError where the function has no such program.
     """
-    small = small_sizes(sizes, program, sizes_of)
+    small = _small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
     stages = tuple(_like(stage, whole) for stage, whole in zip(found.stages, program.stages, strict=True))
     return small, replace(found, stages=stages)
+
+
+def _small_sizes(
+    function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
+) -> dict[str, int]:
+    if isinstance(function, InParts):
+        return function.parted.outer(small_sizes(function.parted.inner(sizes), program, sizes_of))
+    return small_sizes(sizes, program, sizes_of)
 
 
 def _like(stage: Backbone, whole: Backbone) -> Backbone:

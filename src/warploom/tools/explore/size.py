@@ -14,7 +14,8 @@ from warploom.solve.space import Candidate
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.options import Function, KernelOptions, program_of
+from warploom.tools.explore.options import Function, KernelOptions
+from warploom.tools.explore.parting import parting_of
 from warploom.tools.explore.result import facts
 
 PROBES = 1000
@@ -25,11 +26,12 @@ _MOST_LOG = 700.0
 
 def estimate_size(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """Knuth's estimate of the space's leaves and of the share of walks that end in a dead end, with Chen's: their interval
-    covers both."""
-    program = program_of(function, options)
+    covers both. Of a sum that may be made in parts: with the fewest."""
+    parting = parting_of(function, options)
+    program = parting.first.program
     sizes: list[Line] = []
     budget_s = options.wall_budget_s / len(program.stages)
-    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, options.fixed):
+    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, parting.first.fixed):
         name = recipe.backbone.name
         made = _sampled(recipe(), budget_s, options.seed, lambda told, name=name: progress(f"{name}: {told}"))
         size, between = tree_size(made.walks), covering(made)

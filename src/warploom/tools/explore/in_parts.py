@@ -1,0 +1,56 @@
+"""A tensor function whose sum is made in parts by more blocks, and added up by a second kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from warploom.kernels.tensors import TensorKernel
+from warploom.schedule.backbone import Program, Scope, Tiles, no_tiles, unlike
+from warploom.schedule.frontend import PartedFunction, TensorFunction
+from warploom.terms import algebra_for
+
+
+@dataclass(frozen=True, slots=True)
+class InParts:
+    """Sizes and arrays are those of `whole`."""
+
+    whole: TensorKernel | TensorFunction
+    parts: int
+
+    @property
+    def parted(self) -> PartedFunction:
+        return PartedFunction(self.whole.function if isinstance(self.whole, TensorKernel) else self.whole, self.parts)
+
+    def program(
+        self,
+        sizes: Mapping[str, int],
+        tiles: Tiles = no_tiles,
+        *,
+        can_reorder: bool = True,
+        divisors_only: bool = False,
+        pointwise: Scope = Scope.THREAD,
+    ) -> Program:
+        """As `PartedFunction.program`."""
+        return self.parted.program(sizes, tiles, can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise)
+
+    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
+        """The program: no size of such a function is known at run time only."""
+        assert not multiples
+        return program
+
+    def whole_at(self, sizes: Mapping[str, int]) -> Program:
+        """The function as it stands, which the kernels must be together."""
+        return self.whole.program(sizes)
+
+    @property
+    def domain(self) -> str:
+        """Numbers for which sums may be taken in another order, as the parts of this one are."""
+        return algebra_for(self.parted.sum.total.dtype).domain_of(("+",))
+
+    def unlike(self, sizes: Mapping[str, int], program: Program) -> str | None:
+        """Why the program's stages are not seen to be the function at these sizes; None where they are proved to be."""
+        stages, whole = program.stages, self.whole_at(sizes).stages
+        if len(stages) != 2 or len(whole) != 1:
+            return f"{len(stages)} kernels in place of {len(whole)}"
+        return unlike(whole[0], *stages)

@@ -56,6 +56,11 @@ class Calls:
         """The last forms of calls that C takes whole, with the places of the outputs."""
         self._scalars = tuple(signature.scalars.values())
 
+    @property
+    def text(self) -> str:
+        """How it is called."""
+        return self.signature.text
+
     def __call__(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         if named and (ordered := self._ordered(given, named)) is not None:
             given, named = ordered, {}

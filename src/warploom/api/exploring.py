@@ -267,7 +267,7 @@ def _result(outcome: Outcome, options: KernelOptions | None, function: TensorFun
 
 def not_here(result: Result) -> UserError:
     message = f"expected a kernel of this machine's CPU, got one of a GPU: {result.case}"
-    fix = "Explore it for target=\"cpu\"; CUDA of a result is its `code`, and it can be called."
+    fix = 'Explore it for target="cpu"; CUDA of a result is its `code`, and it can be called.'
     return UserError(Diagnostic("NOT_HERE", message, fix=fix))
 
 

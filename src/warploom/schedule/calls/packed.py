@@ -177,9 +177,7 @@ def _places(packed: Json, indices: Set[str]) -> list[Places] | None:
     found: list[Places] = []
     for item in packed if isinstance(packed, list) else [None]:
         match item:
-            case [str(name), str(array), int(axis), int(size)] if (
-                name in indices and is_count(axis) and is_count(size) and size
-            ):
+            case [str(name), str(array), int(axis), int(size)] if name in indices and is_count(axis) and is_count(size) and size:
                 found.append(Places(name, array, axis, polynomials.number(size)))
             case _:
                 return None

@@ -72,7 +72,7 @@ class JitFunction(TensorHolder):
         self._asked: dict[tuple[int, ...], threading.Event] = {}
         """Sizes that were searched for in the background, or will be; set: its answer is there."""
         self._arrived: deque[tuple[Mapping[str, int], Runner | None, str]] = deque()
-        """What searches in the background gave since the last call: a runner, or why there is none."""
+        """Answers of searches in the background since the last call: a runner, or why there is none."""
         self._is_failed = False
         """A search in the background failed, which was told: there will be no others."""
 

@@ -23,10 +23,11 @@ from tests.gpu.calls.packages import (
 )
 
 import warploom as wl
-from warploom import UserError, f32, i32
+from warploom import UserError, bf16, f32, f64, i32
 from warploom.gpu import SketchCalls, cuda_source
 from warploom.gpu.calls import launching
-from warploom.gpu.calls.packages import stream_handle
+from warploom.gpu.calls.packages import empty, stream_handle
+from warploom.gpu.calls.tensors import is_on_device
 
 n = wl.size("n")
 
@@ -365,3 +366,86 @@ def test_objects_of_streams() -> None:
         (SimpleNamespace(__cuda_stream__=lambda: (0, 9)), 9),
     ):
         assert stream_handle(given) == expected
+
+
+def sized(x: Any, y: Any) -> Any:
+    """A sketch of arrays of these shapes that reads and stores nothing but the first elements."""
+
+    @wl.sketch(block=32)
+    def kernel(x: wl.Global[f32, x], y: wl.Global[f32, y]):
+        if wl.thread_id() < 1:
+            y[0] = x[0]
+
+    return fresh(kernel)
+
+
+def test_sizes_that_shapes_do_not_say(driver: FakeDriver) -> None:
+    for x in (X, plain(driver)):
+        with pytest.raises(UserError, match=r"expected 'x' of a shape that some n has, got 40 on axis 0"):
+            sized(n * 7, 4)((x,), {})
+        with pytest.raises(UserError, match=r"expected arrays, or arguments, that say n of kernel\(x, \[y\], n=\), got none"):
+            sized(40, n)((x,), {})
+        with pytest.raises(UserError, match=r"expected arrays, or arguments, that say n of"):
+            sized(wl.ceil_div(n, 2), 4)((x,), {})
+        with pytest.raises(UserError, match=r"expected sizes that leave room for 'y', got {'n': 40}"):
+            sized(n, n - 41)((x,), {})
+        sized(40, n)((x,), {"n": 4})
+        sized(wl.ceil_div(n, 2), 4)((x,), {"n": 79})
+        sized(2 * n + 4, n)((x,), {})
+    driver.drain_all()
+    assert not driver.findings and len(driver.launched) == 3
+
+
+def test_what_numpy_gives(driver: FakeDriver) -> None:
+    fixed = np.zeros(40, np.float32)
+    fixed.flags.writeable = False
+    with pytest.raises(UserError, match=r"CALL_MEMORY.*can be written for the output 'y'"):
+        CALLS((X, fixed), {})
+    np.testing.assert_array_equal(CALLS((fixed,), {}), X * 0)
+
+
+def test_faults_that_the_interpreter_finds_are_raised() -> None:
+    @wl.sketch(block=32)
+    def racing(x: wl.Global[f32, 40], y: wl.Global[f32, 1]):
+        y[0] = x[wl.thread_id()]
+
+    with pytest.raises(UserError, match="RACE"):
+        fresh(racing)((X,), {})
+
+
+class Hostile:
+    def __dlpack_device__(self) -> Any:
+        raise ValueError("no device")
+
+
+def test_what_is_no_tensor_of_a_gpu(driver: FakeDriver) -> None:
+    fake = type("FakeTensor", (Plain,), {})(driver, X)
+    host = Capsule(driver, X)
+    host.kind = 1
+    managed = Capsule(driver, X)
+    managed.kind = 13
+    for value in (Plain, Hostile(), fake, host, X, 3, None):
+        assert not is_on_device(value)
+    for value in (plain(driver), managed, Capsule(driver, X)):
+        assert is_on_device(value)
+
+
+def test_outputs_that_a_package_cannot_make(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", cupy_double(driver, Streams()))
+    with pytest.raises(UserError, match=r"CALL_DTYPE.*a type that CuPy has for an output left out, got bfloat16"):
+        empty("cupy", (3,), bf16, 0, 0)
+    monkeypatch.setitem(sys.modules, "jax", jax_double(driver))
+    with pytest.raises(UserError, match=r"CALL_DTYPE.*a type that JAX has for an output left out, got float64"):
+        empty("jax", (3,), f64, 0, 0)
+    numba = SimpleNamespace(cuda=SimpleNamespace(gpus=[streams_of_nothing()], device_array=lambda shape, dtype: (shape, dtype)))
+    monkeypatch.setitem(sys.modules, "numba", numba)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"CALL_DTYPE.*a type that Numba has for an output left out, got bfloat16"):
+        empty("numba", (3,), bf16, 0, 0)
+    assert empty("numba", (3,), f64, 0, 0) == ((3,), np.float64)
+    monkeypatch.setattr(sys.modules["cupy"], "empty", lambda shape, dtype: [0.0], raising=False)
+    with pytest.raises(UserError, match=r"CALL_ARRAY.*a tensor that cupy hands over"):
+        CALLS((Cupy(driver, X),), {})
+
+
+def streams_of_nothing() -> Any:
+    return Streams().use(0)

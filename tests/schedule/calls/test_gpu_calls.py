@@ -12,7 +12,7 @@ from tests.gpu.calls.packages import Plain
 
 import warploom as wl
 from warploom import UserError, bf16, f32, i32
-from warploom.schedule.calls import GpuCalls, Signature
+from warploom.schedule.calls import GpuCalls, Signature, gpu_calls
 from warploom.schedule.cpu import plain_nest
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.nest import Kind, Loop, Nest
@@ -163,3 +163,10 @@ def test_parameters_may_be_called_as_the_words_of_a_call(driver: FakeDriver) -> 
     calls_of(scaled)((), {"stream": Plain(driver, row), "device": 2, "Y": y})
     driver.drain(0)
     np.testing.assert_array_equal(y.host(), row * 2)
+
+
+def test_faults_that_the_interpreter_finds_are_raised(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    plainly = gpu_calls.interpret_all
+    monkeypatch.setattr(gpu_calls, "interpret_all", lambda *given: replace(plainly(*given), findings=("a race",)))
+    with pytest.raises(UserError, match=r"LAUNCH_FAILED.*expected normalised to run without faults, got: a race"):
+        calls_of(normalised)((X, 2), {})

@@ -387,6 +387,8 @@ def test_sizes_that_shapes_do_not_say(driver: FakeDriver) -> None:
             sized(40, n)((x,), {})
         with pytest.raises(UserError, match=r"expected arrays, or arguments, that say n of"):
             sized(wl.ceil_div(n, 2), 4)((x,), {})
+        with pytest.raises(UserError, match=r"expected arrays, or arguments, that say n of"):
+            sized(n + wl.size("m") // 2, 4)((x,), {"m": 8})  # no sum of sizes
         with pytest.raises(UserError, match=r"expected sizes that leave room for 'y', got {'n': 40}"):
             sized(n, n - 41)((x,), {})
         sized(40, n)((x,), {"n": 4})

@@ -89,7 +89,7 @@ def driver() -> Any:
 
 
 def checked(result: tuple[Any, ...]) -> Any:
-    """What a function of the driver gives beside its code. UserError (CUDA_DRIVER) for a code that is no success."""
+    """The values that a function of the driver gives beside its code. UserError (CUDA_DRIVER) for a code that is no success."""
     code, *values = result
     if int(code) != 0:
         api = driver()

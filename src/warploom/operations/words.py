@@ -17,7 +17,7 @@ class WordOperation:
     bits: tuple[int, ...] = (32,)
     """Widths of these words. A control goes with unsigned ones only."""
     control: str = ""
-    """What the number is called that says which bits are taken; empty where there is none."""
+    """Name of the number that says which bits are taken; empty where there is none."""
     control_bits: int = 0
     """The bits of that number that count."""
     cuda: Mapping[int, str] = field(default_factory=dict[int, str])

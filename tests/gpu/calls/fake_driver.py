@@ -45,7 +45,7 @@ class FakeDriver:
         self.streams: dict[int, deque[Callable[[], None]]] = {}
         self.events: dict[int, list[Any]] = {}
         self.ptx: dict[bytes, str] = {}
-        """What cubins were made of."""
+        """Cubins, and the PTX that they were made of."""
         self.modules: dict[int, str] = {}
         self.functions: dict[int, tuple[str, str, int]] = {}
         """(PTX, name, context)."""

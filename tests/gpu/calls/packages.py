@@ -49,7 +49,7 @@ class Array:
 
 
 class Plain(Array):
-    """Of no package."""
+    """A tensor of no package."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

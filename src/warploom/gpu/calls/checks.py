@@ -1,4 +1,4 @@
-"""What kernels ask of the tensors of a call: type, shape, order of elements, alignment, memory of their own."""
+"""Requirements of kernels on the tensors of a call: type, shape, order of elements, alignment, memory of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from warploom.gpu.calls.tensors import DeviceTensor, NotTaken, is_on_device
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call must give for one parameter."""
+    """Everything that a call must give for one parameter."""
 
     name: str
     dtype: DType

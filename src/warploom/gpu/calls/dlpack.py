@@ -44,7 +44,7 @@ class _Tensor(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What a capsule says; the memory is there as long as the capsule is."""
+    """Contents of a capsule; the memory is there as long as the capsule is."""
 
     pointer: int
     shape: tuple[int, ...]

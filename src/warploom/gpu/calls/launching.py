@@ -37,7 +37,7 @@ class Launch:
     numbers: tuple[int | np.generic, ...] = ()
     """Its last parameters."""
     options: tuple[str, ...] = ()
-    """Of NVRTC."""
+    """Flags for NVRTC."""
     dynamic_shared_bytes: int = 0
 
 

@@ -1,4 +1,4 @@
-"""What differs between the packages whose tensors lie in a GPU's memory: their streams, and how they make new tensors.
+"""Differences between the packages whose tensors lie in a GPU's memory: their streams, and how they make new tensors.
 
 No package is imported here: whoever passes a tensor of one has loaded it.
 """

@@ -225,6 +225,6 @@ def _scalars(program: Program, scalars: Sequence[float]) -> dict[str, float]:
 
 
 def _outputs_given(named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What `out=` names, as NumPy and PyTorch call it."""
+    """The outputs that `out=` names, as NumPy and PyTorch call it."""
     found: Any = named.get("out", ())
     return cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)

@@ -19,7 +19,7 @@ _ROLES = {role.value: role for role in Role}
 
 
 def pack_cuda(kernels: Sequence[CudaKernel]) -> list[Json]:
-    """Of kernels without sizes known at run time."""
+    """The kernels must be without sizes known at run time."""
     return [
         {
             "name": kernel.name,

@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a search."""
+    """The end of a search."""
 
     kept: bool
     """A record of these sizes is in the user's store."""

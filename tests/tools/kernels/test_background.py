@@ -293,7 +293,7 @@ def test_a_process_that_cannot_read_its_request_is_an_error(monkeypatch: pytest.
 
 WAITING = """
 import os, threading
-from warploom.tools.kernels.searching import end_with
+from warploom.tools.kernels.ending import end_with
 threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
 os.write(1, b"up")
 threading.Event().wait()

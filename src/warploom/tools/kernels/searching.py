@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import select
-import signal
 import sys
 import threading
 from contextlib import suppress
@@ -16,10 +14,10 @@ from warploom.tools.command.outcome import nothing_said
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.kernels.background import Answer, Request
+from warploom.tools.kernels.ending import end_with
 from warploom.tools.kernels.tuning import known_runner, search
 
 _LOWEST = 19
-_LOOK_S = 1.0
 _TURN = "background"
 
 
@@ -59,13 +57,3 @@ def searched(request: Request) -> Answer:
         return Answer(kept=True)
     is_failed = line["status"] == "error" or (line["status"] == "solved" and line["verdict"] == "tested")
     return Answer(kept=False, error=str(line["not_kept"]) if is_failed else "")
-
-
-def end_with(parent: int) -> None:
-    """Ends this process and all of its group once its input ends, or its parent is another one."""
-    while os.getppid() == parent:
-        if select.select([0], [], [], _LOOK_S)[0] and not os.read(0, 1):
-            break
-    with suppress(OSError):
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)

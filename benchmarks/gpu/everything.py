@@ -1,11 +1,11 @@
 """On a GPU: all that this folder measures, in pieces, into one file of lines; it goes on where it stopped.
 
 `make gpu` or `python benchmarks/gpu/everything.py [--minutes 8.5] [--only PATTERN] [--again] [--list]`. First what is right: the
-tests that need a device, and every kernel beside the interpreter. Then the latencies that the model assumes, our kernels beside
-libraries and the papers' peers, rewritten PTX, scans, and schedules. Each piece is a process; its lines go to
-`benchmarks/results/gpu-DEVICE-DATE.jsonl` with the piece's name. A piece begins only while minutes are left, and a second run
-takes the next one that the file of that day lacks. `--again` repeats those that failed. At the end there is a table: ours, the
-best of the others, and their ratio (above 1: ours is faster). Nothing is loaded from a network.
+tests that need a device, every kernel beside the interpreter, and calls with tensors of each package. Then the latencies that the
+model assumes, our kernels beside libraries and the papers' peers, rewritten PTX, scans, and schedules. Each piece is a process;
+its lines go to `benchmarks/results/gpu-DEVICE-DATE.jsonl` with the piece's name. A piece begins only while minutes are left, a
+second run takes the next one that the file of that day lacks. `--again` repeats those that failed. At the end there is a table:
+ours, the best of the others, and their ratio (above 1: ours is faster). Nothing is loaded from a network.
 
 Exit codes: 0 all done, 1 something is wrong, 3 pieces are left or there is no GPU.
 """
@@ -59,6 +59,7 @@ def pieces() -> list[Piece]:
         return [Piece(f"{name}/{case}", (python, f"benchmarks/gpu/{name}.py", "--json", *more, case)) for case in cases]
 
     found = [Piece("tests", (python, "-m", "pytest", "-q", "-n", "0", "-m", "gpu", "tests")), *script("correct", kernels)]
+    found += script("calls", program("calls").CASES)
     for tool in ("memcheck", "racecheck") if sanitizer else ():
         checked = (str(sanitizer), "--tool", tool, "--error-exitcode", "9", python, "benchmarks/gpu/correct.py", "--json")
         found += [Piece(f"{tool}/{case}", (*checked, case)) for case in kernels]

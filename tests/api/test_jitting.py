@@ -127,15 +127,41 @@ def test_an_explored_kernel_is_called_saved_and_loaded(explored: wl.Explored, tm
             kernel(X[:32], 2)
 
 
-def test_kernels_of_gpus_are_not_called_here(explored: wl.Explored) -> None:
+def test_a_kernel_of_a_gpu_is_interpreted_here_saved_and_loaded(tmp_path: Path) -> None:
     modelled = wl.explore(made(), sizes={"n": 64}, target="sm_90", nodes=5)
-    assert modelled.suffixes == (".json", ".html", ".cu")
-    for call in (lambda: modelled(X, 2), modelled._kernel):  # pyright: ignore[reportPrivateUsage]
-        with pytest.raises(wl.UserError, match="NOT_HERE"):
-            call()
+    assert modelled.suffixes == (".json", ".html", ".cu", ".kernel")
+    again = wl.load_kernel(modelled.save(tmp_path / "scaled.kernel"))
+    assert again.text == "scaled(X, by, [Y])" and again.line == modelled.line
+    for kernel in (modelled, again):
+        np.testing.assert_array_equal(kernel(X, 2), X * 2)
+        with pytest.raises(wl.UserError, match="CALL_SHAPE"):
+            kernel(X[:32], 2)
+    with pytest.raises(wl.UserError, match="NOT_HERE"):
+        modelled.save_package(tmp_path)
+    record = json.loads((tmp_path / "scaled.kernel").read_text())
+    record.pop("digest")
+    for place, value in ODD_LAUNCHES:
+        changed = json.loads(json.dumps(record))
+        changed["cuda"][0][place] = value
+        (tmp_path / "odd.kernel").write_text(tuning.store.file_text(changed))
+        with pytest.raises(wl.UserError, match=r"KERNEL_FILE.*it lacks kernels"):
+            wl.load_kernel(tmp_path / "odd.kernel")
+    for value in ([], 3):
+        (tmp_path / "odd.kernel").write_text(tuning.store.file_text(record | {"cuda": value}))
+        with pytest.raises(wl.UserError, match=r"KERNEL_FILE.*it lacks kernels"):
+            wl.load_kernel(tmp_path / "odd.kernel")
     failed = wl.Explored(line=line(status="unknown"), options=None, implementations=None, report=None, function=None)
     with pytest.raises(wl.UserError, match="NO_ANSWER"):
         failed(X, 2)
+
+
+ODD_LAUNCHES: list[tuple[str, object]] = [
+    ("grid", [1, 1]), ("grid", [0, 1, 1]), ("grid", [1, 1, 1 << 16]), ("block", [32, 64, 1]), ("block", [True, 1, 1]),
+    ("arch", "gfx90"), ("contract", 1), ("static_shared_bytes", -1), ("dynamic_shared_bytes", "1"), ("parameters", ["X"]),
+    ("arrays", [["X", "f32", 64, "input"]]), ("arrays", [["X", "f31", 64, "input", 1]]), ("arrays", [["X", "f32", 64, "in", 1]]),
+    ("arrays", [["X", "f32", 0, "input", 1]]), ("arrays", [["X", "f32", 65, "input", 1]]),
+    ("arrays", [["X", "f64", 64, "input", 1]]), ("block_arrays", [3]), ("cuda", None), ("name", 1),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no"])

@@ -75,8 +75,8 @@ def test_the_completed_kernel_runs(conv1d: api.Completed) -> None:
 
 
 def test_files_by_their_suffix(conv1d: api.Completed, tmp_path: Path) -> None:
-    assert conv1d.suffixes == (".json", ".html", ".ir", ".cu", ".ptx", ".svg")
-    starts = {".json": "{", ".html": "<!", ".ir": "@kernel", ".cu": "", ".svg": "<svg"}
+    assert conv1d.suffixes == (".json", ".html", ".ir", ".cu", ".ptx", ".svg", ".kernel")
+    starts = {".json": "{", ".kernel": "{", ".html": "<!", ".ir": "@kernel", ".cu": "", ".svg": "<svg"}
     for suffix, start in starts.items():
         text = conv1d.save(tmp_path / f"it{suffix}").read_text(encoding="utf-8")
         assert text.lstrip().startswith(start) and text
@@ -221,7 +221,7 @@ def test_a_kernel_is_explored(tmp_path: Path) -> None:
     assert found.status == "solved" and found.time_ms is not None and found.time_is == "modelled"
     assert found.bound_ms is not None and found.bound_ms <= found.time_ms
     assert found.sizes == {"n": 4096} and found.decisions and "__global__" in found.code
-    assert found.suffixes == (".json", ".html", ".cu")
+    assert found.suffixes == (".json", ".html", ".cu", ".kernel")
     assert found.save(tmp_path / "it.cu").read_text() == found.code
     assert "<svg" in found.save(tmp_path / "it.html").read_text()
 

@@ -253,9 +253,9 @@ def test_devices_that_answer_with_an_error(monkeypatch: pytest.MonkeyPatch) -> N
         )  # fmt: skip
         monkeypatch.setattr(importlib, "import_module", lambda name, found=driver: found)
         assert device.device_available() == available
-    monkeypatch.setattr(device, "_driver", lambda: driver)
+    monkeypatch.setattr(device, "driver", lambda: driver)
     with pytest.raises(UserError, match="expected the CUDA driver to succeed, got: broken"):
-        device._checked((3, 7))  # pyright: ignore[reportPrivateUsage]
+        device.checked((3, 7))
     with pytest.raises(UserError, match="ARRAY_KIND"), device._prepared(None, "k", (1, 1, 1), (1, 1, 1), [[1]], [], 0, 0):  # type: ignore[arg-type]
         pass
 

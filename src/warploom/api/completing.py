@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from warploom.api.result import Progress, Result, no_answer, worked
 from warploom.core import Diagnostic, UserError
-from warploom.gpu import compile_cuda, device_arch, device_available, run_kernel
+from warploom.gpu import SketchCalls, device_available, is_on_device
 from warploom.ir import Kernel, RunResult, run
 from warploom.sketch import Sketch
 from warploom.synth import Completion, EngineName, Report
 from warploom.tools.command.outcome import nothing_said
+from warploom.tools.kernels.files import sketch_text
 from warploom.tools.synth.forms import SUFFIXES, Suffix, form_text
 from warploom.tools.synth.printed import print_checked
 from warploom.tools.synth.report import hole_texts
@@ -95,19 +96,48 @@ class Completed(Result):
         assert self.kernel is not None, "a report with a completion has its kernel"
         return run(self.kernel, arrays, sizes)
 
-    def launch(self, arrays: Mapping[str, Any], sizes: Mapping[str, int] | None = None) -> None:
-        """Runs the best completion on a GPU, by cuda-bindings; `arrays` by parameter, outputs included, are changed in place.
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Runs the best completion: on the GPU of its arguments where these are tensors of one (CuPy's, PyTorch's, JAX's, Numba's
+        or any with `__cuda_array_interface__` or DLPack), else in the reference interpreter. The output, or a tuple of several.
 
-        NumPy's are copied to the device and back; those with `__cuda_array_interface__` (CuPy, PyTorch) are used where they are.
-        UserError: NO_ANSWER, NO_DEVICE where there is no GPU (`run` needs none), those of `run` for arrays that do not fit.
+        Outputs may be given or left out: they are made by the package of the first tensor then, zeros where nothing is stored.
+        Sizes are told by shapes, or named. `stream=`: of the launch; the current one of PyTorch or CuPy, or that of the tensors,
+        if not said. `device=`: a GPU to which NumPy's arrays are copied, and back.
+
+        UserError: NO_ANSWER, CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY, CALL_DEVICE, CALL_STREAM,
+        NO_DEVICE, CUDA_DRIVER.
         """
-        holes = self._best("a kernel to launch").holes
+        return self._calls(arrays, named)
+
+    @cached_property
+    def _calls(self) -> SketchCalls:
+        holes = self._best("a kernel to call").holes
         assert self.kernel is not None, "a report with a completion has its kernel"
+        return SketchCalls(self.kernel, lambda: print_checked(self.sketch.kernel, holes, compiles=False).source)
+
+    def launch(
+        self,
+        arrays: Mapping[str, Any],
+        sizes: Mapping[str, int] | None = None,
+        *,
+        stream: Any = None,
+        device: int | str | None = None,
+    ) -> None:
+        """Runs the best completion on a GPU; `arrays` by parameter, outputs included, are changed in place. Returns when NumPy's
+        arrays are back; on tensors of a GPU the kernel may still run, in the order of its stream.
+
+        `stream`, `device` as in a call; NumPy's arrays go to device 0 if not said. UserError: those of a call, NO_DEVICE where
+        there is no GPU (`run` needs none), ARRAY_MISSING.
+        """
+        calls = self._calls
         if not device_available():
             fix = "Write .run(arrays), which needs no GPU, or install the extra `cuda` where one is."
             raise UserError(Diagnostic("NO_DEVICE", "expected a CUDA device and its driver, got none", fix=fix))
-        source = print_checked(self.sketch.kernel, holes, compiles=False).source
-        run_kernel(self.kernel, source, compile_cuda(source.text, device_arch()), arrays, sizes)
+        for param in calls.kernel.params:
+            if param.name not in arrays:
+                raise UserError(Diagnostic("ARRAY_MISSING", f"expected an array for {param.name}, got none", param.span))
+        copies = device is None and not any(map(is_on_device, arrays.values()))
+        calls.run(arrays, sizes or {}, stream, 0 if copies else device)
 
     def _best(self, wanted: str) -> Completion:
         if not self.completions:
@@ -125,7 +155,14 @@ class Completed(Result):
 
     def _texts(self) -> Mapping[str, Callable[[], str]]:
         texts = super()._texts()
-        return {**texts, **{suffix: partial(self._form, suffix) for suffix in SUFFIXES}} if self.completions else texts
+        if not self.completions:
+            return texts
+        forms = {suffix: partial(self._form, suffix) for suffix in SUFFIXES}
+        return {**texts, **forms, ".kernel": self._kernel}
+
+    def _kernel(self) -> str:
+        assert self.kernel is not None, "a report with a completion has its kernel"
+        return sketch_text(self.kernel, self.line)
 
     def _form(self, suffix: Suffix) -> str:
         assert self.report is not None, "only results with a completion are asked"

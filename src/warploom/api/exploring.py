@@ -10,16 +10,21 @@ from typing import Any, TypeAlias, cast
 
 from warploom.api.result import Progress, Result, no_answer, worked
 from warploom.core import Diagnostic, UserError
-from warploom.gpu import cuda_source
+from warploom.gpu import SketchCalls, cuda_source
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.calls import Calls, CompiledRunner, Runner, Signature
+from warploom.schedule.backbone import Program
+from warploom.schedule.calls import Calls, CompiledRunner, GpuCalls, Runner, Signature
 from warploom.schedule.cpu import compile_nest
+from warploom.schedule.cuda import CudaKernel, cuda_kernel
+from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.frontend import TensorFunction, TensorHolder
+from warploom.schedule.nest import Nest
 from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
 from warploom.synth import Report
 from warploom.tools.command.outcome import Outcome, nothing_said
+from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.command import STRATEGIES, arch_of_sketch, order_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
@@ -27,10 +32,11 @@ from warploom.tools.explore.package import check_known
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
 from warploom.tools.explore.result import ExploredOutcome, code_text, page_text, save_package
-from warploom.tools.explore.run_time import asked_sizes, at_values
+from warploom.tools.explore.run_time import asked_sizes, at_values, greatest
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
-from warploom.tools.kernels.files import kernel_text
+from warploom.tools.kernels.files import kernel_text, sketch_text
+from warploom.tools.synth.printed import print_checked
 
 Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
 """Kernels that can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
@@ -50,30 +56,61 @@ class Explored(Result):
     """The tensor function; None for a sketch."""
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """Runs the CPU kernel on arrays of the sizes it was explored for, as functions of `wl.jit` are called. UserError:
-        NO_ANSWER, NOT_HERE for kernels of GPUs, and those of such calls."""
+        """Runs the kernel on arrays of the sizes it was explored for: the output, or a tuple of several.
+
+        A kernel of the CPU takes what functions of `wl.jit` take. A kernel of a GPU runs where its tensors are (CuPy's,
+        PyTorch's, JAX's, Numba's or any with `__cuda_array_interface__` or DLPack); `stream=` says on which stream. Arrays of
+        NumPy are copied to the GPU that `device=` names, and back; without it they go through the interpreter of PTX. A sketch is
+        called as `wl.complete`'s result is.
+
+        UserError: NO_ANSWER, CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY, CALL_INDEX, CALL_DEVICE,
+        CALL_STREAM, NO_DEVICE, CUDA_DRIVER, LAUNCH_FAILED.
+        """
         return self._calls(arrays, named)
 
     @cached_property
-    def _calls(self) -> Calls:
-        made, options = self._of_cpu("a kernel to call")
+    def _calls(self) -> Calls | GpuCalls | SketchCalls:
+        if self.report is not None and self.report.kernel is not None:
+            kernel = self.report.kernel
+            return SketchCalls(kernel, lambda: print_checked(kernel, {}, compiles=False).source)
+        if self.implementations is None or self.options is None:
+            raise no_answer(self, "a kernel to call")
         assert self.function is not None
-        nests, kind, flags = made.nests, "plain" if made.plain else "found", made.build.flags
+        signature = Signature.of(self.function)
+        if self.options.target.kind != "cpu":
+            arch = arch_of(self.options.target)
+
+            def kernels_at(sizes: Mapping[str, int]) -> tuple[Program, list[CudaKernel]]:
+                program, nests = self._nests_at(sizes)
+                return program, [cuda_kernel(nest, CudaOptions(arch=arch)) for nest in nests]
+
+            return GpuCalls(signature, kernels_at)
+        made, threads = self.implementations, self.options.threads
+        kind, flags = "plain" if made.plain else "found", made.build.flags
 
         def at(sizes: Mapping[str, int]) -> Runner:
-            for name, size in sizes.items():
-                multiple = options.run_time.get(name)
-                if size % multiple if multiple is not None else size != self.sizes[name]:
-                    wanted = (
-                        f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
-                    )
-                    raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
-            program, at_these = made.program, nests
-            if options.run_time:
-                program, at_these = at_values(program, nests, {name: sizes[name] for name in options.run_time})
-            return CompiledRunner(program, [compile_nest(nest, flags=flags) for nest in at_these], options.threads, kind)
+            program, nests = self._nests_at(sizes)
+            return CompiledRunner(program, [compile_nest(nest, flags=flags) for nest in nests], threads, kind)
 
-        return Calls(Signature.of(self.function), at)
+        return Calls(signature, at)
+
+    def _nests_at(self, sizes: Mapping[str, int]) -> tuple[Program, Sequence[Nest]]:
+        """The program and its nests at the sizes of a call. UserError (CALL_SHAPE) for sizes that they are not for."""
+        made, options = self.implementations, self.options
+        assert made is not None and options is not None
+        for name, size in sizes.items():
+            multiple = options.run_time.get(name)
+            if size % multiple if multiple is not None else size != self.sizes[name]:
+                wanted = f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
+        if not options.run_time:
+            return made.program, made.nests
+        is_cuda = options.target.kind == "cuda"
+        most = {name: up_to for nest in made.nests for name, up_to in greatest(nest, has_grid=is_cuda).items()}
+        for name, size in sizes.items():
+            if size > most.get(name, size):
+                raise UserError(Diagnostic("CALL_SHAPE", f"expected {name} of at most {most[name]}, got {size}"))
+        return at_values(made.program, made.nests, {name: sizes[name] for name in options.run_time})
 
     def _of_cpu(self, wanted: str) -> tuple[Implementations, KernelOptions]:
         if self.implementations is None or self.options is None:
@@ -85,7 +122,11 @@ class Explored(Result):
         return self.implementations, self.options
 
     def _kernel(self) -> str:
-        made, options = self._of_cpu("a kernel to save")
+        if self.report is not None and self.report.kernel is not None:
+            return sketch_text(self.report.kernel, self.line)
+        if self.implementations is None or self.options is None:
+            raise no_answer(self, "a kernel to save")
+        made, options = self.implementations, self.options
         assert self.function is not None
         check_known(options)
         return kernel_text(self.function, made, options, self.line)
@@ -146,7 +187,7 @@ class Explored(Result):
             return super()._texts()
         if self.language == "C":
             return {**super()._texts(), ".c": lambda: self.code, ".kernel": self._kernel}
-        return {**super()._texts(), ".cu": lambda: self.code}
+        return {**super()._texts(), ".cu": lambda: self.code, ".kernel": self._kernel}
 
     def _page(self) -> str:
         if self.implementations is not None and self.options is not None:
@@ -226,7 +267,7 @@ def _result(outcome: Outcome, options: KernelOptions | None, function: TensorFun
 
 def not_here(result: Result) -> UserError:
     message = f"expected a kernel of this machine's CPU, got one of a GPU: {result.case}"
-    fix = "Explore it for --target cpu; CUDA of a result is its `code`, and completed sketches have `launch` and `run`."
+    fix = 'Explore it for target="cpu"; CUDA of a result is its `code`, and it can be called.'
     return UserError(Diagnostic("NOT_HERE", message, fix=fix))
 
 

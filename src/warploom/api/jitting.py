@@ -5,10 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
+import warnings
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from warploom.api.exploring import Explored
 from warploom.api.result import Progress, worked
@@ -22,12 +25,23 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.result import ExploredOutcome
 from warploom.tools.explore.run_time import AskedSizes, asked_sizes, searched_at
+from warploom.tools.kernels import background
+from warploom.tools.kernels.background import Answer, Request
 from warploom.tools.kernels.tuning import known_class, known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
 """Environment variable: the time of a search at the first call of each size that nothing was kept for, such as `30s`."""
+BACKGROUND = "WARPLOOM_BACKGROUND"
+"""Environment variable: `1` searches beside the program for each size that nothing was kept for, a time such as `30s` so long for
+each; `0` never."""
+SearchMode: TypeAlias = Literal["background", "off"]
+_BACKGROUND_S = 60.0
 _PLAIN = 63
 """Further classes of plain loops that are remembered."""
+
+
+class SearchWarning(UserWarning):
+    """A search in the background failed; calls go on as before."""
 
 
 class JitFunction(TensorHolder):
@@ -37,7 +51,13 @@ class JitFunction(TensorHolder):
     mathematics. Outputs are written where they are given, and returned.
     """
 
-    def __init__(self, function: TensorFunction, threads: int | None = None, kernels: Path | None = None) -> None:
+    def __init__(
+        self,
+        function: TensorFunction,
+        threads: int | None = None,
+        kernels: Path | None = None,
+        search: SearchMode | None = None,
+    ) -> None:
         self.tensor = function
         """The function as `@wl.tensor` gives it: to explore, to evaluate."""
         self.threads = threads if threads is not None else core_count()
@@ -48,6 +68,13 @@ class JitFunction(TensorHolder):
         self._found: list[ShapeClass] = []
         """Classes of shapes that this program searched or found in a store, the newest first."""
         self._plain: list[ShapeClass] = []
+        self._search: SearchMode | None = search
+        self._asked: dict[tuple[int, ...], threading.Event] = {}
+        """Sizes that were searched for in the background, or will be; set: its answer is there."""
+        self._arrived: deque[tuple[Mapping[str, int], Runner | None, str]] = deque()
+        """Answers of searches in the background since the last call: a runner, or why there is none."""
+        self._is_failed = False
+        """A search in the background failed, which was told: there will be no others."""
 
     @property
     def name(self) -> str:
@@ -61,6 +88,8 @@ class JitFunction(TensorHolder):
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output, or a tuple of several. UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
+        if self._arrived:
+            self._take()
         if "torch._dynamo" in sys.modules:
             return self._untraced(arrays, named)
         return self._calls(arrays, named)
@@ -116,9 +145,59 @@ class JitFunction(TensorHolder):
         self.tensor.at_run_time(program, asked.run_time)
         return self._tuned(whole, asked.run_time, budget_s, nodes, seed, progress or nothing_said)
 
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits until no search in the background is left that calls so far have asked for; whether that is so."""
+        return all(event.wait(timeout_s) for event in list(self._asked.values()))
+
     def kind(self, *arrays: Any, **named: Any) -> str:
         """Kind of kernel that a call with these arrays runs: `found` by a search, `plain` loops, or `evaluated`."""
+        self._take()
         return self._calls.runner(self._calls.signature.bind(arrays, named).sizes).kind
+
+    def _take(self) -> None:
+        """Uses from now on what searches in the background have found; tells the first failure."""
+        while self._arrived:
+            try:
+                sizes, runner, error = self._arrived.popleft()
+            except IndexError:  # another thread took it
+                return
+            if runner is not None and not self._calls.is_chosen(sizes):
+                self._calls.use(sizes, runner)
+            if error and not self._is_failed:
+                self._is_failed = True
+                told = f"the search for a faster {self.name} in the background failed, there will be no others: {error}"
+                warnings.warn(told, SearchWarning, stacklevel=3)
+
+    def _search_beside(self, sizes: Mapping[str, int], budget_s: float) -> None:
+        key = tuple(sizes[name] for name in self._calls.signature.sizes)
+        done = threading.Event()
+        if self._is_failed or self._asked.setdefault(key, done) is not done:
+            return
+
+        def tell(answer: Answer) -> None:
+            runner, error = None, answer.error
+            try:
+                if answer.kept:
+                    runner = known_runner(self.tensor, sizes, self.threads, self.kernels)
+            except Exception as failure:
+                error = f"{type(failure).__name__}: {failure}"
+            if runner is not None or error:
+                self._arrived.append((dict(sizes), runner, error))
+            done.set()
+
+        if not background.searches.ask(Request(self.tensor, dict(sizes), self.threads, budget_s), tell):
+            del self._asked[key]
+
+    def _background_s(self) -> float | None:
+        """Seconds for each search in the background; None where nothing is searched there. UserError (OPTION)."""
+        asked = os.environ.get(BACKGROUND, "")
+        # A process that this one started to measure kernels runs its program's file again: no search in a search.
+        if self._search == "off" or (self._search is None and asked in ("", "0")) or multiprocessing.parent_process() is not None:
+            return None
+        budget_s = _BACKGROUND_S if asked in ("", "0", "1") else seconds_of(asked)
+        if not budget_s:
+            raise UserError(Diagnostic("OPTION", f"expected 0, 1 or a time such as 30s in {BACKGROUND}, got {asked!r}"))
+        return budget_s
 
     def _tuned(
         self, sizes: Mapping[str, int], run_time: Mapping[str, int], budget_s: float | None, nodes: int | None, seed: int,
@@ -169,6 +248,8 @@ class JitFunction(TensorHolder):
             if plain is None:
                 return EvaluatedRunner(self.tensor.program(sizes))
             self._plain = [plain, *self._plain[:_PLAIN]]
+        if (beside_s := self._background_s()) is not None:
+            self._search_beside(sizes, beside_s)
         return plain.runner(sizes)
 
     def __repr__(self) -> str:
@@ -178,29 +259,40 @@ class JitFunction(TensorHolder):
 @overload
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
-def jit(*, threads: int | None = None, kernels: str | Path | None = None) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
-    function: Callable[..., Any] | None = None, /, *, threads: int | None = None, kernels: str | Path | None = None
+    *, threads: int | None = None, kernels: str | Path | None = None, search: SearchMode | None = None
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    threads: int | None = None,
+    kernels: str | Path | None = None,
+    search: SearchMode | None = None,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Reads the decorated function as a tensor function that can be called with arrays: `@wl.jit`, or `@wl.jit(threads=2)`.
 
     threads: of its kernels, one per core if not said. kernels: a folder that `warploom kernels export` wrote, for a package that
-    ships its kernels; name only folders whose code you would run. Raises UserError with every problem of the source.
+    ships its kernels; name only folders whose code you would run. search: `background` looks for faster kernels beside the
+    program, in a process of the lowest priority, for the sizes of its calls; later calls use what was found. `off`: never; if not
+    said, as the environment variable WARPLOOM_BACKGROUND says (`1`, or a time for each search). Raises UserError with every
+    problem of the source.
     """
     around = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
     if threads is not None and (type(threads) is not int or threads < 1):
         raise UserError(Diagnostic("OPTION", f"expected a whole number of 1 or more as threads, got {threads!r}"))
-
+    if search not in (None, "background", "off"):
+        raise UserError(Diagnostic("OPTION", f"expected background or off as search, got {search!r}"))
     folder = None if kernels is None else Path(kernels)
 
     def made(wanted: Callable[..., Any]) -> JitFunction:
         if isinstance(wanted, TensorFunction):
-            return JitFunction(wanted, threads, folder)
+            return JitFunction(wanted, threads, folder, search)
         if not callable(wanted):
             message = f"expected a function, got {wanted!r}"
             raise UserError(Diagnostic("NOT_A_FUNCTION", message, fix="Write @wl.jit above a `def`."))
         read = tensor_within(wanted, around)
         # A faulty function of a file that is loaded: it is told when that function is asked for.
-        return JitFunction(read, threads, folder) if isinstance(read, TensorFunction) else read  # pyright: ignore
+        return JitFunction(read, threads, folder, search) if isinstance(read, TensorFunction) else read  # pyright: ignore
 
     return made if function is None else made(function)

@@ -1,4 +1,4 @@
-"""`wl.load_kernel`: a kernel that was explored and saved, to be called again."""
+"""`wl.load_kernel`: a kernel that was explored or completed and saved, to be called again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from warploom.api.result import Result
-from warploom.schedule.calls import Calls
+from warploom.gpu import SketchCalls
+from warploom.schedule.calls import Calls, GpuCalls
 from warploom.tools.kernels.files import loaded
 
 
@@ -15,24 +16,25 @@ from warploom.tools.kernels.files import loaded
 class LoadedKernel(Result):
     """A saved kernel; its fields are those of the result that was saved."""
 
-    calls: Calls
+    calls: Calls | GpuCalls | SketchCalls
     """Checks the arguments and runs the kernel."""
 
     @property
     def text(self) -> str:
         """How it is called: `product(A, B, [C])`."""
-        return self.calls.signature.text
+        return self.calls.text
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """Runs the kernel on arrays of its sizes, as functions of `wl.jit` are called."""
+        """Runs the kernel as the result that was saved does."""
         return self.calls(arrays, named)
 
 
 def load_kernel(path: str | Path) -> LoadedKernel:
-    """The CPU kernel that `save` of an explored result wrote as `.kernel`, compiled for this machine.
+    """The kernel that `save` of an explored result or a completed sketch wrote as `.kernel`: compiled for this machine, or where
+    it is first called on a GPU.
 
-    The file holds C that is compiled and run: load only files whose code you would run. Raises UserError (KERNEL_FILE) for a file
-    of another kind, and for one that was changed.
+    The file holds code that is compiled and run: load only files whose code you would run. Raises UserError (KERNEL_FILE) for a
+    file of another kind, and for one that was changed.
     """
-    signature, runner, line = loaded(Path(path))
-    return LoadedKernel(line=dict(line), calls=Calls(signature, lambda _: runner))
+    calls, line = loaded(Path(path))
+    return LoadedKernel(line=dict(line), calls=calls)

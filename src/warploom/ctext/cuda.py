@@ -9,7 +9,13 @@ from warploom.core import DType
 from warploom.ctext.types import cuda_type
 
 BARRIER = "__syncthreads();"
-VOTES = {"ballot": "__ballot_sync", "any": "__any_sync", "all": "__all_sync"}
+VOTES = {
+    "ballot": "__ballot_sync",
+    "any": "__any_sync",
+    "all": "__all_sync",
+    "match_any": "__match_any_sync",
+    "match_all": "__match_all_sync",
+}
 SHUFFLES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
 """Intrinsics, by how the lane is found that a lane reads from."""
 _WARP = 32

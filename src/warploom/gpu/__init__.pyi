@@ -1,3 +1,26 @@
+from .calls import (
+    DeviceTensor,
+    Launch,
+    NotTaken,
+    Place,
+    SketchCalls,
+    Wanted,
+    at_tensors,
+    call_stream,
+    copied_to,
+    copy_on_device,
+    device_of,
+    device_tensor,
+    finish,
+    fitting,
+    is_on_device,
+    new_tensor,
+    require_all_on_device,
+    require_apart,
+    run_launches,
+    taken,
+    to_host,
+)
 from .cost import counted_work, executed_cycles
 from .cuda import CudaSource, cuda_source, index_overflow, safe_sizes
 from .device import NoDevice, Timing, device_arch, device_available, device_names, launch, time_kernel, why_no_device
@@ -24,10 +47,13 @@ from .toolchain import (
 )
 
 __all__ = [
-    "Compiled", "CudaSource", "EmbeddedPtx", "Executed", "ListedLine", "Listings", "Lowered", "MachineCounts", "NoDevice",
-    "ReadBack", "SizeLimits", "Timing", "assemble", "compile_cuda", "compile_file", "compile_to_ptx", "count_executed",
-    "counted_work", "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names", "embedded_ptx",
-    "executed_cycles", "grid_of", "index_c", "index_overflow", "is_architecture", "is_binary", "launch", "lower",
-    "machine_counts", "machine_listings", "merged_accesses", "read_back", "registers_used", "require_architecture",
-    "run_kernel", "safe_sizes", "spilled", "time_kernel", "time_on_device", "toolchain_available", "why_no_device",
+    "Compiled", "CudaSource", "DeviceTensor", "EmbeddedPtx", "Executed", "Launch", "ListedLine", "Listings", "Lowered",
+    "MachineCounts", "NoDevice", "NotTaken", "Place", "ReadBack", "SizeLimits", "SketchCalls", "Timing", "Wanted",
+    "assemble", "at_tensors", "call_stream", "compile_cuda", "compile_file", "compile_to_ptx", "copied_to", "copy_on_device",
+    "count_executed", "counted_work", "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names",
+    "device_of", "device_tensor", "embedded_ptx", "executed_cycles", "finish", "fitting", "grid_of", "index_c",
+    "index_overflow", "is_architecture", "is_binary", "is_on_device", "launch", "lower", "machine_counts",
+    "machine_listings", "merged_accesses", "new_tensor", "read_back", "registers_used", "require_all_on_device",
+    "require_apart", "require_architecture", "run_kernel", "run_launches", "safe_sizes", "spilled", "taken", "time_kernel",
+    "time_on_device", "to_host", "toolchain_available", "why_no_device",
 ]  # fmt: skip

@@ -379,6 +379,8 @@ class CMachine:
         if name == "__syncthreads":
             self._sync(active)
             return Value("i32", np.zeros(len(active), np.int32))
+        if name in ("__match_any_sync", "__match_all_sync"):
+            return self._match(name, arguments, active)
         values = [self._expression(a, active) for a in arguments]
         if name in self.parsed.functions:
             return self._function(self.parsed.functions[name], values, active)
@@ -481,6 +483,25 @@ class CMachine:
                 outcome[own] = result
         word = Value("u32", outcome)
         return word if name == "__ballot_sync" else convert(word, "i32")
+
+    def _match(self, name: str, arguments: list[Any], active: Mask) -> Value:
+        """One lane after the other; of all lanes also stores whether they match. The mask is looked at as in a vote."""
+        mask, value = (self._expression(a, active) for a in arguments[:2])
+        everyone = Value("bool", np.ones(self.threads, np.bool_))
+        here = self._vote("__ballot_sync", [mask, everyone], active).data.astype(np.int64)
+        outcome = np.zeros(self.threads, np.uint32)
+        for thread in np.flatnonzero(active):
+            first = thread - thread % self.per_block % 32
+            lanes = [lane for lane in range(32) if int(here[thread]) >> lane & 1]
+            outcome[thread] = sum(1 << lane for lane in lanes if value.data[first + lane] == value.data[thread])
+        if name == "__match_all_sync":
+            same = outcome == here
+            (target,) = arguments[2:]
+            if not isinstance(target, c_ast.UnaryOp) or target.op != "&":
+                raise self._unsupported(target)
+            self._assign(target.expr, Value("i32", same.astype(np.int32)), active)
+            outcome = np.where(same, outcome, 0).astype(np.uint32)
+        return Value("u32", outcome)
 
     def _check_shuffle(self, mask: Data, active: Mask, lane: Data, base: Data, source: Data) -> None:
         flat = np.arange(self.threads)

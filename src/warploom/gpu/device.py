@@ -43,14 +43,14 @@ class NoDevice:
 def why_no_device() -> NoDevice | None:
     """None where a CUDA driver and at least one device are there; never raises."""
     try:
-        driver = importlib.import_module("cuda.bindings.driver")
+        api = importlib.import_module("cuda.bindings.driver")
     except Exception as error:  # a damaged package fails in many ways
         return NoDevice("package", f"the package cuda-bindings is not usable: {error}")
     try:
-        (code,) = driver.cuInit(0)
+        (code,) = api.cuInit(0)
         count = 0
         if int(code) == 0:
-            code, count = driver.cuDeviceGetCount()
+            code, count = api.cuDeviceGetCount()
     except Exception as error:  # a missing library or driver fails in many ways
         return NoDevice("driver", f"the NVIDIA driver is not usable: {error}")
     match int(code):
@@ -71,65 +71,98 @@ def device_available() -> bool:
 
 def device_names() -> tuple[str, ...]:
     """Names of all devices, by number, each with its architecture; UserError (NO_DEVICE)."""
-    driver = _driver()
+    api = driver()
     names: list[str] = []
-    for number in range(int(_checked(driver.cuDeviceGetCount()))):
-        name = _checked(driver.cuDeviceGetName(128, _checked(driver.cuDeviceGet(number))))
+    for number in range(int(checked(api.cuDeviceGetCount()))):
+        name = checked(api.cuDeviceGetName(128, checked(api.cuDeviceGet(number))))
         names.append(f"{name.decode(errors='replace').rstrip(chr(0))} ({device_arch(number)})")
     return tuple(names)
 
 
 @cache
-def _driver() -> Any:
+def driver() -> Any:
+    """The module `cuda.bindings.driver`, which this module alone imports. UserError (NO_DEVICE)."""
     if not device_available():
         fix = f"run this where a GPU is, with the driver of CUDA 13 ({INSTALL})"
         raise UserError(Diagnostic("NO_DEVICE", "expected a CUDA device and its driver, got none", fix=fix))
     return importlib.import_module("cuda.bindings.driver")
 
 
-def _checked(result: tuple[Any, ...]) -> Any:
+def checked(result: tuple[Any, ...]) -> Any:
+    """The values that a function of the driver gives beside its code. UserError (CUDA_DRIVER) for a code that is no success."""
     code, *values = result
     if int(code) != 0:
-        driver = _driver()
-        text = driver.cuGetErrorString(code)[1]
+        api = driver()
+        text = api.cuGetErrorString(code)[1]
         text = text.decode() if isinstance(text, bytes) else str(code)
         raise UserError(Diagnostic("CUDA_DRIVER", f"expected the CUDA driver to succeed, got: {text}"))
     return values[0] if len(values) == 1 else tuple(values)
 
 
 @cache
-def _context(device: int) -> Any:
-    driver = _driver()
-    return _checked(driver.cuDevicePrimaryCtxRetain(_checked(driver.cuDeviceGet(device))))
+def primary_context(device: int) -> Any:
+    """The context of the device that packages share, kept from now on."""
+    api = driver()
+    return checked(api.cuDevicePrimaryCtxRetain(checked(api.cuDeviceGet(device))))
 
 
 def device_arch(device: int = 0) -> str:
     """`sm_90` and the like of a device; UserError (NO_DEVICE)."""
-    driver = _driver()
-    handle = _checked(driver.cuDeviceGet(device))
-    kinds = driver.CUdevice_attribute
+    api = driver()
+    handle = checked(api.cuDeviceGet(device))
+    kinds = api.CUdevice_attribute
     major, minor = (
-        _checked(driver.cuDeviceGetAttribute(kind, handle))
+        checked(api.cuDeviceGetAttribute(kind, handle))
         for kind in (kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
     )
     return f"sm_{major}{minor}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
+    """A kernel and the arguments of a launch."""
+
     function: Any
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: Any
-    """Addresses of the arguments, for cuLaunchKernel."""
-    keep: tuple[Any, ...]
-    """Objects that keep the memory at the addresses alive."""
+    values: tuple[Any, ...]
+    """Each argument as an array of one element; their memory is what the driver reads."""
     dynamic_shared_bytes: int
 
-    def launch(self) -> None:
-        driver = _driver()
-        shared, arguments = self.dynamic_shared_bytes, self.arguments.ctypes.data
-        _checked(driver.cuLaunchKernel(self.function, *self.grid, *self.block, shared, _LEGACY_STREAM, arguments, 0))
+    def launch(self, stream: int = _LEGACY_STREAM) -> None:
+        """Puts the launch on the stream; does not wait."""
+        addresses = np.array([v.ctypes.data for v in self.values], np.uint64)
+        shared = self.dynamic_shared_bytes
+        checked(driver().cuLaunchKernel(self.function, *self.grid, *self.block, shared, stream, addresses.ctypes.data, 0))
+
+
+def prepared(
+    function: Any,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    pointers: Sequence[int],
+    numbers: Sequence[int | np.generic],
+    dynamic_shared_bytes: int,
+) -> Prepared:
+    """A launch with pointers first; a plain number is passed as a C int, a NumPy scalar as what it is."""
+    values = [np.array([pointer], np.uint64) for pointer in pointers]
+    values += [np.array([n], n.dtype if isinstance(n, np.generic) else np.int32) for n in numbers]
+    return Prepared(function, grid, block, tuple(values), dynamic_shared_bytes)
+
+
+def function_of(cubin: bytes, name: str, dynamic_shared_bytes: int) -> tuple[Any, Any]:
+    """The module of a cubin, loaded into the current context, and its kernel, which may ask for this much shared memory."""
+    api = driver()
+    module = checked(api.cuModuleLoadData(cubin))
+    try:
+        function = checked(api.cuModuleGetFunction(module, name.encode()))
+        if dynamic_shared_bytes > STATIC_SHARED_BYTES:
+            kind = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            checked(api.cuFuncSetAttribute(function, kind, dynamic_shared_bytes))
+    except BaseException:
+        api.cuModuleUnload(module)
+        raise
+    return module, function
 
 
 def launch(
@@ -153,7 +186,7 @@ def launch(
         return
     with _prepared(compiled, name, grid, block, arrays, sizes, device, dynamic_shared_bytes) as kernel:
         kernel.launch()
-        _checked(_driver().cuCtxSynchronize())
+        checked(driver().cuCtxSynchronize())
 
 
 def time_kernel(
@@ -170,22 +203,22 @@ def time_kernel(
     dynamic_shared_bytes: int = 0,
 ) -> Timing:
     """Times `repeats` launches one by one after `warm_up` others; copies are not timed, arrays hold the last launch's results."""
-    driver = _driver()
+    api = driver()
     with _prepared(compiled, name, grid, block, arrays, sizes, device, dynamic_shared_bytes) as kernel:
         for _ in range(warm_up):
             kernel.launch()
-        events = [_checked(driver.cuEventCreate(0)) for _ in range(2)]
+        events = [checked(api.cuEventCreate(0)) for _ in range(2)]
         try:
             times: list[float] = []
             for _ in range(repeats):
-                _checked(driver.cuEventRecord(events[0], _LEGACY_STREAM))
+                checked(api.cuEventRecord(events[0], _LEGACY_STREAM))
                 kernel.launch()
-                _checked(driver.cuEventRecord(events[1], _LEGACY_STREAM))
-                _checked(driver.cuEventSynchronize(events[1]))
-                times.append(float(_checked(driver.cuEventElapsedTime(events[0], events[1]))))
+                checked(api.cuEventRecord(events[1], _LEGACY_STREAM))
+                checked(api.cuEventSynchronize(events[1]))
+                times.append(float(checked(api.cuEventElapsedTime(events[0], events[1]))))
         finally:
             for event in events:
-                driver.cuEventDestroy(event)
+                api.cuEventDestroy(event)
     return Timing(median(times), min(times), repeats)
 
 
@@ -199,42 +232,36 @@ def _prepared(
     sizes: Sequence[int | np.generic],
     device: int,
     dynamic_shared_bytes: int,
-) -> Generator[_Prepared]:
+) -> Generator[Prepared]:
     """The module loaded and the arrays on the device; NumPy arrays are copied back at the end."""
-    driver = _driver()
+    api = driver()
     problems = [p for p in map(_array_problem, arrays) if p is not None]
     if problems:
         raise UserError(*problems)
-    _checked(driver.cuCtxSetCurrent(_context(device)))
-    _checked(driver.cuCtxSynchronize())  # arrays in place may still be written by another stream
-    module = _checked(driver.cuModuleLoadData(compiled.cubin))
+    checked(api.cuCtxSetCurrent(primary_context(device)))
+    checked(api.cuCtxSynchronize())  # arrays in place may still be written by another stream
+    module, function = function_of(compiled.cubin, name, dynamic_shared_bytes)
     copies: list[tuple[Any, Any]] = []
     try:
-        function = _checked(driver.cuModuleGetFunction(module, name.encode()))
-        if dynamic_shared_bytes > STATIC_SHARED_BYTES:
-            kind = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            _checked(driver.cuFuncSetAttribute(function, kind, dynamic_shared_bytes))
-        values: list[Any] = []
+        pointers: list[int] = []
         for array in arrays:
             pointer = _pointer(array)
             if pointer is None:
-                memory = _checked(driver.cuMemAlloc(max(array.nbytes, 1)))
+                memory = checked(api.cuMemAlloc(max(array.nbytes, 1)))
                 copies.append((array, memory))
                 if array.nbytes:
-                    _checked(driver.cuMemcpyHtoD(memory, array.ctypes.data, array.nbytes))
+                    checked(api.cuMemcpyHtoD(memory, array.ctypes.data, array.nbytes))
                 pointer = int(memory)
-            values.append(np.array([pointer], np.uint64))
-        values += [np.array([size], size.dtype if isinstance(size, np.generic) else np.int32) for size in sizes]
-        addresses = np.array([v.ctypes.data for v in values], np.uint64)
-        yield _Prepared(function, grid, block, addresses, tuple(values), dynamic_shared_bytes)
-        _checked(driver.cuCtxSynchronize())
+            pointers.append(pointer)
+        yield prepared(function, grid, block, pointers, sizes, dynamic_shared_bytes)
+        checked(api.cuCtxSynchronize())
         for array, memory in copies:
             if array.flags.writeable and array.nbytes:
-                _checked(driver.cuMemcpyDtoH(array.ctypes.data, memory, array.nbytes))
+                checked(api.cuMemcpyDtoH(array.ctypes.data, memory, array.nbytes))
     finally:
         for _, memory in copies:
-            driver.cuMemFree(memory)
-        driver.cuModuleUnload(module)
+            api.cuMemFree(memory)
+        api.cuModuleUnload(module)
 
 
 def _pointer(array: Any) -> int | None:

@@ -107,6 +107,12 @@ class Helpers:
     def user_function(self, name: str, result: str, params: str, value: str) -> str:
         return self._define(name, result, params, f"  return {value};")
 
+    def match_all(self, intrinsic: str, dtype: DType) -> str:
+        """The word of a match of all lanes, whose intrinsic also wants a place for whether they match."""
+        t = cuda_type(dtype)
+        body = f"  int is_same;\n  return {intrinsic}(mask, value, &is_same);"
+        return self._define(f"match_all_{dtype.name}", "unsigned", f"unsigned mask, {t} value", body)
+
     def vector_shuffle(self, intrinsic: str, dtype: DType) -> str:
         """The shuffle of a vector: one 32-bit word at a time, narrow components packed into words first."""
         scalar = scalar_of(dtype)

@@ -51,6 +51,7 @@ from warploom.ir import (
     Vote,
     simplify,
 )
+from warploom.operations import WORD_OPERATIONS
 
 _FLOAT_EXTREMA = {"f32": "f{}f", "f64": "f{}", "f16": "__h{}", "bf16": "__h{}"}
 
@@ -98,6 +99,11 @@ class ValueCode:
                 return self._shuffle(expr, inner(expr.value), self.facts.dtype(expr, state_type))
             case Holds(op, lhs, rhs):
                 return cast_to(cuda_type(u32), binary(op, inner(lhs), inner(rhs)))
+            case Vote(kind, value) if expr.is_match:
+                name = VOTES[kind]
+                if kind == "match_all":
+                    name = self.helpers.match_all(name, self.facts.dtype(value, state_type))
+                return call(name, Text("0xffffffffu"), inner(value))
             case Vote(kind, value):
                 if isinstance(value, Holds):
                     cast = binary(value.op, inner(value.lhs), inner(value.rhs))
@@ -124,18 +130,19 @@ class ValueCode:
 
     def _mixed(self, op: str, words: list[Text], control: IndexExpr) -> Text:
         """prmt by its intrinsic; lop3, which has none, as the sum of products that the compiler turns into one."""
-        if op == "byte_perm":
-            masked = simplify(IndexBinary("&", control, IndexConst(0x7777)), self.facts.ranges)
-            return call("__byte_perm", *words, self.index.text(masked))
+        row = WORD_OPERATIONS[op]
+        if row.cuda:
+            masked = simplify(IndexBinary("&", control, IndexConst(row.control_bits)), self.facts.ranges)
+            return call(row.cuda[u32.bits], *words, self.index.text(masked))
         if not isinstance(control, IndexConst):
             message = f"expected a number as the table of lop3, got {self.index.text(control).text}"
             raise UnsupportedError(Diagnostic("LOP3_TABLE", message, fix="Give a constant, or a hole of constants."))
-        table = int(control.value) & 255
+        table = int(control.value) & row.control_bits
         names = [Text(name) for name in "abc"]
         result = literal(u32, 0)
-        for row in range(8):
-            if table >> row & 1:
-                factors = [w if row >> (2 - k) & 1 else unary("~", w) for k, w in enumerate(names)]
+        for case in range(8):
+            if table >> case & 1:
+                factors = [w if case >> (2 - k) & 1 else unary("~", w) for k, w in enumerate(names)]
                 product = binary("&", binary("&", factors[0], factors[1]), factors[2])
                 result = product if result.value == 0 else binary("|", result, product)
         word = cuda_type(u32)
@@ -212,7 +219,7 @@ class ValueCode:
             case "neg":
                 return self.apply("-", dtype, self.constant(dtype, 0), a)
             case "popc":
-                return cast_to(cuda_type(dtype), call("__popc" if dtype.bits == 32 else "__popcll", a))
+                return cast_to(cuda_type(dtype), call(WORD_OPERATIONS["popc"].cuda[dtype.bits], a))
             case "~":
                 return cast_to(cuda_type(dtype), unary("~", a)) if is_narrow(dtype) else unary("~", a)
             case _:  # a fold of one operand is that operand

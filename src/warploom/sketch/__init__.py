@@ -30,6 +30,8 @@ from warploom.sketch.words import (
     lane_id,
     literal,
     lop3,
+    match_all,
+    match_any,
     pack,
     popc,
     register,
@@ -54,7 +56,8 @@ __all__ = [
     "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec", "UserOperator",
     "Written", "accumulator", "all", "any", "ballot", "block_dim", "block_id", "byte_perm", "cast", "ceil_div", "conflict_free",
     "device", "global_id", "global_to_register", "global_to_shared", "grid_dim", "holds", "lane_grid", "lane_id", "literal",
-    "load", "load_variables", "lop3", "operator", "pack", "parse_spec", "popc", "register", "register_to_global",
+    "load", "load_variables", "lop3", "match_all", "match_any",
+    "operator", "pack", "parse_spec", "popc", "register", "register_to_global",
     "register_to_shared", "require", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up",
     "shfl_xor", "size", "sketch", "sync", "term_spec", "thread_id", "vector", "warp_id", "warp_size", "written",
 ]  # fmt: skip

@@ -143,6 +143,17 @@ def all(condition: Any) -> Any:
 
 
 @inside_sketches
+def match_any(value: Any) -> Any:
+    """u32 with bit l set if `value`, an integer of 32 or 64 bits, is the same in lane l of the warp as in this lane. All lanes
+    take part."""
+
+
+@inside_sketches
+def match_all(value: Any) -> Any:
+    """u32 with the bits of all lanes set if `value`, an integer of 32 or 64 bits, is the same in all of them, else 0."""
+
+
+@inside_sketches
 def popc(value: Any) -> Any:
     """Number of ones in a word of 32 or 64 bits, in its type. Also in specs."""
 

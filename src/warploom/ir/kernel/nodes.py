@@ -185,15 +185,22 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """CUDA's `__ballot_sync`, `__any_sync`, `__all_sync` of all lanes of the warp, as u32.
+    """A vote or a match of all lanes of the warp, as u32: CUDA's `__ballot_sync`, `__match_any_sync` and their like.
 
-    ballot: bit l is set if `value` (u32) is not 0 in lane l. any, all: 1 if it is not 0 in some lane, in every lane; else 0. A
-    lane that does not take part is an error. Source: CUDA C++ Programming Guide, warp vote functions.
+    ballot: bit l is set if `value` (u32) is not 0 in lane l. any, all: 1 if it is not 0 in some lane, in every lane; else 0.
+    match_any: bit l is set if `value`, an integer of 32 or 64 bits, is in lane l what it is in this lane. match_all: the bits of
+    all lanes if it is the same in all of them, else 0. A lane that does not take part is an error. Source: CUDA C++ Programming
+    Guide, warp vote functions and warp match functions.
     """
 
-    kind: Literal["ballot", "any", "all"]
+    kind: Literal["ballot", "any", "all", "match_any", "match_all"]
     value: ValueExpr
     span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def is_match(self) -> bool:
+        """Whether lanes compare their values."""
+        return self.kind in ("match_any", "match_all")
 
 
 @dataclass(frozen=True, slots=True)

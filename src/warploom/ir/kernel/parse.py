@@ -55,7 +55,7 @@ from warploom.ir.kernel.nodes import (
 from warploom.ir.kernel.rewrite import map_index
 from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, VOTES, index_text
 from warploom.ir.swizzle.kinds import KINDS
-from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
+from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON, WORD_OPERATIONS
 
 _SHUFFLE_KINDS = {word: kind for kind, word in SHUFFLES.items()}
 
@@ -312,7 +312,7 @@ class _Reader:
             lhs, sign, rhs = self.arguments(node, 3)
             return Holds(self.comparison(sign), self.value(lhs), self.value(rhs))
         if word == "byte_perm" or word == "lop3":
-            *words, control = self.arguments(node, 3 if word == "byte_perm" else 4)
+            *words, control = self.arguments(node, WORD_OPERATIONS[word].words + 1)
             return Mixed(word, tuple(self.value(w) for w in words), self.index(control))
         if word in VOTES:
             (value,) = self.arguments(node, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -402,9 +402,9 @@ class KernelRun:
         return result
 
     def _vote(self, node: Vote, where: Where) -> Value:
-        data, _ = self.value(node.value, where)
+        data, dtype = self.value(node.value, where)
         warp, lanes = self.kernel.warp_size, np.arange(self.threads) % self.kernel.warp_size
-        data = spread(data, (data.shape[0], self.threads), u32)
+        data = spread(data, (data.shape[0], self.threads), dtype)
         if where is not None:
             active = np.broadcast_to(where, (max(where.shape[0], data.shape[0]), self.threads))
             whole = active.reshape(len(active), -1, warp).all(axis=2).repeat(warp, axis=1)
@@ -413,9 +413,13 @@ class KernelRun:
                 message = "a vote is taken without some lanes of the warp"
                 self.report("VOTE_INACTIVE", message, active & ~whole, "move the vote out of the condition")
                 self.span = outer
+        if node.is_match:
+            return self._matched(node, data.reshape(len(data), -1, warp)).reshape(len(data), self.threads), u32
         cast = data != 0
         groups = cast.reshape(len(data), -1, warp)
         match node.kind:
+            case "match_any" | "match_all":
+                raise AssertionError("lanes that compare their values are above")
             case "ballot":
                 bits = np.where(cast, np.uint32(1) << lanes.astype(np.uint32), np.uint32(0)).reshape(groups.shape)
                 found = np.add.reduce(bits, axis=2, dtype=np.uint32)
@@ -424,6 +428,15 @@ class KernelRun:
             case "all":
                 found = np.logical_and.reduce(groups, axis=2).astype(np.uint32)
         return found.repeat(warp, axis=1), u32
+
+    def _matched(self, node: Vote, groups: NDArray[Any]) -> NDArray[np.uint32]:
+        """Words of the lanes whose values are equal; by axis: blocks, warps, lanes."""
+        lanes = np.arange(groups.shape[2], dtype=np.uint32)
+        equal = groups[..., :, None] == groups[..., None, :]
+        masks = np.where(equal, np.uint32(1) << lanes, np.uint32(0)).sum(axis=3, dtype=np.uint32)
+        if node.kind == "match_any":
+            return masks
+        return np.where(equal.all(axis=(2, 3))[..., None], masks, np.uint32(0))
 
     # ------------------------------------------------------------ statements
 

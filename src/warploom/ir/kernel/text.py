@@ -77,7 +77,7 @@ from warploom.ir.kernel.nodes import (
 
 BUILTINS = ("thread_id", "block_id", "block_dim", "grid_dim")
 SHUFFLES = {"idx": "shfl", "up": "shfl_up", "down": "shfl_down", "xor": "shfl_xor"}
-VOTES = ("ballot", "any", "all")
+VOTES = ("ballot", "any", "all", "match_any", "match_all")
 AXES = "xyz"
 COMPONENTS = "xyzw"
 WORDS = frozenset((

@@ -52,7 +52,7 @@ from warploom.ir.kernel.nodes import (
 )
 from warploom.ir.kernel.vectors import vector_problem
 from warploom.ir.swizzle.kinds import kind_of
-from warploom.operations import FOLDS, OF_INTEGERS, PAIRS
+from warploom.operations import FOLDS, OF_INTEGERS, PAIRS, WORD_OPERATIONS
 
 _STATIC = frozenset[str]()
 MOST_VALUES = 1 << 20
@@ -292,7 +292,11 @@ class _Verifier:
                     self.wrong("DTYPE_MISMATCH", f"expected scalars to compare, got {dtype.name}")
                 return u32
             case Vote(_, value, span):
-                self.same("what lanes vote on", u32, self.value(value))
+                dtype = self.value(value)
+                if not expr.is_match:
+                    self.same("what lanes vote on", u32, dtype)
+                elif dtype is not None and (dtype.is_float or dtype.bits < 32 or dtype.lanes > 1):
+                    self.wrong("DTYPE_MISMATCH", f"expected an integer of 32 or 64 bits to match, got {dtype.name}", span=span)
                 if self.kernel.warp_size > u32.bits or self.kernel.threads % self.kernel.warp_size:
                     message = (
                         f"expected a block of whole warps of up to {u32.bits} lanes for a vote, got {self.kernel.threads} threads"
@@ -301,8 +305,9 @@ class _Verifier:
                     self.wrong("VOTE_LANES", message, "use a block of a multiple of the warp size", span)
                 return u32
             case Mixed(op, operands, control):
-                if len(operands) != (2 if op == "byte_perm" else 3):
-                    self.wrong("OPERANDS", f"expected {2 if op == 'byte_perm' else 3} operands of {op}, got {len(operands)}")
+                words = WORD_OPERATIONS[op].words
+                if len(operands) != words:
+                    self.wrong("OPERANDS", f"expected {words} operands of {op}, got {len(operands)}")
                 for operand in operands:
                     self.same(f"operands of {op}", u32, self.value(operand))
                 self.index(control)
@@ -359,7 +364,8 @@ class _Verifier:
 
     def operator(self, op: str, dtype: DType | None, builtin: frozenset[str]) -> None:
         if op in builtin:
-            if op == "popc" and dtype is not None and (dtype.is_float or dtype.bits < 32 or dtype.lanes > 1):
+            row = WORD_OPERATIONS.get(op)
+            if row is not None and dtype is not None and (dtype.is_float or dtype.bits not in row.bits or dtype.lanes > 1):
                 self.wrong("DTYPE_MISMATCH", f"expected a word of 32 or 64 bits for {op}, got {dtype.name}")
             elif op in OF_INTEGERS and dtype is not None and dtype.is_float:
                 self.wrong("DTYPE_MISMATCH", f"expected integers for {op}, got {dtype.name}")

@@ -7,10 +7,13 @@ and runners: compiled kernels, or the evaluation where no compiler works. Open `
 from warploom.schedule.calls.arguments import Binding, Signature
 from warploom.schedule.calls.classes import ShapeClass, in_class, narrowest, plain_class, plain_runner
 from warploom.schedule.calls.functions import Calls
+from warploom.schedule.calls.gpu_calls import GpuCalls, KernelsAt
 from warploom.schedule.calls.packed import pack, pack_signature, unpack, unpack_signature
+from warploom.schedule.calls.packed_cuda import pack_cuda, unpack_cuda
 from warploom.schedule.calls.runners import CompiledRunner, EvaluatedRunner, Runner
 
 __all__ = [
-    "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "Runner", "ShapeClass", "Signature", "in_class", "narrowest",
-    "pack", "pack_signature", "plain_class", "plain_runner", "unpack", "unpack_signature",
+    "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "GpuCalls", "KernelsAt",
+    "Runner", "ShapeClass", "Signature", "in_class", "narrowest",
+    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "unpack", "unpack_cuda", "unpack_signature",
 ]  # fmt: skip

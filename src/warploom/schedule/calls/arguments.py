@@ -93,22 +93,17 @@ class Signature:
 
     def bind(self, given: Sequence[object], named: Mapping[str, object]) -> Binding:
         """UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY, CALL_INDEX."""
-        values = self._by_name(given, named)
+        values = self.by_name(given, named)
         arrays = {
             name: self._array(self.arrays[name], values[name]) for name in self.all if name in self.arrays and name in values
         }
         scalars = tuple(self.number(p, values[name]) for name, p in self.scalars.items())
-        sizes = solved_sizes(self.name, self.arrays.values(), {n: a.shape for n, a in arrays.items()}, self.sizes)
-        shapes = {n: tuple(s.whole_at(sizes) for s in a.shape) for n, a in self.arrays.items()}
-        for name, shape in shapes.items():
-            if any(extent < 0 for extent in shape):
-                message = f"expected sizes that leave room for {name!r}, got {name!r} of shape {shape}"
-                self._refuse("CALL_SHAPE", message, self.arrays[name].span, "Pass arrays whose shapes fit together.")
+        sizes, shapes = self.sizes_and_shapes({n: a.shape for n, a in arrays.items()})
         is_empty = all(0 in shapes[name] for name in self.outputs)
         if not is_empty:
-            self._check_sizes(sizes, shapes)
+            self.check_sizes(sizes, shapes)
             for place in self.places:
-                self._check_places(place, arrays[place.indices], place.size.whole_at(sizes))
+                self.check_places(place, arrays[place.indices], place.size.whole_at(sizes))
         wanted = list[Array]()
         copies, results = list[tuple[Array, Array]](), dict[str, Any]()
         package = self._package(values)
@@ -139,7 +134,19 @@ class Signature:
         packages = tuple(package if name not in arrays else None for name in self.outputs)
         return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, packages, is_empty)
 
-    def _by_name(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
+    def sizes_and_shapes(
+        self, given: Mapping[str, tuple[int, ...]]
+    ) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:  # fmt: skip
+        """The sizes that the shapes of the given arrays say, and the shapes of all arrays. UserError (CALL_SHAPE)."""
+        sizes = solved_sizes(self.name, self.arrays.values(), given, self.sizes)
+        shapes = {n: tuple(s.whole_at(sizes) for s in a.shape) for n, a in self.arrays.items()}
+        for name, shape in shapes.items():
+            if any(extent < 0 for extent in shape):
+                message = f"expected sizes that leave room for {name!r}, got {name!r} of shape {shape}"
+                self._refuse("CALL_SHAPE", message, self.arrays[name].span, "Pass arrays whose shapes fit together.")
+        return sizes, shapes
+
+    def by_name(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
         """Without outputs, arguments by position are the inputs in their order; else all parameters in theirs."""
         if "out" in named and "out" not in self.all and self.outputs:  # as NumPy and PyTorch call it
             rest = {name: value for name, value in named.items() if name != "out"}
@@ -217,7 +224,7 @@ class Signature:
             self._refuse("CALL_DTYPE", f"expected a whole number of at most 2**53 for {name!r}, got {given}")
         return float(cast(float, given))
 
-    def _check_sizes(self, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def check_sizes(self, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
         for name, shape in shapes.items():
             if 0 in shape:
                 message = (
@@ -228,7 +235,7 @@ class Signature:
             if size < 1:
                 self._refuse("CALL_SHAPE", f"expected sizes of 1 or more, got {name} = {size}")
 
-    def _check_places(self, place: Places, array: Array, most: int) -> None:
+    def check_places(self, place: Places, array: Array, most: int) -> None:
         """Every element is a place, those that nothing reads, too."""
         wrong = (array < 0) | (array >= most)
         if wrong.any():

@@ -54,11 +54,19 @@ class Calls:
         self._forms: dict[tuple[object, ...], _Form] = {}
         self._shorts: list[tuple[Short, tuple[int, ...]]] = []
         """The last forms of calls that C takes whole, with the places of the outputs."""
+        self._generation = 0
+        """Counts changes of runners: a call that began before one leaves no form behind."""
         self._scalars = tuple(signature.scalars.values())
+
+    @property
+    def text(self) -> str:
+        """How it is called."""
+        return self.signature.text
 
     def __call__(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         if named and (ordered := self._ordered(given, named)) is not None:
             given, named = ordered, {}
+        generation = self._generation
         taken = None if named else self._taken(given)
         if taken is not None:
             results = self._shortly(*taken)
@@ -66,7 +74,7 @@ class Calls:
                 return results[0] if len(results) == 1 else results
         binding = self.signature.bind(given, named)
         runner = self.run(binding)
-        if runner is not None and taken is not None:
+        if runner is not None and taken is not None and generation == self._generation:
             self._note(taken[0], binding, runner)
         return binding.returned()
 
@@ -137,13 +145,20 @@ class Calls:
         key = tuple(sizes[name] for name in self.signature.sizes)
         self._chosen.add(key)
         self._remember(key, runner)
-        self._forms.clear()
-        self._shorts.clear()
+        self._forget_forms()
 
     def ask_again(self) -> None:
         """`make` is asked again for all sizes but those of `use`."""
         for key in self._runners.keys() - self._chosen:
             del self._runners[key]
+        self._forget_forms()
+
+    def is_chosen(self, sizes: Mapping[str, int]) -> bool:
+        """Whether `use` said their runner."""
+        return tuple(sizes[name] for name in self.signature.sizes) in self._chosen
+
+    def _forget_forms(self) -> None:
+        self._generation += 1
         self._forms.clear()
         self._shorts.clear()
 

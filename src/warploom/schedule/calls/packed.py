@@ -55,14 +55,14 @@ def _packed_shares(shares: Shares) -> Json:
 def _shares(packed: Json, sizes: Mapping[str, int]) -> Shares | None:
     """None for what `_packed_shares` did not make of loops over these sizes."""
     match packed:
-        case [int(known), *rest] if _is_count(known):
+        case [int(known), *rest] if is_count(known):
             pass
         case _:
             return None
     trips: list[tuple[str, int]] = []
     for item in rest:
         match item:
-            case [str(name), int(per)] if name in sizes and _is_count(per) and per:
+            case [str(name), int(per)] if name in sizes and is_count(per) and per:
                 trips.append((name, per))
             case _:
                 return None
@@ -90,7 +90,7 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
             case _:
                 return None
         numbers = [item.get(key) for key in _NUMBERS]
-        if not all(_is_count(n) for n in (*numbers, *common)):
+        if not all(is_count(n) for n in (*numbers, *common)):
             return None
         if not set(cast("list[str]", arrays)) <= regions.keys() or not set(cast("list[str]", parameters)) <= scalars:
             return None
@@ -102,7 +102,7 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
         named = (regions[a] for a in cast("list[str]", arrays))
         buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in named)
         given = item.get("run_time", {})
-        if not isinstance(given, dict) or not given.keys() <= known or not all(_is_count(n) for n in given.values()):
+        if not isinstance(given, dict) or not given.keys() <= known or not all(is_count(n) for n in given.values()):
             return None
         run_time = cast("dict[str, int]", given)
         shares, second = Shares(units), Shares(second_units)
@@ -145,7 +145,7 @@ def unpack_signature(packed: Json) -> tuple[Program, Signature] | None:
     for item in arrays:
         match item:
             case {"name": str(own), "dtype": str(dtype), "shape": [*shape], "role": str(role)} if (
-                dtype in BY_NAME and role in _ROLES and all(_is_count(n) and n for n in shape)
+                dtype in BY_NAME and role in _ROLES and all(is_count(n) and n for n in shape)
             ):
                 extents = tuple(cast("list[int]", shape))
                 strides = tuple(prod(extents[n + 1 :]) for n in range(len(extents)))
@@ -177,14 +177,12 @@ def _places(packed: Json, indices: Set[str]) -> list[Places] | None:
     found: list[Places] = []
     for item in packed if isinstance(packed, list) else [None]:
         match item:
-            case [str(name), str(array), int(axis), int(size)] if (
-                name in indices and _is_count(axis) and _is_count(size) and size
-            ):
+            case [str(name), str(array), int(axis), int(size)] if name in indices and is_count(axis) and is_count(size) and size:
                 found.append(Places(name, array, axis, polynomials.number(size)))
             case _:
                 return None
     return found
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 62

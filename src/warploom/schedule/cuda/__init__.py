@@ -14,13 +14,15 @@ from warploom.schedule.cuda.run import (
     facts_of,
     interpret,
     interpret_all,
+    launch_numbers,
     ptx_of,
     run,
+    text_options,
     time,
     with_outputs,
 )
 
 __all__ = [
     "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "cuda_program", "facts_of",
-    "interpret", "interpret_all", "loops_of", "ptx_of", "run", "time", "with_outputs",
+    "interpret", "interpret_all", "launch_numbers", "loops_of", "ptx_of", "run", "text_options", "time", "with_outputs",
 ]  # fmt: skip

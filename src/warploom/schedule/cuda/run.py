@@ -48,12 +48,12 @@ class Outcome:
 
 def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
     """Compiles for the machine of its options, or a newer one."""
-    return compile_cuda(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
+    return compile_cuda(kernel.text, arch or kernel.options.arch, options=text_options(kernel))
 
 
 def ptx_of(kernel: CudaKernel, arch: str | None = None) -> str:
     """NVRTC's PTX. UserError: TOOL_MISSING, CUDA_ERROR."""
-    return compile_to_ptx(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
+    return compile_to_ptx(kernel.text, arch or kernel.options.arch, options=text_options(kernel))
 
 
 def facts_of(kernel: CudaKernel, compiled: Compiled) -> KernelFacts:
@@ -82,7 +82,7 @@ def interpret(
     """
     given = [_words(buffer, _checked(buffer, arrays)) for buffer in kernel.arrays]
     private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
-    values = _scalars(kernel, scalars or {})
+    values = launch_numbers(kernel, scalars or {})
     if 0 in kernel.grid:  # sizes known at run time that leave nothing to do
         return Outcome(dict(arrays), (), None)
     ptx = ptx_of(kernel, arch)
@@ -136,7 +136,7 @@ def run(
     float32, as for `interpret`; those on the device have the real type. UserError as `warploom.gpu.launch`."""
     given = _device_arrays(kernel, arrays)
     launch_on_device(
-        compiled, kernel.name, kernel.grid, kernel.block, given, _scalars(kernel, scalars or {}),
+        compiled, kernel.name, kernel.grid, kernel.block, given, launch_numbers(kernel, scalars or {}),
         device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
     )  # fmt: skip
     for buffer, array in zip(kernel.arrays, given, strict=False):
@@ -157,7 +157,7 @@ def time(
 ) -> Timing:
     """Times on a device, by events around each of `repeats` launches. Outputs of bf16 in NumPy's arrays are not brought back."""
     return time_kernel(
-        compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
+        compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), launch_numbers(kernel, scalars or {}),
         repeats=repeats, warm_up=warm_up, device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
     )  # fmt: skip
 
@@ -171,7 +171,8 @@ def _values(buffer: Buffer, array: NDArray[Any]) -> NDArray[Any]:
     return values_of(buffer.dtype, array) if buffer.dtype.is_held else array
 
 
-def _flags(kernel: CudaKernel) -> tuple[str, ...]:
+def text_options(kernel: CudaKernel) -> tuple[str, ...]:
+    """Options with which NVRTC compiles the text."""
     return () if kernel.options.contract else ("--fmad=false",)
 
 
@@ -218,7 +219,8 @@ def _scalar(parameter: Parameter, value: float) -> np.generic:
     return words_of(parameter.dtype, np.asarray(number).reshape(1))[0] if parameter.dtype.is_held else number
 
 
-def _scalars(kernel: CudaKernel, scalars: Mapping[str, float]) -> list[np.generic]:
+def launch_numbers(kernel: CudaKernel, scalars: Mapping[str, float]) -> list[np.generic]:
+    """The parameters behind the arrays, as a launch takes them. UserError (ARRAY_SHAPE) where one is missing."""
     missing = [p.name for p in kernel.parameters if p.name not in scalars]
     if missing:
         raise UserError(Diagnostic("ARRAY_SHAPE", f"expected scalars {', '.join(missing)}, got {', '.join(scalars) or 'none'}"))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from warploom.core import u32
 from warploom.ir import Arith, Holds, IndexConst, Mixed, ValueConst, ValueExpr, ValueSelect, Vote
-from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON, ComparisonSign
+from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON, WORD_OPERATIONS, ComparisonSign
 from warploom.sketch import words
 from warploom.sketch.operands import Data, Operand, describe
 from warploom.sketch.parser.arguments import Arguments
@@ -65,7 +65,7 @@ def _joined(state: State, is_and: bool, first: ValueExpr, rest: ValueExpr) -> Va
 
 
 def _is_truth(value: ValueExpr) -> bool:
-    return isinstance(value, Holds) or (isinstance(value, Vote) and value.kind != "ballot")
+    return isinstance(value, Holds) or (isinstance(value, Vote) and value.kind in ("any", "all"))
 
 
 def _compared(state: State, sign: ComparisonSign, a: Operand, b: Operand, node: ast.AST) -> ValueExpr:
@@ -93,7 +93,7 @@ def _holds(state: State, args: Arguments) -> Operand:
     return Data(_compared(state, COMPARISONS[sign].sign, a, b, args.call), u32)
 
 
-def _vote_handler(kind: Literal["ballot", "any", "all"]) -> WordHandler:
+def _vote_handler(kind: Literal["ballot", "any", "all", "match_any", "match_all"]) -> WordHandler:
     def read(state: State, args: Arguments) -> Operand:
         threads = prod(state.block)
         if state.warp_size > u32.bits or threads % state.warp_size:
@@ -102,7 +102,9 @@ def _vote_handler(kind: Literal["ballot", "any", "all"]) -> WordHandler:
             )
             fix = f"Use a block of a multiple of {state.warp_size} threads."
             raise state.problem("VOTE_LANES", message, args.call, fix)
-        return Data(Vote(kind, _truth(state, args.node("condition")), state.span(args.call)), u32)
+        is_match = kind in ("match_any", "match_all")
+        value = _word(state, args.node("value")).expr if is_match else _truth(state, args.node("condition"))
+        return Data(Vote(kind, value, state.span(args.call)), u32)
 
     return read
 
@@ -110,21 +112,29 @@ def _vote_handler(kind: Literal["ballot", "any", "all"]) -> WordHandler:
 WORDS[words.ballot] = _vote_handler("ballot")
 WORDS[words.any] = _vote_handler("any")
 WORDS[words.all] = _vote_handler("all")
+WORDS[words.match_any] = _vote_handler("match_any")
+WORDS[words.match_all] = _vote_handler("match_all")
+
+
+def _word(state: State, node: ast.expr) -> Data:
+    operand = evaluate(state, node)
+    widths = WORD_OPERATIONS["popc"].bits  # those of matches, too
+    if not isinstance(operand, Data) or operand.dtype.is_float or operand.dtype.bits not in widths or operand.dtype.lanes > 1:
+        got = describe(operand)
+        raise state.problem("DTYPE_MISMATCH", f"expected a word of 32 or 64 bits, got {got}", node, "Write wl.cast(u32, ...).")
+    return operand
 
 
 @handles(words.popc)
 def _popc(state: State, args: Arguments) -> Operand:
-    node = args.node("value")
-    operand = evaluate(state, node)
-    if not isinstance(operand, Data) or operand.dtype.is_float or operand.dtype.bits < 32 or operand.dtype.lanes > 1:
-        got = describe(operand)
-        raise state.problem("DTYPE_MISMATCH", f"expected a word of 32 or 64 bits, got {got}", node, "Write wl.cast(u32, ...).")
+    operand = _word(state, args.node("value"))
     return Data(Arith("popc", (operand.expr,)), operand.dtype)
 
 
-def _mixed(state: State, args: Arguments, op: Literal["byte_perm", "lop3"], names: str, control: str, most: int) -> Operand:
-    operands: list[ValueExpr] = []
-    for name in names:
+def _mixed(state: State, args: Arguments, op: Literal["byte_perm", "lop3"]) -> Operand:
+    row, operands = WORD_OPERATIONS[op], list[ValueExpr]()
+    control, most = row.control, row.control_bits
+    for name in "abc"[: row.words]:
         node = args.node(name)
         operands.append(adapt(state, evaluate(state, node), u32, node))
     node = args.node(control)
@@ -137,9 +147,9 @@ def _mixed(state: State, args: Arguments, op: Literal["byte_perm", "lop3"], name
 
 @handles(words.byte_perm)
 def _byte_perm(state: State, args: Arguments) -> Operand:
-    return _mixed(state, args, "byte_perm", "ab", "selector", 0x7777)
+    return _mixed(state, args, "byte_perm")
 
 
 @handles(words.lop3)
 def _lop3(state: State, args: Arguments) -> Operand:
-    return _mixed(state, args, "lop3", "abc", "table", 0xFF)
+    return _mixed(state, args, "lop3")

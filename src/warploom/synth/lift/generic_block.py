@@ -53,7 +53,7 @@ from warploom.synth.lift.trace import Cell, Demand, Event, OutputRead, Place, Tr
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.bodies import declared_in, has_barrier, set_in
 from warploom.synth.proof.lanes import Findings, source_lanes
-from warploom.synth.proof.votes import counted
+from warploom.synth.proof.votes import outcomes
 from warploom.terms import Term, apply, atom, component, constant, convert, held_number, holds, mixed, pack
 
 Values = list[Term | None]
@@ -515,8 +515,11 @@ class GenericBlock:
         if not all(is_uniform(c) for c in path.conditions) or len(path.lanes) < self.threads:
             raise UnliftableError(f"{expr.span}: a vote under a condition that differs between the threads of a block")
         warp = self.kernel.warp_size
-        outcomes = [counted(expr, [_given(v) for v in cast[i : i + warp]]) for i in range(0, self.threads, warp)]
-        return [outcomes[thread // warp] for thread in range(self.threads)]
+        dtype = self._type_of(expr.value)
+        found: Values = []
+        for first in range(0, self.threads, warp):
+            found += outcomes(expr, [_given(v) for v in cast[first : first + warp]], dtype)
+        return found
 
     def _accumulated(self, name: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
         cells = self.private[name]

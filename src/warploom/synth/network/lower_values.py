@@ -266,7 +266,9 @@ class ValueLowering(IndexLowering):
         if self.guard is not None:
             given = self.selected(self.guard, given, np.full(self.threads, UNDEFINED))
         warps = given.reshape(-1, self.kernel.warp_size)
-        return self._arithmetic(f"vote {expr.kind}", tuple(lane.repeat(self.kernel.warp_size) for lane in warps.T))
+        lanes = tuple(lane.repeat(self.kernel.warp_size) for lane in warps.T)
+        own = (given,) if expr.kind == "match_any" else ()  # each lane gets a word of its own
+        return self._arithmetic(f"vote {expr.kind}", own + lanes)
 
     def _mixed(self, expr: Mixed) -> IntArray:
         """One operation for each number that the control may be."""

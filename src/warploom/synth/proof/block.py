@@ -48,7 +48,7 @@ from warploom.ir import (
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.lanes import Findings, Lanes, Mask, source_lanes
 from warploom.synth.proof.listening import SILENT, Listener, Values
-from warploom.synth.proof.votes import counted
+from warploom.synth.proof.votes import outcomes
 from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, holds, mixed, pack
 
 
@@ -424,8 +424,11 @@ class Block:
                     f"expected all {warp} lanes of the warp of thread {first} to take part in the vote, got {len(voters)}",
                     "Move the vote out of the condition.",
                 )
-            outcome = counted(expr, voters) if len(voters) == warp else atom("inactive", (self.number, first))
-            result[first : first + warp] = [None if v is None else outcome for v in cast[first : first + warp]]
+            if len(voters) == warp:
+                result[first : first + warp] = outcomes(expr, voters, self._type_of(expr.value))
+                continue
+            missing = atom("inactive", (self.number, first))
+            result[first : first + warp] = [None if v is None else missing for v in cast[first : first + warp]]
         return result
 
     def _accumulated(self, name: str, index: tuple[IndexExpr, ...], mask: Mask) -> Values:

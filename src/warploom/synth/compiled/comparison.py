@@ -62,6 +62,9 @@ _TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
 """Binary digits in which results of a float type agree that differ by rounding only."""
 _CANCELLED_BITS = 8
 """Binary digits that a result may be smaller than the data without being taken for what rounding left of a difference."""
+POWERS = "exp(a + b) = exp(a) * exp(b)"
+"""The law that makes sums equal that were rescaled on the way, as a maximum grew."""
+_POWERS_OF = frozenset({"exp", "ex2"})
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
 
@@ -127,6 +130,9 @@ class Comparison:
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
+        self._types = types
+        self._joining: Normaliser | None = None
+        """With the law of powers as well, once it was needed."""
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
@@ -289,11 +295,22 @@ class Comparison:
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
             left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
-            if self.normaliser.canonical(left) is not self.normaliser.canonical(right):
+            if self.normaliser.canonical(left) is not self.normaliser.canonical(right) and not self._joins(left, right):
                 if (numbers := self._told_apart(got, want, kinds)) is not None:
                     return "different", tuple(numbers.items())
                 outcome = "open"
         return outcome, ()
+
+    def _joins(self, left: Term, right: Term) -> bool:
+        """Whether the law of powers makes them equal; the domain then names it."""
+        if not self.algebra.dtype.is_float or not self.operators & _POWERS_OF:
+            return False
+        if self._joining is None:
+            self._joining = Normaliser(self.algebra, self._types, joins_powers=True)
+        if self._joining.canonical(left) is not self._joining.canonical(right):
+            return False
+        self.notes.add(POWERS)
+        return True
 
     def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> dict[Term, int] | None:
         """Numbers that give the terms different values."""

@@ -39,7 +39,7 @@ def evaluate_program(
     known = dict(arrays)
     written: dict[str, Array] = {}
     for stage in program.stages:
-        made = evaluate(stage, known, parameters)
+        made = evaluate(stage.plain, known, parameters)
         known.update(made)
         written.update(made)
     return written

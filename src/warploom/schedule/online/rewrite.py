@@ -80,8 +80,8 @@ def _rewritten(stage: Backbone, top: int, tile: int, tiles: Levels | None) -> Ba
     if isinstance(found, str):
         return found
     axis = stage.axes[found.axis]
-    if axis.run_time is not None or axis.size % tile or axis.size < 2 * tile:
-        return f"tiles of {tile} do not divide the {axis.size} iterations of {axis.name} into two or more"
+    if axis.run_time is not None or axis.size % tile:
+        return f"tiles of {tile} do not divide the {axis.size} iterations of {axis.name}"
     fields: dict[int, str] = {}
     try:
         texts = tuple(summand_of(stage, t, found.top, found.element, fields) for t in found.totals)

@@ -17,7 +17,7 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
     of its values that do not contradict the others at once."""
     program = program_of(function, options)
     found: list[dict[str, list[str]]] = []
-    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, options.fixed):
+    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, options.searched_fixed):
         space = recipe.space()
         candidate = KernelModel(space, Bound(space), fixed=dict(recipe.fixed)).root().candidate
         values: dict[str, list[str]] = {}

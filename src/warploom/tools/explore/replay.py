@@ -16,9 +16,13 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
+from warploom.tools.explore.one_pass import NO, ONLINE, without_online
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
 from warploom.tools.explore.recorded import Asked, Recorded, differences, read_decisions, refused
 from warploom.tools.explore.result import Explored, facts, judged_line, told
+
+_TWO_PASSES = {ONLINE: NO}
+"""Decisions that do not say in how many passes are of as many as the function has."""
 
 
 def replay_file(
@@ -29,10 +33,11 @@ def replay_file(
     UserError (REPLAY) for a line of another kernel, and for one of other sizes or another target unless these are asked for by
     name; as `replay` where the decisions do not hold here.
     """
-    program = program_of(function, options)
     recorded = read_decisions(file)
+    taken = {name: value for name, value in recorded.decisions.items() if name not in without_online(recorded.decisions)}
+    program = program_of(function, replace(options, fixed=taken or _TWO_PASSES))
     notes = _differences(recorded, program, function, options)
-    decisions = _of_stages(program, recorded.decisions)
+    decisions = _of_stages(program, without_online(recorded.decisions))
     try:
         spaces = tuple(kernel_space(stage, options.target, options.features) for stage in program.stages)
         implementations = tuple(

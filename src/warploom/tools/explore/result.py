@@ -27,6 +27,7 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.code import arch_of, code_of
+from warploom.tools.explore.one_pass import decided
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
 from warploom.tools.explore.package import write_package
 from warploom.tools.explore.page import MachineCode, StageView, render_explore
@@ -105,7 +106,7 @@ def judged_line(
             line["note"] = checked.reason
     line |= _proof_fields(checked.proof, line, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
-        "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
+        "decisions": named(explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations])),
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),
     }
@@ -229,6 +230,11 @@ def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[st
     if len(program.stages) == 1:
         return dict(decisions[0]) if decisions else {}
     return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
+
+
+def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """With those that were taken before the search."""
+    return [decided(stage) | dict(found) for stage, found in zip(program.stages, decisions, strict=False)]
 
 
 def rounded(ms: float | None) -> float | None:

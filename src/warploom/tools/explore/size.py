@@ -29,7 +29,7 @@ def estimate_size(case: str, function: Function, options: KernelOptions, stopwat
     program = program_of(function, options)
     sizes: list[Line] = []
     budget_s = options.wall_budget_s / len(program.stages)
-    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, options.fixed):
+    for recipe in recipes(program, options.target, Bound, options.features, options.decision_order, options.searched_fixed):
         name = recipe.backbone.name
         made = _sampled(recipe(), budget_s, options.seed, lambda told, name=name: progress(f"{name}: {told}"))
         size, between = tree_size(made.walks), covering(made)

@@ -72,6 +72,8 @@ def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, t
     """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
     found: dict[str, tuple[tuple[int, ...], ...]] = {}
     for stage, sizes in zip(program.stages, sizes_of, strict=True):
+        if stage.rewritten is not None:
+            sizes, stage = _of_whole_axis(stage, stage.rewritten, sizes), stage.plain
         for number, axis in enumerate(stage.axes):
             levels = sorted((e.level, sizes[n]) for n, e in enumerate(stage.extents) if e.axis == number)
             found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in levels if level)

@@ -1,4 +1,4 @@
-"""Habits of kernels in one pass (`schedule.online`): each thread has a row, and all threads of a block share each tile of the axis.
+"""Habits of kernels in one pass (`schedule.online`): a few threads share a few rows, all threads of a block each tile of the axis.
 
     for each tile:   copy what the tile needs to shared memory
                      for each element: its value, the tile's maximum            (values stay in shared memory)
@@ -16,14 +16,14 @@ from warploom.schedule.backbone import Access, Operator, Rewritten
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation
 
-WAYS = ((16, 8), (16, 4), (8, 4))
-"""Threads along the fastest dimension, and along the next."""
+WAYS = ((8, 16, 4), (4, 32, 4), (8, 16, 2))
+"""Threads that share the columns of a row, threads beside them, and rows of each."""
 
 
 class OnePass:
-    def __init__(self, objects: Objects, rewritten: Rewritten, columns: int, others: int) -> None:
+    def __init__(self, objects: Objects, rewritten: Rewritten, columns: int, threads: int, rows: int) -> None:
         self.objects, self.rewritten = objects, rewritten
-        self.columns, self.others = columns, others
+        self.columns, self.threads, self.rows_of_thread = columns, threads, rows
         self.backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -32,8 +32,9 @@ class OnePass:
         self.parts = {rewritten.outer, rewritten.inner}
         self.rows = over - self.parts
         """Axes that each have a maximum: rows of what is stored."""
-        self.row = max(self.rows, key=lambda a: self.levels[a], default=-1)
-        """The one that threads share out."""
+        loads = [i.axes for i in self.backbone.instructions if i.operator is Operator.LOAD and rewritten.inner in i.axes]
+        self.row = max((a for a in self.rows if any(a not in axes for axes in loads)), key=lambda a: self.levels[a], default=-1)
+        """The one that threads share out: not all that is read along the axis depends on it."""
         self.staged = [t for t in objects.temporaries if self._is_copied(t)]
         self.copies = {t.producer for t in self.staged}
         lanes = {e.axis: e for e in self.backbone.extents}
@@ -47,17 +48,21 @@ class OnePass:
         computed = [o for o in own if o.statement not in self.copies]
         for operation in computed:
             for statement in operation.loops:
-                yield "dim_kind", (statement,), self._kind(statement, operation)
+                if self._is_one(statement):
+                    continue
+                kind = self._kind(statement, operation)
+                yield "dim_kind", (statement,), kind
+                if self.loop[statement].is_reduction and kind == "UNROLL":
+                    yield "partials", (statement,), "TREE" if self.loop[statement].is_innermost else "CHAIN"
         threads = [self._threads(o) for o in computed]
-        for first, second in pairwise(t for t in threads if len(t) > 1):
-            for one, other in zip(first, second, strict=True):
-                yield "thread_mapping", (one, other), "MAPPED"
-        for one in threads:
-            for inner, outer in pairwise(one):
-                yield "thread_mapping", (outer, inner), "MAPPED_OUT"
-        reference = next((t for t in threads if len(t) > 1), [])
+        both = next((t for t in threads if all(t)), (None, None))
+        for level in (0, 1):
+            for first, second in pairwise(t[level] for t in threads if t[level] is not None):
+                yield "thread_mapping", (first, second), "MAPPED"
+        if both[0] is not None and both[1] is not None:
+            yield "thread_mapping", (both[1], both[0]), "MAPPED_OUT"
         for temporary in self.staged:
-            yield from self._copied(temporary, reference)
+            yield from self._copied(temporary, both)
         yield from self._together(own)
         for region in range(len(self.backbone.regions)):
             yield "mem_space", (region,), "GLOBAL"
@@ -65,11 +70,18 @@ class OnePass:
     def _kind(self, statement: int, operation: Operation) -> str:
         loop = self.loop[statement]
         if loop.axis in self.rows:
-            return "BLOCK" if loop.level == 0 or loop.axis != self.row else "THREAD"
+            return "BLOCK" if loop.level == 0 else "THREAD" if loop.level == 1 else "UNROLL"
         if loop.axis in self.parts:
             return "LOOP"
+        if self._is_shared(statement):
+            return "THREAD"
         access = self.backbone.instructions[operation.instruction].access
         return "VECTOR" if access is not None and self._is_vector(access, statement) else "UNROLL"
+
+    def _is_one(self, statement: int) -> bool:
+        """Whether it is a tile of another row axis than the one that threads share out: one row."""
+        loop = self.loop[statement]
+        return loop.axis in self.rows and loop.axis != self.row and loop.level > 0
 
     def _is_vector(self, access: Access, statement: int) -> bool:
         loop = self.loop[statement]
@@ -79,16 +91,21 @@ class OnePass:
         strides = self.backbone.regions[access.region].strides
         return sum(c * s for i, s in zip(access.indices, strides, strict=True) for a, c in i.terms if a == axis)
 
-    def _threads(self, operation: Operation) -> list[int]:
-        """Thread loops of an operation, the fastest dimension first."""
-        found = [s for s in operation.loops if self.loop[s].axis == self.row and self.loop[s].level]
-        return sorted(found, key=lambda s: -self.loop[s].level)
+    def _is_shared(self, statement: int) -> bool:
+        """Whether the threads of a row share the loop: the level around the lanes of a vector."""
+        loop = self.loop[statement]
+        return loop.axis not in self.rows | self.parts and 0 < loop.level == self.levels[loop.axis] - 2
+
+    def _threads(self, operation: Operation) -> tuple[int | None, int | None]:
+        """Thread loops of an operation over columns, and over rows."""
+        columns = next((s for s in operation.loops if self._is_shared(s)), None)
+        return columns, next((s for s in operation.loops if self.loop[s].axis == self.row and self.loop[s].level == 1), None)
 
     def _is_copied(self, temporary: Temporary) -> bool:
         """What rows read alike, tile by tile."""
         producer = self.backbone.instructions[temporary.producer]
         axes = set(producer.axes)
-        return producer.operator is Operator.LOAD and self.rewritten.inner in axes and not axes & self.rows
+        return producer.operator is Operator.LOAD and self.rewritten.inner in axes and self.row not in axes
 
     def _sizes(self) -> Iterator[tuple[str, tuple[int, ...], str]]:
         for number, extent in enumerate(self.backbone.extents):
@@ -96,15 +113,15 @@ class OnePass:
                 continue
             left = self.levels[extent.axis] - 1 - extent.level
             if extent.axis == self.row:
-                yield "size", (number,), str(self.columns if left == 0 else self.others if left == 1 else 1)
+                yield "size", (number,), str(self.threads if extent.level == 1 else self.rows_of_thread if left == 0 else 1)
             elif extent.axis in self.rows:
                 yield "size", (number,), "1"
             elif extent.axis == self.rewritten.inner:
-                yield "size", (number,), str(self.others)
-            else:
-                yield "size", (number,), str(self.lanes[extent.axis] if left == 0 else self.columns if left == 1 else 1)
+                yield "size", (number,), str(self.threads)
+            elif left < 2:
+                yield "size", (number,), str(self.columns if left else self.lanes[extent.axis])
 
-    def _copied(self, temporary: Temporary, threads: list[int]) -> Iterator[tuple[str, tuple[int, ...], str]]:
+    def _copied(self, temporary: Temporary, threads: tuple[int | None, int | None]) -> Iterator[tuple[str, tuple[int, ...], str]]:
         """All threads copy the tile, neighbours next to each other, in vectors."""
         producer = self.operation[temporary.producer]
         access = self.backbone.instructions[temporary.producer].access
@@ -112,12 +129,11 @@ class OnePass:
         assert access is not None
         for statement in producer.loops:
             loop = self.loop[statement]
-            if loop.axis == self.rewritten.outer:
-                continue
-            yield "order", (statement, consumer[loop.extent]), "BEFORE"
+            if loop.axis != self.rewritten.outer and not self._is_one(statement):
+                yield "order", (statement, consumer[loop.extent]), "MERGED" if loop.axis in self.rows else "BEFORE"
         for statement in producer.loops:
             pair = next((p for p in temporary.pairs if p.extent == self.loop[statement].extent), None)
-            if pair is None or self.loop[statement].axis == self.rewritten.outer:
+            if pair is None or self.loop[statement].axis in self.rows | {self.rewritten.outer}:
                 continue
             kind, level = self._of_copy(statement, access, threads)
             yield "dim_kind", (statement,), kind
@@ -130,23 +146,22 @@ class OnePass:
                 yield "order", (pair.load, consumer[pair.extent]), "MERGED"
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
-        ordered = sorted((-self._stride(access, self.loop[p.store].axis), self.loop[p.store].level, n) for p, n in pairs)
+        own = [(p, n) for p, n in pairs if self.loop[p.store].axis not in self.rows | {self.rewritten.outer}]
+        ordered = sorted((-self._stride(access, self.loop[p.store].axis), self.loop[p.store].level, n) for p, n in own)
         for n, (*_, first) in enumerate(ordered):
             for *_, second in ordered[n + 1 :]:
                 yield "layout", (first, second), "OUTER"
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), "1"
 
-    def _of_copy(self, statement: int, access: Access, threads: list[int]) -> tuple[str, int | None]:
+    def _of_copy(self, statement: int, access: Access, threads: tuple[int | None, int | None]) -> tuple[str, int | None]:
         """Kind of a loop that copies, and the thread loop that it is mapped like."""
         loop = self.loop[statement]
         if self._is_vector(access, statement):
             return "VECTOR", None
-        if loop.axis == self.rewritten.inner:
-            is_shared = loop.is_innermost and loop.level and len(threads) > 1
-            return ("THREAD", threads[1]) if is_shared else ("UNROLL", None)
-        left = self.levels[loop.axis] - 1 - loop.level
-        return ("THREAD", threads[0]) if left == 1 and loop.level and threads else ("UNROLL", None)
+        is_shared = loop.is_innermost and loop.level > 0 if loop.axis == self.rewritten.inner else self._is_shared(statement)
+        level = threads[loop.axis == self.rewritten.inner]
+        return ("THREAD", level) if is_shared and level is not None else ("UNROLL", None)
 
     def _together(self, own: list[Operation]) -> Iterator[tuple[str, tuple[int, ...], str]]:
         """What is done of each element is done in one loop: what the maximum needs, and what the sums need."""
@@ -164,5 +179,5 @@ class OnePass:
                 others = {self.loop[s].extent: s for s in second.loops}
                 for statement in first.loops:
                     loop = self.loop[statement]
-                    if (loop.axis in self.rows or loop.axis == inner) and loop.extent in others:
+                    if loop.axis == inner and loop.extent in others:
                         yield "order", (statement, others[loop.extent]), "MERGED"

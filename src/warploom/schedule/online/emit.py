@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from warploom.core import DType
 from warploom.scan import Expr, polynomial
-from warploom.schedule.backbone import Instruction, Operand, Operator, Previous, Result
+from warploom.schedule.backbone import Instruction, Operand, Operator, Previous, Result, Scope
 
 
 class NotEmittedError(Exception):
@@ -98,4 +98,4 @@ class Emitter:
         return made
 
     def _operand(self, instruction: int) -> Result:
-        return Result(instruction, self.over[instruction])
+        return Result(instruction, self.over[instruction], Scope.THREAD)

@@ -27,6 +27,7 @@ from warploom.schedule.backbone import (
     Position,
     Result,
     Rewritten,
+    Scope,
     assemble,
     extents_of,
     identity_of,
@@ -234,6 +235,8 @@ class _Rewriting:
         match operand:
             case Result(number, mapped, scope):
                 is_of_tile = number in (self.sums.top, *self.sums.totals) and self.number[number] not in self.joined
+                is_whole = self.number[number] in self.joined
+                scope = Scope.THREAD if is_of_tile or is_whole else scope
                 return Result(self.number[number], (*mapped, self.outer) if is_of_tile else self.over(mapped), scope)
             case Carry(init, reduced):
                 return Carry(self.number[init], reduced)
@@ -276,7 +279,7 @@ class _Rewriting:
             raise NotEmittedError("the operator's maximum is not that of both maxima")
         dtype = self.stage.instructions[top].dtype
         init = self.start(top, kept, dtype, identity_of(Operator.MAX, dtype))
-        operands = (Carry(init, (self.outer,)), Result(self.number[top], kept))
+        operands = (Carry(init, (self.outer,)), Result(self.number[top], kept, Scope.THREAD))
         made = self.emit(replace(self.stage.instructions[top], operands=operands, axes=kept))
         emitter.give_previous(law.left[0], made, self.stage.instructions[top].name)
         emitter.give(law.combine[0], made, kept)

@@ -63,6 +63,7 @@ class OnePass:
             yield "thread_mapping", (both[1], both[0]), "MAPPED_OUT"
         for temporary in self.staged:
             yield from self._copied(temporary, both)
+        yield from self._outside(own)
         yield from self._together(own)
         for region in range(len(self.backbone.regions)):
             yield "mem_space", (region,), "GLOBAL"
@@ -162,6 +163,14 @@ class OnePass:
         is_shared = loop.is_innermost and loop.level > 0 if loop.axis == self.rewritten.inner else self._is_shared(statement)
         level = threads[loop.axis == self.rewritten.inner]
         return ("THREAD", level) if is_shared and level is not None else ("UNROLL", None)
+
+    def _outside(self, own: list[Operation]) -> Iterator[tuple[str, tuple[int, ...], str]]:
+        """What does not change from tile to tile is loaded before the first."""
+        outer = self.rewritten.outer
+        loops = [s for o in own for s in o.loops if self.loop[s].axis == outer and self.loop[s].is_reduction]
+        for operation in own:
+            if operation.operator is Operator.LOAD and all(self.loop[s].axis != outer for s in operation.loops):
+                yield from (("order", (operation.statement, s), "BEFORE") for s in loops)
 
     def _together(self, own: list[Operation]) -> Iterator[tuple[str, tuple[int, ...], str]]:
         """What is done of each element is done in one loop: what the maximum needs, and what the sums need."""

@@ -31,6 +31,7 @@ from warploom.schedule.backbone import (
     assemble,
     extents_of,
     identity_of,
+    read_once,
 )
 from warploom.schedule.online.emit import Emitter, NotEmittedError
 from warploom.schedule.online.law import Law, law_of
@@ -48,11 +49,13 @@ def online(stage: Backbone, tile: int, tiles: Levels | None = None) -> Backbone 
     if not stage.can_reorder:
         return "sums of floats keep their order"
     reasons: list[str] = []
-    for number, instruction in enumerate(stage.instructions):
+    once = read_once(stage)
+    for number, instruction in enumerate(once.instructions):
         if instruction.operator is Operator.MAX and instruction.carry is not None and len(instruction.carry.reduced) == 1:
-            found = _rewritten(stage, number, tile, tiles)
+            found = _rewritten(once, number, tile, tiles)
             if isinstance(found, Backbone):
-                return found
+                assert found.rewritten is not None
+                return replace(found, rewritten=replace(found.rewritten, plain=stage))
             reasons.append(f"{instruction.name}: {found}")
     return "; ".join(reasons) or "there is no maximum over one axis"
 
@@ -126,8 +129,6 @@ def _sums(stage: Backbone, top: int) -> _Sums | str:
             return f"{i.name} needs all of {name} before it goes on along {name}"
         if i.carry is not None and top in behind[n]:
             return f"{i.name} reduces what needs the maximum"
-    if top in behind[others[0].instruction]:
-        return "the maximum is of what needs a maximum"
     after = frozenset(n for n, i in enumerate(instructions) if n not in whole and axis not in i.axes and behind[n] & whole)
     return _Sums(top, axis, others[0].instruction, totals, after)
 

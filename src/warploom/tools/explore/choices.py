@@ -7,6 +7,7 @@ from warploom.schedule.search import KernelModel, recipes
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.one_pass import before_search
 from warploom.tools.explore.options import Function, KernelOptions, program_of
 from warploom.tools.explore.result import facts, named
 from warploom.tools.explore.sketch import table
@@ -28,7 +29,7 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
                 possible = [a.value for a in alternatives if candidate.restrict(choice, numbers, a.mask) is not None]
                 if len(alternatives) > 1 and possible:
                     values[space.names.text(choice, numbers)] = possible
-        found.append(values)
+        found.append(before_search(recipe.backbone, options.fixed) | values)
     line = plain_line(case, "solved", stopwatch.read()) | facts(function, program, options)
     choices = named(program, found)
     return Outcome(line | {"choices": choices}, EXIT_BY_STATUS["solved"], details=table(choices))

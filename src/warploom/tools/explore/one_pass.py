@@ -53,6 +53,12 @@ def tiles_of(stage: Backbone) -> list[str]:
     return [NO, *(str(tile) for tile in sorted(_TILES) if isinstance(_of(stage.plain, tile), Backbone))]
 
 
+def before_search(stage: Backbone, fixed: Mapping[str, str]) -> dict[str, list[str]]:
+    """The decision with its values, where it is open."""
+    is_open = stage.rewritten is not None and len(without_online(fixed)) == len(fixed)
+    return {ONLINE: tiles_of(stage)} if is_open else {}
+
+
 def decided(stage: Backbone) -> dict[str, str]:
     """The decision of a stage, where it is one."""
     if stage.rewritten is None:
@@ -68,4 +74,4 @@ def _of(stage: Backbone, tile: int) -> Backbone | str:
     return found
 
 
-__all__ = ["NO", "ONLINE", "decided", "in_one_pass", "tiles_of", "without_online"]
+__all__ = ["NO", "ONLINE", "before_search", "decided", "in_one_pass", "tiles_of", "without_online"]

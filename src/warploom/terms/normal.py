@@ -125,7 +125,7 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
         if region == "multiset":
             return (yield from self._multiset(term))
         if self._joins_powers and op in POWERS:
-            return (yield from self._power(term))
+            return (yield from self._exponential(term))
         return (yield from self._opaque(term))
 
     def _conversion(self, term: Term, source: DType, target: DType) -> Visit:

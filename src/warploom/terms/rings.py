@@ -85,7 +85,7 @@ class RingVisits(Visits):
             result[key] = result.get(key, 0) + coefficient
         return {m: c for m, c in result.items() if c}
 
-    def _power(self, term: Term) -> Visit:
+    def _exponential(self, term: Term) -> Visit:
         exponent = yield term.args[0]
         is_one = exponent.op == "constant" and exponent.data[0] == 0
         return constant(1) if is_one else apply(term.op, exponent)

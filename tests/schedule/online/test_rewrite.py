@@ -112,7 +112,9 @@ def one_pass(tile: int = 4) -> Backbone:
 
 def arrays() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
-    return {name: rng.normal(size=shape).astype(np.float32) * 2 for name, shape in (("Q", (3, 4)), ("K", (12, 4)), ("V", (12, 4)))}
+    return {
+        name: rng.normal(size=shape).astype(np.float32) * 2 for name, shape in (("Q", (3, 4)), ("K", (12, 4)), ("V", (12, 4)))
+    }
 
 
 def by_brute_force(data: dict[str, np.ndarray], scale: float) -> np.ndarray:

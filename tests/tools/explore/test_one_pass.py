@@ -1,6 +1,6 @@
 """`explore` on sums that need a maximum: kernels in one pass are printed, run, proved against the two passes, and replayed."""
 
-# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
+
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 

@@ -69,13 +69,13 @@ from warploom.schedule.backbone.window import (
 )
 
 __all__ = [
-    "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis",
-    "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
-    "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition", "Result", "Rewritten", "Role",
-    "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text", "assemble", "at_sizes", "axis_sum_text",
-    "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate",
-    "evaluate_program", "evaluate_terms", "evaluate_window", "extents_of", "identity_of", "joined_repetition", "matrix_factors", "matrix_of",
-    "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of",
-    "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repetition", "run_time_sizes", "running", "serial_axes", "stage_at", "tilings", "uses_of",
-    "verify", "widened", "widens",
+    "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis", "AxisSum",
+    "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand",
+    "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition", "Result", "Rewritten", "Role",
+    "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text", "assemble", "at_sizes",
+    "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles",
+    "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "extents_of", "identity_of",
+    "joined_repetition", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles",
+    "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced",
+    "repetition", "run_time_sizes", "running", "serial_axes", "stage_at", "tilings", "uses_of", "verify", "widened", "widens",
 ]  # fmt: skip

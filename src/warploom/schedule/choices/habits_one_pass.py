@@ -1,9 +1,9 @@
-"""Habits of kernels in one pass (`schedule.online`): a few threads share a few rows, all threads of a block each tile of the axis.
+"""Habits of kernels in one pass (`schedule.online`): a few threads share a few rows, all threads of a block each tile.
 
-    for each tile:   copy what the tile needs to shared memory
-                     for each element: its value, the tile's maximum            (values stay in shared memory)
-                     for each element: what it adds to each sum                 (sums stay in registers)
-                     join the maximum and the sums with those before
+for each tile:   copy what the tile needs to shared memory
+                 for each element: its value, the tile's maximum            (values stay in shared memory)
+                 for each element: what it adds to each sum                 (sums stay in registers)
+                 join the maximum and the sums with those before
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class OnePass:
         threads = [self._threads(o) for o in computed]
         both = next((t for t in threads if all(t)), (None, None))
         for level in (0, 1):
-            for first, second in pairwise(t[level] for t in threads if t[level] is not None):
+            for first, second in pairwise(s for t in threads if (s := t[level]) is not None):
                 yield "thread_mapping", (first, second), "MAPPED"
         if both[0] is not None and both[1] is not None:
             yield "thread_mapping", (both[1], both[0]), "MAPPED_OUT"
@@ -181,8 +181,8 @@ class OnePass:
             needs = {getattr(o, "instruction", -1) for o in i.operands}
             if needs & (top | behind) and inner in i.axes:
                 behind.add(n)
-        for group in (lambda n: n not in behind, lambda n: n in behind):
-            members = [o for o in own if o.statement not in self.copies and group(o.instruction)]
+        for is_behind in (False, True):
+            members = [o for o in own if o.statement not in self.copies and (o.instruction in behind) == is_behind]
             members = [o for o in members if any(self.loop[s].axis == inner for s in o.loops)]
             for first, second in pairwise(members):
                 others = {self.loop[s].extent: s for s in second.loops}

@@ -40,7 +40,7 @@ class Emitter:
         return expr.op == "max" and {*expr.args} == {left, right}
 
     def rescaled(self, expr: Expr, left: Expr) -> tuple[Operand, Operand]:
-        """The factor of `left` and what is added to it. NotEmittedError where it is not one product of it and a sum without it."""
+        """The factor of `left`, and what is added. NotEmittedError where it is not one product of it and a sum without it."""
         own = {m: c for m, c in polynomial(expr).items() if left in m}
         rest = {m: c for m, c in polynomial(expr).items() if left not in m}
         if len(own) != 1 or not rest:

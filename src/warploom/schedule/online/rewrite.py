@@ -178,7 +178,9 @@ class _Rewriting:
     def backbone(self, tiles: Levels) -> Backbone:
         stage, whole = self.stage, (self.sums.top, *self.sums.totals)
         starts = {stage.instructions[n].carry.init for n in whole}  # pyright: ignore[reportOptionalMemberAccess] - all are reductions
-        users = {s for n, i in enumerate(stage.instructions) if n not in whole for o in i.operands if (s := _source(o)) is not None}
+        users = {
+            s for n, i in enumerate(stage.instructions) if n not in whole for o in i.operands if (s := _source(o)) is not None
+        }
         for n, instruction in enumerate(stage.instructions):
             if n in whole:
                 self.of_tile(n)
@@ -303,4 +305,3 @@ class _Rewriting:
     def emit(self, instruction: Instruction) -> int:
         self.made.append(instruction)
         return len(self.made) - 1
-

@@ -1,6 +1,6 @@
 """The decision `online(STAGE)`: in tiles of how many iterations a kernel makes the sums that need a maximum, in one pass.
 
-It is taken before the search, since it says what the kernel's instructions are; `--set` and `--replay` know it as one of the others.
+It is taken before the search, as it says what the instructions are; to `--set` and `--replay` it is one of the others.
 """
 
 from __future__ import annotations

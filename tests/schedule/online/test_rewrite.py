@@ -26,7 +26,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.frontend import exp, log, out, sqrt, tensor
 from warploom.schedule.online import online, tiles_of_axis
-from warploom.terms import Normaliser, algebra_for
+from warploom.terms import Normaliser, algebra_for, constant, iterate_post
 
 
 @tensor
@@ -150,16 +150,16 @@ def terms_are_equal(stage: Backbone, joins_powers: bool = True) -> bool:
     return all(normaliser.canonical(finite(a)) is normaliser.canonical(finite(b)) for a, b in zip(wanted, made, strict=True))
 
 
-def finite(term):
-    """Without what a maximum below all numbers leaves: exp(-inf - x) is 0."""
-    from warploom.terms import constant, iterate_post
+LEAST = constant(-float(np.finfo(np.float32).max))
 
+
+def finite(term):
+    """With no value below the least float: maxima with it are the other value."""
     done = {}
     for t in iterate_post(term):
         args = [done[a] for a in t.args]
-        is_least = t.op == "-" and args[0] is constant(float("-inf"))
-        nothing = t.op == "exp" and args[0] is constant(float("-inf"))
-        done[t] = constant(float("-inf")) if is_least else constant(0) if nothing else t.rebuilt(args) if args else t
+        others = [a for a in args if a.op != "constant" or float(a.data[0]) != LEAST.data[0]]
+        done[t] = others[0] if t.op == "max" and len(others) == 1 else t.rebuilt(args) if args else t
     return done[term]
 
 
@@ -254,6 +254,15 @@ def test_refusals_of_kernels_by_hand(line: str, other: str, why: str) -> None:
     found = online(parse_backbone(BY_HAND.replace(line, other)), 4)
     assert isinstance(found, str)
     assert why in found
+
+
+def test_tiles_without_a_finite_value_add_nothing() -> None:
+    found = online(stage_of(log_sum_exp, {"n": 3, "m": 12}), 4)
+    assert isinstance(found, Backbone)
+    data = np.random.default_rng(1).normal(size=(3, 12)).astype(np.float32)
+    data[0, :4] = data[1, 4:8] = data[2, 1:] = -np.inf
+    made = evaluate(found, {"X": data})["y"]
+    np.testing.assert_allclose(made, np.log(np.exp(data.astype(np.float64)).sum(axis=1)), rtol=1e-6)
 
 
 def test_tiles_inside_of_a_tile() -> None:

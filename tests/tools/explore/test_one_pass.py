@@ -66,7 +66,7 @@ def test_the_kernel_is_proved_against_the_two_passes(made) -> None:
     proof = prove_kernel(made[0].plain, text)
     assert (proof.verdict, proof.reason) == ("proved", "")
     assert "exp(a + b) = exp(a) * exp(b)" in proof.domain
-    assert "data are finite numbers" in proof.domain
+    assert "no value below the least float" in proof.domain
 
 
 @needs_compiler
@@ -75,10 +75,10 @@ def test_the_kernel_is_proved_against_the_two_passes(made) -> None:
     [
         ("fmaf(weighted", "fmaf(0.5f * weighted"),
         ("fmaf(total, rescaling", "fmaf(total, 1.0f"),
-        ("float top = __int_as_float(0xff800000);", "float top = 0.0f;"),
+        ("float top = -3.4028235e+38f;", "float top = 0.0f;"),
         ("float joined = top_before - top;", "float joined = top - top_before;"),
         ("top_before = top;", "top_before = top_tile;"),
-        ("float top_tile = __int_as_float(0xff800000);", "float top_tile = -1.0f;"),
+        ("float top_tile = -3.4028235e+38f;", "float top_tile = -1.0f;"),
     ],
     ids=["a wrong factor", "no rescaling", "a maximum from 0", "turned round", "the tile's maximum", "a tile's maximum from -1"],
 )

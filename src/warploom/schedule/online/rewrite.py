@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from warploom.core import DType
+import numpy as np
+
+from warploom.core import DType, to_numpy
 from warploom.core.linear import collected
 from warploom.schedule.backbone import (
     Axis,
@@ -58,6 +60,12 @@ def online(stage: Backbone, tile: int, tiles: Levels | None = None) -> Backbone 
                 return replace(found, rewritten=replace(found.rewritten, plain=stage))
             reasons.append(f"{instruction.name}: {found}")
     return "; ".join(reasons) or "there is no maximum over one axis"
+
+
+def least(dtype: DType) -> float:
+    """The value from which maxima begin: the least finite one. A tile all of whose values are -inf then adds nothing, as in two
+    passes; with -inf its differences would be NaN."""
+    return -float(np.finfo(to_numpy(dtype)).max)
 
 
 def tiles_of_axis(tile: int) -> Levels:
@@ -218,6 +226,8 @@ class _Rewriting:
         kept = self.kept(n)
         name = self.named(f"{instruction.name}_tile")
         start = replace(self.stage.instructions[carry.init], name=self.named(f"{name}_init"), axes=kept)
+        if n == self.sums.top:
+            start = replace(start, operands=(Constant(least(instruction.dtype)),))
         init = self.emit(start)
         operands = tuple(Carry(init, (self.inner,)) if isinstance(o, Carry) else self.operand(o) for o in instruction.operands)
         self.number[n] = self.emit(replace(instruction, name=name, axes=self.over(instruction.axes), operands=operands))
@@ -281,7 +291,7 @@ class _Rewriting:
         if not emitter.is_maximum(law.combine[0], law.left[0], law.right[0]):
             raise NotEmittedError("the operator's maximum is not that of both maxima")
         dtype = self.stage.instructions[top].dtype
-        init = self.start(top, kept, dtype, identity_of(Operator.MAX, dtype))
+        init = self.start(top, kept, dtype, least(dtype))
         operands = (Carry(init, (self.outer,)), Result(self.number[top], kept, Scope.THREAD))
         made = self.emit(replace(self.stage.instructions[top], operands=operands, axes=kept))
         emitter.give_previous(law.left[0], made, self.stage.instructions[top].name)

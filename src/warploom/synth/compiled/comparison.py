@@ -64,6 +64,7 @@ _CANCELLED_BITS = 8
 """Binary digits that a result may be smaller than the data without being taken for what rounding left of a difference."""
 POWERS = "exp(a + b) = exp(a) * exp(b)"
 """The law that makes sums equal that were rescaled on the way, as a maximum grew."""
+NOT_BELOW = "no value below the least float"
 _POWERS_OF = frozenset({"exp", "ex2"})
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
@@ -137,6 +138,7 @@ class Comparison:
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
         self._clear: set[Term] = set()
+        self._limited: dict[Term, Term] = {}
         self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
         self._chosen_kinds: dict[Term, DType] = {}
@@ -191,6 +193,8 @@ class Comparison:
             if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
             want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
+            assert isinstance(element.got, Term)
+            element = replace(element, got=self._above_least(element.got, kinds))
             assert isinstance(element.got, Term)
             self._collect(element.got, kinds)
             self._collect(want, wanted_kinds or {})
@@ -453,6 +457,24 @@ class Comparison:
             if wide := [x for x in types if x is not dtype and not (x.bits == dtype.bits or is_exact(x, dtype))]:
                 return f"expected the spec to order values that {dtype} holds, got {wide[0]}"
         return None
+
+    def _above_least(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
+        """A kernel's maximum with the least finite float as the other value, where values are taken for finite."""
+        dtype, done = self.algebra.dtype, self._limited
+        if dtype.name not in ("f32", "f64"):
+            return root
+        least = -Fraction(float(np.finfo(to_numpy(dtype)).max))
+        for t in iterate_post(root, done):
+            args = [done[a] for a in t.args]
+            values = [a for a in args if not (a.op == "constant" and a.data[0] == least)]
+            if t.op == "max" and len(args) == 2 and len(values) == 1:
+                self.notes.add(NOT_BELOW)
+                done[t] = values[0]
+                continue
+            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            if done[t] is not t and (kind := kinds.get(t)) is not None:
+                self._chosen_kinds[done[t]] = kind
+        return done[root]
 
     def _chosen(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
         """Every choice on data in one of its equal forms: by `<` or `==`, the operands of `==` in order."""

@@ -233,7 +233,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What a backbone was made of by a law that its sums obey, and not only by regrouping them."""
+    """The origin of a backbone that was made of another one by a law that its sums obey."""
 
     plain: Backbone
     """The kernel as the function says it: what results are compared with and proofs are about."""

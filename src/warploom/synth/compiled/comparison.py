@@ -20,6 +20,7 @@ from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
+from warploom.synth.compiled.rescaled import Rescaled
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
     Algebra,
@@ -62,10 +63,6 @@ _TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
 """Binary digits in which results of a float type agree that differ by rounding only."""
 _CANCELLED_BITS = 8
 """Binary digits that a result may be smaller than the data without being taken for what rounding left of a difference."""
-POWERS = "exp(a + b) = exp(a) * exp(b)"
-"""The law that makes sums equal that were rescaled on the way, as a maximum grew."""
-NOT_BELOW = "no value below the least float"
-_POWERS_OF = frozenset({"exp", "ex2"})
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
 
@@ -131,14 +128,10 @@ class Comparison:
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
-        self._types = types
-        self._joining: Normaliser | None = None
-        """With the law of powers as well, once it was needed."""
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
         self._clear: set[Term] = set()
-        self._limited: dict[Term, Term] = {}
         self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
         self._chosen_kinds: dict[Term, DType] = {}
@@ -152,6 +145,7 @@ class Comparison:
         """The domain of what may be done to these floats."""
         self.notes: set[str] = set()
         """Notes on the spec that the domain must state."""
+        self._rescaled = Rescaled(algebra, types, self.notes)
         self._seen: set[Term] = set()
         self._partial: list[Term] = []
 
@@ -194,7 +188,7 @@ class Comparison:
                 return Outcome("open", None, frozenset(), unclear)
             want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
-            element = replace(element, got=self._above_least(element.got, kinds))
+            element = replace(element, got=self._rescaled.above_least(element.got, kinds, self._chosen_kinds))
             assert isinstance(element.got, Term)
             self._collect(element.got, kinds)
             self._collect(want, wanted_kinds or {})
@@ -299,22 +293,12 @@ class Comparison:
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
             left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
-            if self.normaliser.canonical(left) is not self.normaliser.canonical(right) and not self._joins(left, right):
+            canonical = self.normaliser.canonical
+            if canonical(left) is not canonical(right) and not self._rescaled.are_equal(left, right):
                 if (numbers := self._told_apart(got, want, kinds)) is not None:
                     return "different", tuple(numbers.items())
                 outcome = "open"
         return outcome, ()
-
-    def _joins(self, left: Term, right: Term) -> bool:
-        """Whether the law of powers makes them equal; the domain then names it."""
-        if not self.algebra.dtype.is_float or not self.operators & _POWERS_OF:
-            return False
-        if self._joining is None:
-            self._joining = Normaliser(self.algebra, self._types, joins_powers=True)
-        if self._joining.canonical(left) is not self._joining.canonical(right):
-            return False
-        self.notes.add(POWERS)
-        return True
 
     def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> dict[Term, int] | None:
         """Numbers that give the terms different values."""
@@ -457,24 +441,6 @@ class Comparison:
             if wide := [x for x in types if x is not dtype and not (x.bits == dtype.bits or is_exact(x, dtype))]:
                 return f"expected the spec to order values that {dtype} holds, got {wide[0]}"
         return None
-
-    def _above_least(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
-        """A kernel's maximum with the least finite float as the other value, where values are taken for finite."""
-        dtype, done = self.algebra.dtype, self._limited
-        if dtype.name not in ("f32", "f64"):
-            return root
-        least = -Fraction(float(np.finfo(to_numpy(dtype)).max))
-        for t in iterate_post(root, done):
-            args = [done[a] for a in t.args]
-            values = [a for a in args if not (a.op == "constant" and a.data[0] == least)]
-            if t.op == "max" and len(args) == 2 and len(values) == 1:
-                self.notes.add(NOT_BELOW)
-                done[t] = values[0]
-                continue
-            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-            if done[t] is not t and (kind := kinds.get(t)) is not None:
-                self._chosen_kinds[done[t]] = kind
-        return done[root]
 
     def _chosen(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
         """Every choice on data in one of its equal forms: by `<` or `==`, the operands of `==` in order."""

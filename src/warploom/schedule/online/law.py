@@ -77,7 +77,7 @@ def _not_rescaled(summands: tuple[str, ...], fields: tuple[str, ...]) -> str:
 
 
 def _alone(summands: tuple[str, ...], fields: tuple[str, ...]) -> list[Expr]:
-    """What each sum is of one element, whose maximum it is."""
+    """Each sum of one element, whose maximum it is."""
     names = [f"alone{k}" for k in range(len(summands))]
     lines = [f"{name} = {_at(summand, 'u')}" for name, summand in zip(names, summands, strict=True)]
     steps = _steps(_loop("alone", fields, names, lines), "alone")

@@ -12,7 +12,7 @@ class NoSummandError(Exception):
 
 
 def summand_of(stage: Backbone, total: int, top: int, element: int, fields: dict[int, str]) -> str:
-    """What a sum adds for one element, over `u`, `{top}` and names for values that do not need the maximum, which `fields` gets
+    """One element's part of a sum, over `u`, `{top}` and names for values that do not need the maximum, which `fields` gets
     by instruction.
 
     top: the maximum; element: the instruction that it is of. NoSummandError.

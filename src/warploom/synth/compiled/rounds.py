@@ -407,14 +407,10 @@ class _Guess:
             return None
         key = (now, before)
         if key not in self._general:
-            self._general[key] = None
-            known: list[Term] = []
-            for a, b in zip(now.args, before.args, strict=True):
-                general = self._term(a, b, depth + 1)
-                if general is None:
-                    return None
-                known.append(general)
-            self._general[key] = self.launch.data.made(now.rebuilt(known), self.launch.data.kinds[now])
+            args = [self._term(a, b, depth + 1) for a, b in zip(now.args, before.args, strict=True)]
+            known = [a for a in args if a is not None]
+            made = now.rebuilt(known) if len(known) == len(args) else None
+            self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
 
 

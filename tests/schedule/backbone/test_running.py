@@ -10,17 +10,25 @@ import pytest
 from warploom.core import UserError, f64
 from warploom.schedule.backbone import (
     Carry,
+    NoWindowError,
     Operator,
     Previous,
+    Repetition,
     Result,
     backbone_text,
     evaluate,
     evaluate_terms,
+    evaluate_window,
     parse_backbone,
     running,
     serial_axes,
     verify,
 )
+
+
+def whole(stage):
+    return [range(a.size) for a in stage.axes]
+
 
 TEXT = """backbone grows
 axis i 3: 3
@@ -98,6 +106,24 @@ def test_refusals(wrong, message) -> None:
     with pytest.raises(UserError) as refusal:
         verify(wrong)
     assert any(message in d.message for d in refusal.value.diagnostics), [d.message for d in refusal.value.diagnostics]
+
+
+def test_rounds_of_running_values_are_not_left_out() -> None:
+    text = """backbone sums
+axis j 8: 8
+input X f32 [8] strides [1]
+output y f32 [] strides []
+load_X[j] = load f32 X[j]
+start[] = move f32 0.0
+sum[j] = add f32 carry(start; j), load_X[j]
+total[j] = add f32 carry(start; j), sum[j]
+store_y[] = store f32 total[] to y[]
+"""
+    stage = parse_backbone(text)
+    verify(stage)
+    assert evaluate_window(stage, whole(stage)).stored["y"]
+    with pytest.raises(NoWindowError, match="expected no running value, got one in total"):
+        evaluate_window(stage, whole(stage), Repetition(0, (1,), 1, 4))
 
 
 def test_a_carry_that_is_multiplied_has_an_order() -> None:

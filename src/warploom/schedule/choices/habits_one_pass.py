@@ -103,7 +103,7 @@ class OnePass:
         return columns, next((s for s in operation.loops if self.loop[s].axis == self.row and self.loop[s].level == 1), None)
 
     def _is_copied(self, temporary: Temporary) -> bool:
-        """What rows read alike, tile by tile."""
+        """Whether rows read it alike, tile by tile."""
         producer = self.backbone.instructions[temporary.producer]
         axes = set(producer.axes)
         return producer.operator is Operator.LOAD and self.rewritten.inner in axes and self.row not in axes
@@ -165,7 +165,7 @@ class OnePass:
         return ("THREAD", level) if is_shared and level is not None else ("UNROLL", None)
 
     def _outside(self, own: list[Operation]) -> Iterator[tuple[str, tuple[int, ...], str]]:
-        """What does not change from tile to tile is loaded before the first."""
+        """Loads that do not change from tile to tile come before the first."""
         outer = self.rewritten.outer
         loops = [s for o in own for s in o.loops if self.loop[s].axis == outer and self.loop[s].is_reduction]
         for operation in own:
@@ -173,7 +173,7 @@ class OnePass:
                 yield from (("order", (operation.statement, s), "BEFORE") for s in loops)
 
     def _together(self, own: list[Operation]) -> Iterator[tuple[str, tuple[int, ...], str]]:
-        """What is done of each element is done in one loop: what the maximum needs, and what the sums need."""
+        """Each element is met in two loops: for what the maximum needs, and for what the sums need."""
         inner = self.rewritten.inner
         top = {n for n, i in enumerate(self.backbone.instructions) if i.operator is Operator.MAX and inner in i.axes}
         behind: set[int] = set()

@@ -14,7 +14,6 @@ POWERS = "exp(a + b) = exp(a) * exp(b)"
 """The law that makes them equal."""
 NOT_BELOW = "no value below the least float"
 """Domain in which a maximum with the least finite float is the other value."""
-_POWERS_OF = frozenset({"exp", "ex2"})
 
 
 class Rescaled:
@@ -27,14 +26,10 @@ class Rescaled:
 
     def are_equal(self, left: Term, right: Term) -> bool:
         """Whether the laws of the reals and that of powers make them equal."""
-        if not self._algebra.dtype.is_float or not any(t.op in _POWERS_OF for t in iterate_post(left)):
-            return False
-        if self._joining is None:
-            self._joining = Normaliser(self._algebra, self._types, joins_powers=True)
-        if self._joining.canonical(left) is not self._joining.canonical(right):
-            return False
-        self._notes.add(POWERS)
-        return True
+        joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
+        is_equal = self._algebra.dtype.is_float and joining.canonical(left) is joining.canonical(right)
+        self._notes.update([POWERS] if is_equal else [])
+        return is_equal
 
     def above_least(self, root: Term, kinds: Mapping[Term, DType], made: MutableMapping[Term, DType]) -> Term:
         """A kernel's value, with the other value for each maximum with the least finite float. kinds: of its terms; made: gets

@@ -67,7 +67,7 @@ def decided(stage: Backbone) -> dict[str, str]:
 
 
 def _of(stage: Backbone, tile: int) -> Backbone | str:
-    """Of two tiles at least."""
+    """The stage in one pass over two tiles or more, or why there is none."""
     found = online(stage, tile)
     if isinstance(found, Backbone) and found.rewritten is not None and found.axes[found.rewritten.outer].size < 2:
         return f"a tile of {tile} is the whole axis"

@@ -21,7 +21,7 @@ from warploom.terms.orders import OrderVisits
 from warploom.terms.promotion import LOW_BITS
 from warploom.terms.rings import RingVisits
 from warploom.terms.term import Number, Term, apply, component, constant, iterate_post, wrap_form
-from warploom.terms.visits import BIT_OPS, Visit
+from warploom.terms.visits import BIT_OPS, POWERS, Visit
 
 Canonical: TypeAlias = Term | NormalForm
 _ELEMENTWISE = frozenset({"+", "-", "*", "/", "//", "%", "neg", "min", "max", "&", "|", "^", "<<", ">>", "~"})
@@ -56,9 +56,10 @@ def equal(a: Term, b: Term, algebra: Algebra) -> bool:
 class Normaliser(RingVisits, BitVisits, OrderVisits):
     """Canonical forms under one algebra, remembered between calls."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType] | None = None) -> None:
-        """types: of the arrays' elements, for conversions that give an element back unchanged."""
-        super().__init__(algebra)
+    def __init__(self, algebra: Algebra, types: Mapping[str, DType] | None = None, *, joins_powers: bool = False) -> None:
+        """types: of the arrays' elements, for conversions that give an element back unchanged. joins_powers: over the reals,
+        exp(a) * exp(b) is exp(a + b), and exp(0) is 1; the same of powers of two."""
+        super().__init__(algebra, joins_powers=joins_powers)
         self._types = types or {}
         self._memo: dict[Term, Term] = {}
         self._inner: dict[DType, Normaliser] = {}
@@ -123,6 +124,8 @@ class Normaliser(RingVisits, BitVisits, OrderVisits):
             return self._freeze_tropical((yield from self._tropical(term)))
         if region == "multiset":
             return (yield from self._multiset(term))
+        if self._joins_powers and op in POWERS:
+            return (yield from self._exponential(term))
         return (yield from self._opaque(term))
 
     def _conversion(self, term: Term, source: DType, target: DType) -> Visit:

@@ -6,8 +6,8 @@ from collections.abc import Generator
 from fractions import Fraction
 
 from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, serial, sorted_monomial
-from warploom.terms.term import Term, constant, wrap_form
-from warploom.terms.visits import Pending, Visits
+from warploom.terms.term import Term, apply, constant, wrap_form
+from warploom.terms.visits import POWERS, Pending, Visit, Visits
 
 _INSIDE_PRODUCT = frozenset({"*", "neg", "constant"})
 
@@ -63,7 +63,32 @@ class RingVisits(Visits):
                 check_size(len(result))
         if modulus:
             return {m: w for m, c in result.items() if (w := self._wrap(int(c)))}
+        result = {m: c for m, c in result.items() if c}
+        return (yield from self._with_joined_powers(result)) if self._joins_powers else result
+
+    def _with_joined_powers(self, polynomial: Polynomial) -> Generator[Term, Term, Polynomial]:
+        """exp(a) * exp(b) * x -> exp(a + b) * x: at most one power of each base in a monomial."""
+        result: Polynomial = {}
+        for monomial, coefficient in polynomial.items():
+            powers = [t for t in monomial if t.op in POWERS]
+            key = monomial
+            if len(powers) > 1:
+                parts = [t for t in monomial if t.op not in POWERS]
+                for base in dict.fromkeys(t.op for t in powers):
+                    own = [t.args[0] for t in powers if t.op == base]
+                    total = own[0]
+                    for exponent in own[1:]:
+                        total = apply("+", total, exponent)
+                    joined = yield apply(base, total)
+                    parts += [joined] if joined.op == base else []
+                key = sorted_monomial(parts)
+            result[key] = result.get(key, 0) + coefficient
         return {m: c for m, c in result.items() if c}
+
+    def _exponential(self, term: Term) -> Visit:
+        exponent = yield term.args[0]
+        is_one = exponent.op == "constant" and exponent.data[0] == 0
+        return constant(1) if is_one else apply(term.op, exponent)
 
     def _factors(self, root: Term) -> tuple[list[Term], int | Fraction]:
         """Factors of a product that are no product themselves, repeats written out, and the product of the constants."""

@@ -15,6 +15,8 @@ from warploom.terms.term import Number, Term, apply
 Visit: TypeAlias = Generator[Term, Term, Term]
 """Yields subterms, is sent their canonical terms, returns its own."""
 BIT_OPS = frozenset({"^", "&", "|", "~"})
+POWERS = frozenset({"exp", "ex2"})
+"""Powers of one base each."""
 
 
 class Pending:
@@ -42,8 +44,9 @@ class Pending:
 class Visits:
     """The algebra, unpacked for the visits of its regions."""
 
-    def __init__(self, algebra: Algebra) -> None:
+    def __init__(self, algebra: Algebra, *, joins_powers: bool = False) -> None:
         self.algebra = algebra
+        self._joins_powers = joins_powers and algebra.name == "reals"
         self._regions: dict[str, Region] = dict(algebra.regions)
         self._has_bits = "bits" in self._regions.values()
         self._identities = dict(algebra.operators)

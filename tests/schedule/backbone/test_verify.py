@@ -37,7 +37,6 @@ def access(number, **changes):
             with_instruction(SCALED, operands=(Result(SCALED, (0,)), Constant(1.0))),
             "expected the result of an earlier instruction",
         ),
-        (with_instruction(SCALED, axes=(0, 1), operands=(Result(MAD, (1,)), Constant(1.0))), "expected the total of 'mad'"),
         (with_instruction(INIT, axes=(0, 1)), "expected 'init' over the axes that are not reduced"),
         (with_instruction(INIT, dtype=f64), "expected 'init' of type f32, got f64"),
         (with_instruction(LOAD_W, dtype=f64), "expected type f32 of 'W', got f64"),

@@ -1,4 +1,4 @@
-"""Both products of attention and the softmax between them as one kernel, found and proved."""
+"""Both products of attention and the softmax between them as one kernel in two passes over the keys, found and proved."""
 
 # ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
@@ -27,6 +27,6 @@ def attention(scale: f32, Q: f32["n", "d"], K: f32["m", "d"], V: f32["m", "d"], 
 @pytest.mark.slow
 @pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
 def test_attention_is_one_kernel_that_is_proved() -> None:
-    found = wl.explore(attention, sizes={"n": 128, "m": 128, "d": 32}, target="sm_90", nodes=200)
+    found = wl.explore(attention, sizes={"n": 128, "m": 128, "d": 32}, target="sm_90", nodes=200, fixed={"online": "NO"})
     assert (found.status, found.verdict) == ("solved", "proved"), found.line
     assert len(found.line["decisions"]) > 0 and not any("/" in name for name in found.line["decisions"])

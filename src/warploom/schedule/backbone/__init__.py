@@ -4,7 +4,7 @@ Takes statements that `schedule.frontend` builds, or text. Gives a verified `Bac
 `nodes.py` first.
 """
 
-from warploom.schedule.backbone.build import backbone
+from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
 from warploom.schedule.backbone.following import followers, kept_axes, waits_for_sum
@@ -25,8 +25,10 @@ from warploom.schedule.backbone.nodes import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Region,
     Result,
+    Rewritten,
     Role,
     RunTimeSize,
     Scope,
@@ -35,6 +37,7 @@ from warploom.schedule.backbone.once import read_once
 from warploom.schedule.backbone.operators import ARITY, COMPARING, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes, stage_at
+from warploom.schedule.backbone.running import reads_running, running, serial_axes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.text import access_text, axis_sum_text, backbone_text, operand_text
 from warploom.schedule.backbone.tilings import (
@@ -70,11 +73,12 @@ from warploom.schedule.backbone.window import (
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis",
     "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
-    "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Program", "Region", "Repetition", "Result", "Role",
-    "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text", "at_sizes", "axis_sum_text",
-    "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles",
-    "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "followers", "identity_of", "joined_repetition",
-    "kept_axes", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "no_tiles", "operand_text", "paper_tiles",
-    "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once", "reduced", "repetition",
-    "run_time_sizes", "stage_at", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition", "Result",
+    "Rewritten", "Role", "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text",
+    "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops",
+    "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window",
+    "extents_of", "followers", "identity_of", "joined_repetition", "kept_axes", "matrix_factors", "matrix_of", "matrix_tiles",
+    "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array",
+    "random_inputs", "read_once", "reads_running", "reduced", "repetition", "run_time_sizes", "running", "serial_axes",
+    "stage_at", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

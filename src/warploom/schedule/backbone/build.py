@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Sequence
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone.nodes import Axis, Backbone, Dim, Extent, Instruction, Region
+from warploom.schedule.backbone.nodes import Axis, Backbone, Carry, Dim, Extent, Instruction, Operator, Region
 from warploom.schedule.backbone.operators import REORDERED_EXACTLY
+from warploom.schedule.backbone.running import serial_axes
 from warploom.schedule.backbone.tilings import MOST_SIZES
 
 
@@ -40,16 +41,23 @@ def assemble(
 ) -> Backbone:
     """The backbone with its dims."""
     dims: list[Dim] = []
+    serial = serial_axes(instructions)
     for number, instruction in enumerate(instructions):
         carry = instruction.carry
         reduced = carry.reduced if carry else ()
         is_free = can_reorder or instruction.operator in REORDERED_EXACTLY or not instruction.dtype.is_float
+        is_free &= not _multiplies_carry(instruction)
         for axis in instruction.axes:
             is_reduction = axis in reduced
             for position, extent in enumerate(extents):
                 if extent.axis == axis:
-                    dims.append(Dim(number, position, is_free or not is_reduction, is_reduction))
+                    dims.append(Dim(number, position, (is_free or not is_reduction) and axis not in serial, is_reduction))
     return Backbone(name, tuple(axes), tuple(extents), tuple(regions), tuple(instructions), tuple(dims), can_reorder)
+
+
+def _multiplies_carry(instruction: Instruction) -> bool:
+    """Whether it rescales what it carries, so that its iterations have an order."""
+    return instruction.operator is Operator.FMA and any(isinstance(o, Carry) for o in instruction.operands[:2])
 
 
 def extents_of(number: int, axis: Axis, *, divisors_only: bool = False) -> tuple[Extent, ...]:

@@ -22,10 +22,12 @@ from warploom.schedule.backbone.nodes import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Result,
     Role,
 )
 from warploom.schedule.backbone.programs import Program
+from warploom.schedule.backbone.running import running
 
 Array: TypeAlias = NDArray[Any]
 
@@ -37,7 +39,7 @@ def evaluate_program(
     known = dict(arrays)
     written: dict[str, Array] = {}
     for stage in program.stages:
-        made = evaluate(stage, known, parameters)
+        made = evaluate(stage.plain, known, parameters)
         known.update(made)
         written.update(made)
     return written
@@ -74,7 +76,11 @@ class Evaluation:
         self.parameters = parameters
         self.sizes = [a.size for a in backbone.axes]
         self.values: dict[int, tuple[tuple[int, ...], Array]] = {}
-        """By instruction: the axes that its value has, and the value over them."""
+        """By instruction: the axes that its value has, and the value over them; of reductions whose running values are read,
+        also over the reduced axes."""
+        self.before: dict[int, tuple[tuple[int, ...], Array]] = {}
+        """The running values of these before each point."""
+        self.running = running(backbone.instructions)
 
     def run_all(self) -> None:
         for number in range(len(self.backbone.instructions)):
@@ -96,11 +102,19 @@ class Evaluation:
             self.values[number] = (instruction.axes, value)
             return
         kept = tuple(a for a in instruction.axes if a not in carry.reduced)
-        total = self.broadcast(carry.init, kept, kept, {})
+        total = self.broadcast(self.values[carry.init], kept, kept, {})
         reduced = tuple(a for a in instruction.axes if a in carry.reduced)
+        shape = tuple(self.sizes[a] for a in kept)
+        totals = [np.broadcast_to(total, shape)]
         for point in itertools.product(*(range(self.sizes[a]) for a in reduced)):
             total = self.apply(instruction, kept, dict(zip(reduced, point, strict=True)), total)
+            if number in self.running:
+                totals.append(total)
         self.values[number] = (kept, total)
+        if number in self.running:
+            over = tuple(self.sizes[a] for a in reduced)
+            found = [np.stack(part, -1).reshape(*shape, *over) for part in (totals[1:], totals[:-1])]
+            self.values[number], self.before[number] = (((*kept, *reduced), values) for values in found)
 
     def apply(self, instruction: Instruction, axes: tuple[int, ...], fixed: dict[int, int], carried: Array | None) -> Array:
         """The results over `axes`, at the point `fixed` of the others."""
@@ -134,7 +148,9 @@ class Evaluation:
                 assert carried is not None
                 return carried
             case Result(producer, mapped, _):
-                return self.broadcast(producer, mapped, axes, fixed)
+                return self.broadcast(self.values[producer], mapped, axes, fixed)
+            case Previous(producer, mapped):
+                return self.broadcast(self.before[producer], mapped, axes, fixed)
             case _:
                 assert_never(operand)
 
@@ -150,9 +166,12 @@ class Evaluation:
             total = total + coefficient * (np.arange(self.sizes[axis]).reshape(at) if axis in axes else fixed[axis])
         return total
 
-    def broadcast(self, producer: int, mapped: tuple[int, ...], axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
-        """The producer's value in the consumer's axes: index by index where mapped, else its last."""
-        produced, value = self.values[producer]
+    def broadcast(
+        self, made: tuple[tuple[int, ...], Array], mapped: tuple[int, ...], axes: tuple[int, ...], fixed: dict[int, int]
+    ) -> Array:
+        """A producer's value in the consumer's axes: index by index where mapped, else its last. made: its axes, and the value
+        over them."""
+        produced, value = made
         selected = value[
             tuple(slice(None) if a in axes and a in mapped else fixed.get(a, -1) if a in mapped else -1 for a in produced)
         ]

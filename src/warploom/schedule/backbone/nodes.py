@@ -175,7 +175,8 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Result:
     """The value of another instruction, point to point over `mapped`; over its other axes the last value, which for a
-    reduction is the total."""
+    reduction is the total. Where all axes that it reduces are mapped, it is the running value: what was reduced up to this
+    point, this one included."""
 
     instruction: int
     mapped: tuple[int, ...]
@@ -193,13 +194,23 @@ class Carry:
 
 
 @dataclass(frozen=True, slots=True)
+class Previous:
+    """The running value of a reduction before this point of the axes that it reduces, at first that of its start. So the
+    instruction runs before the reduction does, though it has the greater number."""
+
+    instruction: int
+    mapped: tuple[int, ...]
+    """Axes of both, those that are reduced among them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """An index as a number of the instruction's type; conversions and stores take it from a move."""
 
     index: AxisSum
 
 
-Operand: TypeAlias = Constant | Parameter | Result | Carry | Position
+Operand: TypeAlias = Constant | Parameter | Result | Carry | Previous | Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +232,20 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The origin of a backbone that was made of another one by a law that its sums obey."""
+
+    plain: Backbone
+    """The kernel as the function says it: what results are compared with and proofs are about."""
+    axis: int
+    """The axis of `plain` that became two, whose sums are made tile by tile."""
+    outer: int
+    inner: int
+    law: str
+    """The law, as a proof's domain names it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Backbone:
     """One kernel. Statement numbers: instructions first, in their order, then dims in theirs."""
 
@@ -233,6 +258,12 @@ class Backbone:
     """Dims by instruction, then by its axes, then by level."""
     can_reorder: bool = True
     """Sums of floats may be taken in another order."""
+    rewritten: Rewritten | None = None
+
+    @property
+    def plain(self) -> Backbone:
+        """The kernel as the function says it."""
+        return self if self.rewritten is None else self.rewritten.plain
 
     def statement_of(self, dim: int) -> int:
         return len(self.instructions) + dim

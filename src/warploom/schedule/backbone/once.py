@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from warploom.schedule.backbone.build import assemble
-from warploom.schedule.backbone.nodes import Access, Backbone, Carry, Instruction, Operand, Operator, Result
+from warploom.schedule.backbone.nodes import Access, Backbone, Carry, Instruction, Operand, Operator, Previous, Result
 
 
 def read_once(stage: Backbone, most_bytes: float = math.inf) -> Backbone:
@@ -40,6 +40,8 @@ def read_once(stage: Backbone, most_bytes: float = math.inf) -> Backbone:
 def _renumbered(operand: Operand, number: dict[int, int]) -> Operand:
     match operand:
         case Result():
+            return replace(operand, instruction=number[operand.instruction])
+        case Previous():
             return replace(operand, instruction=number[operand.instruction])
         case Carry():
             return replace(operand, init=number[operand.init])

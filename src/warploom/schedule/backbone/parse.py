@@ -21,6 +21,7 @@ from warploom.schedule.backbone.nodes import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Region,
     Result,
     Role,
@@ -38,6 +39,7 @@ _STORE = re.compile(r"(.+) to (.+)")
 _PARAMETER = re.compile(r"([A-Za-z_]\w*):(\w+)")
 _RESULT = re.compile(r"(\w+)\[([\w, ]*)\](?:@(\w+))?")
 _CARRY = re.compile(r"carry\((\w+); ([\w, ]+)\)")
+_PREVIOUS = re.compile(r"before\((\w+)\[([\w, ]*)\]\)")
 _POSITION = re.compile(r"at\(([^)]*)\)")
 _TERM = re.compile(r"(?:(\d+)\*)?([A-Za-z_]\w*)|(\d+)")
 _OPERANDS = re.compile(r",\s*(?![^\[(]*[\])])")
@@ -129,6 +131,8 @@ class _Parser:
     def operand(self, text: str) -> Operand:
         if found := _CARRY.fullmatch(text):
             return Carry(self.instruction_number(found[1]), self.axis_numbers(found[2]))
+        if found := _PREVIOUS.fullmatch(text):
+            return Previous(self.instruction_number(found[1]), self.axis_numbers(found[2]))
         if found := _POSITION.fullmatch(text):
             return Position(self.axis_sum(found[1]))
         if found := _RESULT.fullmatch(text):

@@ -49,8 +49,10 @@ def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:
 
 def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
     """Like `at_sizes`, for one stage."""
+    rewritten = stage.rewritten
     return replace(
         stage,
+        rewritten=None if rewritten is None else replace(rewritten, plain=stage_at(rewritten.plain, sizes)),
         axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
         regions=tuple(_region_at(r, sizes) for r in stage.regions),
     )

@@ -11,6 +11,7 @@
     place       := region [index, ...] ["else" number]                              (read outside of the region)
     index       := ["-"] term (("+" | "-") term)*        term := integer | axis | integer "*" axis
     operand     := number | scalar ":" dtype | instruction [axis, ...] ["@" scope] | "carry" (instruction; axis, ...)
+                 | "before" (instruction [axis, ...])                               (a running value, before the point)
                  | "at" (index)                                                     (an index as a number)
 
 "ordered": sums of floats keep their order. Spans are not part of the text.
@@ -32,6 +33,7 @@ from warploom.schedule.backbone.nodes import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Result,
     Scope,
 )
@@ -75,6 +77,8 @@ def operand_text(backbone: Backbone, operand: Operand) -> str:
             return f"{backbone.instructions[number].name}[{_names(backbone, mapped)}]{suffix}"
         case Carry(init, reduced):
             return f"carry({backbone.instructions[init].name}; {_names(backbone, reduced)})"
+        case Previous(number, mapped):
+            return f"before({backbone.instructions[number].name}[{_names(backbone, mapped)}])"
         case Position(index):
             return f"at({axis_sum_text(backbone, index)})"
         case _:

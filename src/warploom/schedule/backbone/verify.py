@@ -17,6 +17,7 @@ from warploom.schedule.backbone.nodes import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Result,
     Role,
 )
@@ -105,6 +106,8 @@ def _instruction(backbone: Backbone, number: int, instruction: Instruction) -> I
                 yield from _result(backbone, number, instruction, operand)
             case Carry():
                 yield from _carry(backbone, number, instruction, operand)
+            case Previous():
+                yield from _previous(backbone, number, instruction, operand)
             case Parameter(name, other):
                 if other != dtype and operator is not Operator.CAST:
                     yield f"expected {name!r} of type {dtype}, got {other}"
@@ -131,7 +134,7 @@ def _result(backbone: Backbone, number: int, instruction: Instruction, result: R
     if not set(result.mapped) <= both or len(set(result.mapped)) != len(result.mapped):
         yield f"expected axes that this instruction and {producer.name!r} iterate, got {result.mapped}"
     if producer.carry and set(producer.carry.reduced) & set(result.mapped):
-        yield f"expected the total of {producer.name!r}, got its parts over a reduced axis"
+        yield from _running(backbone, producer, result.mapped)
     if producer.operator is Operator.STORE:
         yield f"expected a value, got the store {producer.name!r}"
     is_factor = instruction.operator is Operator.FMA and result in instruction.operands[:2]
@@ -141,6 +144,30 @@ def _result(backbone: Backbone, number: int, instruction: Instruction, result: R
         and not (is_factor and widens(producer.dtype, instruction.dtype))
     ):
         yield f"expected a value of type {instruction.dtype}, got {producer.dtype} from {producer.name!r}"
+
+
+def _running(backbone: Backbone, producer: Instruction, mapped: tuple[int, ...]) -> Iterator[str]:
+    """Running values are those of one loop: all reduced axes are mapped, none has tiles, each has a known size."""
+    reduced = producer.carry.reduced if producer.carry else ()
+    if not reduced or not set(reduced) <= set(mapped):
+        yield f"expected the total of {producer.name!r}, or its running value over all reduced axes, got its parts over some"
+    if any(backbone.axes[a].tiles or backbone.axes[a].run_time is not None for a in reduced):
+        yield f"expected running values of {producer.name!r} over axes of known size without tiles, got others"
+
+
+def _previous(backbone: Backbone, number: int, instruction: Instruction, previous: Previous) -> Iterator[str]:
+    if not 0 <= previous.instruction < number:
+        yield f"expected the running value of an earlier instruction, got number {previous.instruction}"
+        return
+    producer = backbone.instructions[previous.instruction]
+    if instruction.operator is not Operator.MOVE:
+        yield f"expected a move of a running value, got it in {instruction.operator}"
+    if set(previous.mapped) != set(instruction.axes) or set(instruction.axes) != set(producer.axes):
+        yield f"expected the axes of {producer.name!r}, got {instruction.axes}"
+        return
+    if producer.dtype != instruction.dtype:
+        yield f"expected a value of type {instruction.dtype}, got {producer.dtype} from {producer.name!r}"
+    yield from _running(backbone, producer, previous.mapped)
 
 
 def _carry(backbone: Backbone, number: int, instruction: Instruction, carry: Carry) -> Iterator[str]:

@@ -16,7 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.schedule.backbone.evaluate import Array
-from warploom.schedule.backbone.nodes import Access, AxisSum, Backbone, Carry, Operator, Parameter, Position, Region, Result, Role
+from warploom.schedule.backbone.nodes import (
+    Access,
+    AxisSum,
+    Backbone,
+    Carry,
+    Operator,
+    Parameter,
+    Position,
+    Previous,
+    Region,
+    Result,
+    Role,
+)
+from warploom.schedule.backbone.running import reads_running
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
 from warploom.terms import Term, apply, atom
 
@@ -121,7 +134,7 @@ class _WindowEvaluation(SymbolicEvaluation):
         ):
             raise NoWindowError(f"expected a sum over {self.backbone.axes[repeated.axis].name} in {instruction.name}")
         kept = tuple(a for a in instruction.axes if a not in carry.reduced)
-        total = np.broadcast_to(self.broadcast(carry.init, kept, kept, {}), [self.sizes[a] for a in kept])
+        total = np.broadcast_to(self.broadcast(self.values[carry.init], kept, kept, {}), [self.sizes[a] for a in kept])
         added = np.broadcast_to(self.number(0.0, instruction.dtype), total.shape)
         reduced = tuple(a for a in instruction.axes if a in carry.reduced)
         for point in itertools.product(*(range(self.sizes[a]) for a in reduced)):
@@ -254,6 +267,8 @@ def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
             raise NoWindowError(f"expected all points of {name} to be inside {backbone.regions[access.region].name}")
         if instruction.operator is Operator.STORE and repeated.axis in instruction.axes:
             raise NoWindowError(f"expected no store at each point of {name}")
+        if any(reads_running(backbone.instructions, o) for o in instruction.operands):
+            raise NoWindowError(f"expected no running value, got one in {instruction.name}")
         for operand in instruction.operands:
             if isinstance(operand, Result):
                 producer = backbone.instructions[operand.instruction]
@@ -445,7 +460,7 @@ def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
     for instruction in backbone.instructions:
         for operand in instruction.operands:
             match operand:
-                case Result(producer, mapped, _):
+                case Result(producer, mapped, _) | Previous(producer, mapped):
                     axes, kept = backbone.instructions[producer].axes, set(mapped) & set(instruction.axes)
                 case Carry(init, _):
                     axes, kept = backbone.instructions[init].axes, set(instruction.axes)

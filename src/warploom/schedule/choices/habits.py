@@ -16,6 +16,7 @@ from typing import TypeAlias
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
 from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.objects import Objects, Operation
 from warploom.schedule.choices.windows import axes_read, neighbours, windowed_regions
 
@@ -27,6 +28,8 @@ Habit: TypeAlias = tuple[str, tuple[int, ...], str]
 def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
+    if objects.backbone.rewritten is not None:
+        return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
     sums = [
         o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from warploom.schedule.backbone import Access, Instruction, Operator, Result, Role, Scope, run_time_sizes
+from warploom.schedule.backbone import Access, Instruction, Operator, Result, Role, Scope, run_time_sizes, serial_axes
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
@@ -189,12 +189,13 @@ class _Inputs:
     def _facts_of_pairs(self, loops: dict[int, Loop]) -> dict[str, Fact]:
         pairs = list(enumerate(self.objects.pairs))
         static = frozenset(n for n, p in pairs if self._is_static(loops[p.source]))
+        serial = serial_axes(self.objects.backbone.instructions)
         staged = [(n, p.temporary) for n, p in pairs if p.temporary is not None and not p.is_reserved]
         together = frozenset((n, m) for n, t in staged for m, u in staged if t == u and n != m)
         return {
             "is_thread_pair": frozenset(n for n, p in pairs if p.scope is Scope.THREAD or self._is_kept(n)),
             "is_local_pair": frozenset(n for n, p in pairs if p.scope is Scope.LOCAL),
-            "is_dynamic_pair": frozenset(n for n, _ in pairs) - static,
+            "is_dynamic_pair": frozenset(n for n, p in pairs if n not in static or loops[p.source].axis in serial),
             "has_static_ends": static,
             "laid_out": together,
             "follows": frozenset((n, m) for n, m in together if n < m),

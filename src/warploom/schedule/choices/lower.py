@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Position, Result, run_time_sizes
+from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Position, Previous, Result, run_time_sizes
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
@@ -166,7 +166,7 @@ class _Writer:
             case Carry():
                 cell = self.registers.written[operation.statement]
                 return self.registers.ref(cell, self.registers.loops_of(operation, cell.axes))
-            case Result(instruction=producer, mapped=mapped):
+            case Result(instruction=producer, mapped=mapped) | Previous(instruction=producer, mapped=mapped):
                 cell = self.registers.read[producer]
                 extents = set(self.operations.extents_of(mapped))
                 return self.registers.ref(cell, self.registers.loops_of(operation, (e for e in cell.axes if e in extents)))

@@ -17,6 +17,7 @@ from warploom.schedule.backbone import (
     Extent,
     Operand,
     Operator,
+    Previous,
     Result,
     identity_of,
 )
@@ -46,6 +47,10 @@ class Operation:
     @property
     def results(self) -> tuple[Result, ...]:
         return tuple(o for o in self.operands if isinstance(o, Result))
+
+    @property
+    def previous(self) -> tuple[Previous, ...]:
+        return tuple(o for o in self.operands if isinstance(o, Previous))
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ def _see_access(registers: Registers, operation: Operation) -> None:
         for extent in cell.extents:
             if extent in operation.dims:
                 cell.see(extent, tree.loop_of[operation.dims[extent]])
-    for result in operation.results:
+    for result in (*operation.results, *operation.previous):
         cell = registers.read[result.instruction]
         for extent in operations.extents_of(result.mapped):
             if extent not in operation.dims:

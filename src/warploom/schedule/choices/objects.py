@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.schedule.backbone import Backbone, Carry, Operator, Result, Scope, followers, waits_for_sum
+from warploom.schedule.backbone import Backbone, Carry, Operator, Previous, Result, Scope, followers, waits_for_sum
 from warploom.schedule.choices.decided import DimPair, Temporary
 from warploom.schedule.choices.features import Features
 
@@ -85,6 +85,9 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
+    """A value's way; of a running value that is read before the reduction goes on, the order of both: the reader is the
+    `producer`, which comes first."""
+
     producer: int
     consumer: int
     operand: int
@@ -125,6 +128,8 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
                 case Carry(init, reduced):
                     mapped = tuple(a for a in instruction.axes if a not in reduced)
                     uses.append(_Use(init, number, position, mapped, Scope.THREAD))
+                case Previous(reduction, mapped):
+                    uses.append(_Use(number, reduction, -1, mapped, Scope.THREAD))
                 case _:
                     pass
     return uses

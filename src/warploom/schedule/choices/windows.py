@@ -14,7 +14,8 @@ def windowed_regions(backbone: Backbone) -> frozenset[int]:
     if run_time_sizes(backbone):
         return frozenset()
     inputs = [n for n, r in enumerate(backbone.regions) if r.role is Role.INPUT and not _is_gathered(backbone, n)]
-    windows = {n for n in inputs if _is_windowed(_accesses(backbone, n))}
+    parts = {backbone.rewritten.outer, backbone.rewritten.inner} if backbone.rewritten is not None else set[int]()
+    windows = {n for n in inputs if _is_windowed(_accesses(backbone, n), parts)}
     stored = {a for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None for a in _axes(i.access)}
     shared = {n for n in inputs if any(stored - _axes(access) for access in _accesses(backbone, n))}
     return frozenset(windows | shared if windows else windows)
@@ -48,7 +49,10 @@ def _axes(access: Access) -> set[int]:
     return {axis for index in access.indices for axis, _ in index.terms}
 
 
-def _is_windowed(accesses: Sequence[Access]) -> bool:
+def _is_windowed(accesses: Sequence[Access], parts: Collection[int]) -> bool:
+    """parts: axes that are one index together, tile by tile."""
     if not accesses or any([x.terms for x in a.indices] != [x.terms for x in accesses[0].indices] for a in accesses):
         return False
-    return len(accesses) > 1 or any(len(index.terms) > 1 for index in accesses[0].indices)
+    return len(accesses) > 1 or any(
+        len(index.terms) > 1 and not {a for a, _ in index.terms} <= set(parts) for index in accesses[0].indices
+    )

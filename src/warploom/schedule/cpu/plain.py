@@ -24,6 +24,7 @@ from warploom.schedule.backbone import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Result,
     run_time_sizes,
 )
@@ -208,6 +209,8 @@ class _Plain:
                 return _affine(index.constant, [(self.running[axis], coefficient) for axis, coefficient in index.terms])
             case Result(instruction=instruction):
                 return Ref(instruction, ())
+            case Previous():
+                raise AssertionError("a plain loop has no running values: it is of the kernel as the function says it")
             case Carry():
                 return Ref(number, ())
 

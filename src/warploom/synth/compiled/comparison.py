@@ -20,6 +20,7 @@ from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
+from warploom.synth.compiled.rescaled import Rescaled
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
     Algebra,
@@ -144,6 +145,7 @@ class Comparison:
         """The domain of what may be done to these floats."""
         self.notes: set[str] = set()
         """Notes on the spec that the domain must state."""
+        self._rescaled = Rescaled(algebra, types, self.notes)
         self._seen: set[Term] = set()
         self._partial: list[Term] = []
 
@@ -185,6 +187,8 @@ class Comparison:
             if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
             want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
+            assert isinstance(element.got, Term)
+            element = replace(element, got=self._rescaled.above_least(element.got, kinds, self._chosen_kinds))
             assert isinstance(element.got, Term)
             self._collect(element.got, kinds)
             self._collect(want, wanted_kinds or {})
@@ -289,7 +293,8 @@ class Comparison:
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
             left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
-            if self.normaliser.canonical(left) is not self.normaliser.canonical(right):
+            canonical = self.normaliser.canonical
+            if canonical(left) is not canonical(right) and not self._rescaled.are_equal(left, right):
                 if (numbers := self._told_apart(got, want, kinds)) is not None:
                     return "different", tuple(numbers.items())
                 outcome = "open"

@@ -7,6 +7,7 @@ from warploom.schedule.search import KernelModel, recipes
 from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.one_pass import before_search
 from warploom.tools.explore.options import Function, KernelOptions
 from warploom.tools.explore.parting import parting_of
 from warploom.tools.explore.result import facts, named
@@ -30,7 +31,7 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
                 possible = [a.value for a in alternatives if candidate.restrict(choice, numbers, a.mask) is not None]
                 if len(alternatives) > 1 and possible:
                     values[space.names.text(choice, numbers)] = possible
-        found.append(values)
+        found.append(before_search(recipe.backbone, options.fixed) | values)
     line = plain_line(case, "solved", stopwatch.read()) | facts(function, program, options)
     parts = {parting.name: [str(parts) for parts in parting.variants]} if len(parting.variants) > 1 else {}
     choices = parts | named(program, found)

@@ -36,7 +36,7 @@ from warploom.tools.explore.floor import alone, prepared, with_floor
 from warploom.tools.explore.options import Function, KernelOptions
 from warploom.tools.explore.parting import Parting, Variant, parting_of, whole_of
 from warploom.tools.explore.replay import replay_file
-from warploom.tools.explore.result import Explored, facts, judged_line, named, rounded, told
+from warploom.tools.explore.result import Explored, all_decisions, facts, judged_line, named, rounded, told
 from warploom.tools.explore.size import estimate_size
 
 
@@ -246,5 +246,5 @@ def _unfinished(case: str, program: Program, found: ProgramExploration, searched
     reason = "the space holds no implementation" if found.complete else found.reason or "no implementation was found in time"
     line = plain_line(case, status, stopwatch.read(), reason=reason) | searched | without_implementation(status, searched)
     if any(s.best is not None for s in found.stages):
-        line["decisions"] = named(program, [s.decisions for s in found.stages])
+        line["decisions"] = named(program, all_decisions(program, [s.decisions for s in found.stages]))
     return Outcome(line, EXIT_BY_STATUS[status])

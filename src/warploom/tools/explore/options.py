@@ -19,6 +19,7 @@ from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import TARGETS, Target, target
 from warploom.tools.explore.in_parts import InParts
+from warploom.tools.explore.one_pass import in_one_pass, without_online
 from warploom.tools.explore.run_time import searched_at
 
 Function: TypeAlias = TensorKernel | TensorFunction | InParts
@@ -69,6 +70,11 @@ class KernelOptions:
     page: Path | None = None
 
     @property
+    def searched_fixed(self) -> dict[str, str]:
+        """Decisions by hand that the search takes."""
+        return without_online(self.fixed) if self.target.kind == "cuda" and self.features is None else dict(self.fixed)
+
+    @property
     def decision_order(self) -> tuple[str, ...]:
         usual = default_order(self.target)
         if self.order is None:
@@ -110,6 +116,8 @@ def program_of(function: Function, options: KernelOptions) -> Program:
         _check_factors(program, options.target)
         program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
         program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
+        if options.features is None:
+            program = in_one_pass(program, options.fixed)
     return program
 
 

@@ -48,8 +48,8 @@ def parting_of(function: Function, options: KernelOptions) -> Parting:
     """Which numbers of parts the decisions by hand leave. UserError (CHOICE) where these contradict each other."""
     name, values = _offered(function, options)
     if not name:
-        return Parting("", {1: Variant(function, program_of(function, options), options.fixed)})
-    fixed = dict(options.fixed)
+        return Parting("", {1: Variant(function, program_of(function, options), options.searched_fixed)})
+    fixed = dict(options.searched_fixed)
     wanted = _wanted(name, fixed.pop(name), values) if name in fixed else values
     if fixed:  # decisions of two kernels have a name before a slash
         is_in_parts = any("/" in choice for choice in fixed)

@@ -238,7 +238,7 @@ def prove_kernels(
     axes: of each kernel's block, along which threads may compute alike; None: only threads that share nothing are followed.
     """
     domains: list[str] = []
-    for stage, kernel, alike in zip(stages, kernels, axes, strict=True):
+    for stage, kernel, alike in zip((s.plain for s in stages), kernels, axes, strict=True):
         prove = _prover_of_class(kernel) if every and kernel.run_time else prove_blocks
         found = prove(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps, alike)
         if found.verdict != "proved":
@@ -343,7 +343,7 @@ def _tiles_told(program: Program, whole: Sequence[Sequence[int]], sizes_of: Sequ
 def prove_nests(program: Program, nests: Sequence[Nest], target: Target, sizes: Mapping[str, int]) -> Proof:
     """Each kernel for any content of the arrays that it reads; together they are the program."""
     domains: list[str] = []
-    for stage, nest in zip(program.stages, nests, strict=True):
+    for stage, nest in zip((s.plain for s in program.stages), nests, strict=True):
         kernel = cuda_kernel(nest, Options(arch=arch_of(target)))
         found = prove_kernel(stage, kernel)
         if found.verdict != "proved":

@@ -16,10 +16,14 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
+from warploom.tools.explore.one_pass import NO, ONLINE, without_online
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
 from warploom.tools.explore.parting import whole_of, with_parts
 from warploom.tools.explore.recorded import Asked, Recorded, differences, read_decisions, refused
 from warploom.tools.explore.result import Explored, facts, judged_line, told
+
+_TWO_PASSES = {ONLINE: NO}
+"""Decisions that do not say in how many passes are of as many as the function has."""
 
 
 def replay_file(
@@ -31,9 +35,11 @@ def replay_file(
     name; as `replay` where the decisions do not hold here.
     """
     recorded = read_decisions(file)
-    notes = _differences(recorded, program_of(function, options), function, options)
-    function, parts, own = with_parts(function, options, recorded.decisions)
-    program = program_of(function, options)
+    taken = {name: value for name, value in recorded.decisions.items() if name not in without_online(recorded.decisions)}
+    asked = replace(options, fixed=taken or _TWO_PASSES)
+    notes = _differences(recorded, program_of(function, asked), function, options)
+    function, parts, own = with_parts(function, options, without_online(recorded.decisions))
+    program = program_of(function, asked)
     decisions = _of_stages(program, own)
     try:
         spaces = tuple(kernel_space(stage, options.target, options.features) for stage in program.stages)

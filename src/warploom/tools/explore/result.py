@@ -27,6 +27,7 @@ from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.code import arch_of, code_of
+from warploom.tools.explore.one_pass import decided
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
 from warploom.tools.explore.package import write_package
 from warploom.tools.explore.page import MachineCode, StageView, render_explore
@@ -110,7 +111,10 @@ def judged_line(
     is_enough = line["verdict"] == "tested" or checked.has_no_size
     line |= _proof_fields(checked.proof, is_enough=is_enough, sizes_asked=None if options.run_time else fields["sizes"])
     line |= {
-        "decisions": {**explored.taken, **named(explored.program, [i.decisions for i in explored.implementations])},
+        "decisions": {
+            **explored.taken,
+            **named(explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations])),
+        },
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),
     }
@@ -235,6 +239,11 @@ def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[st
     if len(program.stages) == 1:
         return dict(decisions[0]) if decisions else {}
     return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
+
+
+def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """With those that were taken before the search."""
+    return [decided(stage) | dict(found) for stage, found in zip(program.stages, decisions, strict=False)]
 
 
 def rounded(ms: float | None) -> float | None:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from math import prod
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program, read_once, run_time_sizes, widened
+from warploom.schedule.backbone import Backbone, Program, Rewritten, read_once, run_time_sizes, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.nest import Nest
+from warploom.schedule.online import online
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -47,7 +48,7 @@ def program_at(
     small = _small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
-    stages = tuple(_like(stage, whole) for stage, whole in zip(found.stages, program.stages, strict=True))
+    stages = tuple(_like(*three) for three in zip(found.stages, program.stages, sizes_of, strict=True))
     return small, replace(found, stages=stages)
 
 
@@ -59,11 +60,15 @@ def _small_sizes(
     return small_sizes(sizes, program, sizes_of)
 
 
-def _like(stage: Backbone, whole: Backbone) -> Backbone:
-    """The stage in the form that `whole` has, which the search may have rewritten."""
+def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
+    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`."""
     wanted = [i.name for i in whole.instructions]
     once = read_once(stage)
     forms = (stage, once, widened(stage), widened(once))
+    if whole.rewritten is not None:
+        parts = sorted((e.level, n) for e, n in zip(whole.extents, sizes, strict=True) if e.axis == whole.rewritten.inner)
+        tile, tiles = prod(n for _, n in parts), tuple((n,) for level, n in parts if level)
+        forms = tuple(found for form in forms if isinstance(found := online(form, tile, tiles), Backbone))
     return next(form for form in forms if [i.name for i in form.instructions] == wanted)
 
 
@@ -76,6 +81,8 @@ def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, t
     """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
     found: dict[str, tuple[tuple[int, ...], ...]] = {}
     for stage, sizes in zip(program.stages, sizes_of, strict=True):
+        if stage.rewritten is not None:
+            sizes, stage = _of_whole_axis(stage, stage.rewritten, sizes), stage.plain
         for number, axis in enumerate(stage.axes):
             levels = sorted((e.level, sizes[n]) for n, e in enumerate(stage.extents) if e.axis == number)
             found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in levels if level)
@@ -87,6 +94,8 @@ def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[S
     as it."""
     wanted: dict[str, int] = {}
     for stage, found in zip(program.stages, sizes_of, strict=True):
+        if stage.rewritten is not None:
+            found, stage = _of_whole_axis(stage, stage.rewritten, found), stage.plain
         for number, axis in enumerate(stage.axes):
             names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
             tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
@@ -95,6 +104,16 @@ def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[S
             for name in names:
                 wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def _of_whole_axis(stage: Backbone, rewritten: Rewritten, sizes: Sequence[int]) -> list[int]:
+    """Sizes of the extents of the plain kernel, of the axis that became two as if all of it were the outermost loop."""
+    own = [(e, size) for e, size in zip(stage.extents, sizes, strict=True) if e.axis in (rewritten.outer, rewritten.inner)]
+    others = {(e.axis, e.level): size for e, size in zip(stage.extents, sizes, strict=True)}
+    whole = prod(size for _, size in own)
+    return [
+        (whole if e.level == 0 else 1) if e.axis == rewritten.axis else others[e.axis, e.level] for e in rewritten.plain.extents
+    ]
 
 
 def carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:

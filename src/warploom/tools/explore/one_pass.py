@@ -1,0 +1,77 @@
+"""The decision `online(STAGE)`: in tiles of how many iterations a kernel makes the sums that need a maximum, in one pass.
+
+It is taken before the search, as it says what the instructions are; to `--set` and `--replay` it is one of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import Backbone, Program
+from warploom.schedule.online import online
+
+ONLINE = "online"
+NO = "NO"
+_TILES = (32, 16, 8, 64, 128)
+"""Iterations of a tile, those that are taken first of several that divide the axis."""
+
+
+def without_online(fixed: Mapping[str, str]) -> dict[str, str]:
+    """Decisions that a search takes."""
+    return {name: value for name, value in fixed.items() if name.rpartition("/")[2] != ONLINE}
+
+
+def in_one_pass(program: Program, fixed: Mapping[str, str]) -> Program:
+    """The program with stages in one pass: those for which `fixed` says so, and those that can be, unless it says NO.
+
+    UserError (CHOICE) for a tile that a stage cannot have.
+    """
+    return replace(program, stages=tuple(_stage(stage, _asked(program, stage, fixed)) for stage in program.stages))
+
+
+def _asked(program: Program, stage: Backbone, fixed: Mapping[str, str]) -> str | None:
+    own = fixed.get(f"{stage.name}/{ONLINE}")
+    return fixed.get(ONLINE) if own is None and len(program.stages) == 1 else own
+
+
+def _stage(stage: Backbone, asked: str | None) -> Backbone:
+    if asked == NO:
+        return stage
+    if asked is None:
+        return next((found for tile in _TILES if isinstance(found := _of(stage, tile), Backbone)), stage)
+    found = _of(stage, int(asked)) if asked.isdigit() and int(asked) > 0 else "that is no number of iterations"
+    if isinstance(found, str):
+        message = f"expected {NO} or a tile in which {stage.name} makes its sums in one pass, got {asked}: {found}"
+        raise UserError(Diagnostic("CHOICE", message, fix=f"Leave {ONLINE} out, or give one of {', '.join(tiles_of(stage))}."))
+    return found
+
+
+def tiles_of(stage: Backbone) -> list[str]:
+    """Values of the decision."""
+    return [NO, *(str(tile) for tile in sorted(_TILES) if isinstance(_of(stage.plain, tile), Backbone))]
+
+
+def before_search(stage: Backbone, fixed: Mapping[str, str]) -> dict[str, list[str]]:
+    """The decision with its values, where it is open."""
+    is_open = stage.rewritten is not None and len(without_online(fixed)) == len(fixed)
+    return {ONLINE: tiles_of(stage)} if is_open else {}
+
+
+def decided(stage: Backbone) -> dict[str, str]:
+    """The decision of a stage, where it is one."""
+    if stage.rewritten is None:
+        return {}
+    return {ONLINE: str(stage.axes[stage.rewritten.inner].size)}
+
+
+def _of(stage: Backbone, tile: int) -> Backbone | str:
+    """The stage in one pass over two tiles or more, or why there is none."""
+    found = online(stage, tile)
+    if isinstance(found, Backbone) and found.rewritten is not None and found.axes[found.rewritten.outer].size < 2:
+        return f"a tile of {tile} is the whole axis"
+    return found
+
+
+__all__ = ["NO", "ONLINE", "before_search", "decided", "in_one_pass", "tiles_of", "without_online"]

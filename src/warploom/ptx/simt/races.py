@@ -162,7 +162,11 @@ def _write(
         place = np.searchsorted(threads, winner)
         whole = np.broadcast_to(value, len(threads))
         bits = _bits(whole, access.width)
-        differ = (bits[positions] != bits[place]) | (threads[positions] >> 5 != winner >> 5)
+        differ = bits[positions] != bits[place]
+        if running.launch.equal_stores_race or region is not running.shared:
+            differ |= threads[positions] >> 5 != winner >> 5
+        else:
+            differ |= running.block_of[threads[positions]] != running.block_of[winner]
         if running.launch.counter is not None:
             running.launch.counter.equal_stores(access, int(np.count_nonzero(~differ)))
         if differ.any():
@@ -210,6 +214,11 @@ def _granules(access: Access, region: Region, index: NDArray[np.int64]) -> list[
         return [index + element if element else index for element in range(access.elements)]
     first = index * per_element
     return [first + offset for offset in range(per_element * access.elements)]
+
+
+def granules_of(access: Access, region: Region, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All granules of elements that begin at these places."""
+    return np.concatenate(_granules(access, region, index))
 
 
 def _bits(value: Value, width: int) -> Value:

@@ -84,7 +84,7 @@ class TritonKernel:
         wanted = (int(made.metadata.global_scratch_size), int(made.metadata.profile_scratch_size))
         return Launchable(
             source, name, given, int(made.metadata.shared), positions,
-            blocks_of_program=int(made.metadata.num_ctas), scratch_bytes=(*wanted, *(0,) * hidden)[:hidden],
+            blocks_of_program=int(made.metadata.num_ctas), is_of_triton=True, scratch_bytes=(*wanted, *(0,) * hidden)[:hidden],
         )  # fmt: skip
 
     def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, options: Mapping[str, object]) -> Any:

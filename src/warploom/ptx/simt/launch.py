@@ -81,8 +81,8 @@ def launch(
     if the access of another line brings its data. checks: look for races and for what was never written (bounds and alignment are
     always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too.
     equal_stores_race: whether warps race that store one value at one place of shared memory by one instruction at one time, as
-    Triton lets them where warps have several jobs. Raises UserError for a wrong request and UnsupportedError for an instruction that the interpreter does not know, located, when it is
-    reached.
+    Triton lets them where warps have several jobs. Raises UserError for a wrong request and UnsupportedError for an instruction
+    that the interpreter does not know, located, when it is reached.
     """
     if isinstance(program, str):
         program = parse(program)

@@ -187,7 +187,7 @@ class Clock:
             self.seen[threads] = np.maximum(self.seen[threads], self.published[self.block_of[threads]])
 
     def _publish(self, threads: Threads, times: Threads) -> None:
-        """What these threads did before their times, and what barriers of some threads brought to them, for acquires that follow."""
+        """For acquires that follow: what these threads did before their times, and what barriers of some threads brought them."""
         assert self.seen is not None
         if self.published is None:
             self.published = np.zeros((self.blocks, self.padded), np.int32)

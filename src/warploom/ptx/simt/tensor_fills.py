@@ -30,7 +30,7 @@ _QUARTER = 32
 def decode_fill(site: Site, modifiers: list[str]) -> Step:
     """The modifiers after `cp`; UnsupportedError for 4x256b."""
     bits = 8
-    if len(modifiers) > 2 and modifiers[-2] == "b8x16" or modifiers[1:2] == ["b8x16"]:
+    if (len(modifiers) > 2 and modifiers[-2] == "b8x16") or modifiers[1:2] == ["b8x16"]:
         bits = _FORMATS.get(modifiers[-1], 0)
         modifiers = modifiers[:-2]
     shape = _SHAPES.get(tuple(sorted(modifiers, key=lambda m: m.startswith("warpx"))))

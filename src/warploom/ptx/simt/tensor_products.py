@@ -46,7 +46,8 @@ class _Product:
         self.a_type, self.b_type = types.get(word >> 7 & 7, ""), types.get(word >> 10 & 7, "")
         self.negated = bool(word >> 13 & 1), bool(word >> 14 & 1)
         self.turned = bool(word >> 15 & 1), bool(word >> 16 & 1)
-        self.n, self.m = 8 * (word >> 17 & 63), 16 * (word >> 24 & 31)
+        self.n = 8 * (word >> 17 & 63)
+        self.m = 128 * (word >> 27 & 3) if groups else 16 * (word >> 24 & 31)
         self.is_dense = kind in ("kind::mxf4", "kind::mxf4nvf4")
         """Whether two elements lie in a byte."""
         self.scale_type = "ue8m0" if word >> 23 & 1 else "ue4m3"
@@ -68,7 +69,7 @@ class _Product:
         return self._problem_of_order(kind == "kind::tf32")
 
     def _problem_of_scales(self, word: int, kind: str, groups: int) -> str:
-        if word & 0xF or word >> 31:
+        if word & 0x4F or word >> 24 & 7 or word >> 31:
             return "a sparse matrix or another depth"
         if not (self.a_type and self.b_type):
             return f"types {word >> 7 & 7} and {word >> 10 & 7}"

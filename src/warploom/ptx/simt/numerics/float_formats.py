@@ -125,6 +125,8 @@ def encode(name: str, value: Reals, rounding: Rounding = "rn", *, satfinite: boo
     rounding and the sign; with `satfinite` always the largest finite value, from infinities too. NaN becomes the
     format's `nan`. A format without infinity delivers NaN there unless `satfinite`.
     """
+    if name in _VALUES:
+        return _encode_small(name, value, rounding, satfinite)
     row = float_format(name)
     if name == "f64":
         return _patch_nan(row, value.view(np.uint64), np.isnan(value))
@@ -153,6 +155,19 @@ def encode(name: str, value: Reals, rounding: Rounding = "rn", *, satfinite: boo
     pattern = np.where(beyond, _overflow(row, rounding, satfinite, negative, is_infinite), pattern)
     bits = pattern.astype(word) | (negative.astype(word) << word.type(row.register_bits - 1))
     return _patch_nan(row, bits, np.isnan(value) | (pattern == row.nan if not row.has_infinity else False))
+
+
+def _encode_small(name: str, value: Reals, rounding: Rounding, satfinite: bool) -> Bits:
+    """The nearest value of a format without infinities and NaN, whose largest value NaN becomes; PTX rounds so alone."""
+    if name == "ue8m0" or rounding != "rn" or not satfinite:
+        raise unsupported(f"cvt.{rounding} to .{name}")
+    known = _VALUES[name]
+    positive = known[: len(known) // 2]
+    middles, magnitude = (positive[:-1] + positive[1:]) / 2, np.abs(value)
+    place = np.searchsorted(middles, np.where(np.isnan(value), np.inf, magnitude))
+    is_even_above = (place < len(middles)) & (magnitude == middles[np.minimum(place, len(middles) - 1)]) & (place % 2 == 1)
+    bits = (place + is_even_above).astype(np.uint8)
+    return bits | (np.signbit(value) & ~np.isnan(value)).astype(np.uint8) * np.uint8(len(positive))
 
 
 def bf16_of_f32(bits: Bits) -> Bits:

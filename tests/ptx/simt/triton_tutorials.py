@@ -149,7 +149,7 @@ def attention_part(
         share = tl.math.exp2(biggest - new)
         weight = weight * share + tl.sum(powers, 1)
         total = total * share[:, None]
-        if KIND == tl.float8e5 or KIND == tl.float8e4nv:
+        if tl.float8e5 == KIND or tl.float8e4nv == KIND:
             held = values.load([0, base + at]).T
         else:
             held = values.load([base + at, 0])
@@ -169,7 +169,7 @@ def attention_forward(
     kind = tl.pointer_type(KIND)
     queries = tl.make_tensor_descriptor(q.to(kind), [all_rows, D], [D, 1], [M, D])
     keys = tl.make_tensor_descriptor(k.to(kind), [all_rows, D], [D, 1], [N, D])
-    if KIND == tl.float8e5 or KIND == tl.float8e4nv:
+    if tl.float8e5 == KIND or tl.float8e4nv == KIND:
         values = tl.make_tensor_descriptor(v.to(kind), [D, all_rows], [all_rows, 1], [D, N])
     else:
         values = tl.make_tensor_descriptor(v.to(kind), [all_rows, D], [D, 1], [N, D])
@@ -260,7 +260,7 @@ def grouped_products(addresses, sizes, count, M: tl.constexpr, N: tl.constexpr, 
             row, column = (tile - done) // across, (tile - done) % across
             rows, columns, inner = row * M + tl.arange(0, M), column * N + tl.arange(0, N), tl.arange(0, K)
             total = tl.zeros((M, N), dtype=tl.float32)
-            for step in range(0, tl.cdiv(k, K)):
+            for step in range(tl.cdiv(k, K)):
                 tl.multiple_of(a, [16, 16])
                 left = tl.load(a + rows[:, None] * k + (step * K + inner)[None, :])
                 right = tl.load(b + (step * K + inner)[:, None] * n + columns[None, :])
@@ -298,9 +298,7 @@ def persistent_product(
 
 
 @triton.jit
-def persistent_described(
-    left, right, out, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SPECIAL: tl.constexpr
-):
+def persistent_described(left, right, out, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SPECIAL: tl.constexpr):
     """Tutorial 9 with descriptors of the host."""
     across, steps = tl.cdiv(n, N), tl.cdiv(k, K)
     for tile in tl.range(tl.program_id(0), tl.cdiv(m, M) * across, tl.num_programs(0), warp_specialize=SPECIAL):

@@ -5,6 +5,7 @@ The loops follow the figures of PTX ISA 9.7.14.3, 9.7.14.5 and 9.7.16.10 digit b
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ def packed(kind: str, elements: NDArray[np.uint8], *, is_dense: bool) -> NDArray
 
 
 def expected(
-    a: NDArray[np.uint8], b: NDArray[np.uint8], types: tuple[str, str], scales: tuple[NDArray[np.uint8], NDArray[np.uint8]] | None,
-    scale_type: str,
+    a: NDArray[np.uint8], b: NDArray[np.uint8], types: tuple[str, str],
+    scales: tuple[NDArray[np.uint8], NDArray[np.uint8]] | None, scale_type: str,
 ) -> NDArray[np.float64]:  # fmt: skip
     """[rows of a, rows of b]: sums over k of elements times the scale factors of their groups."""
     whole: list[NDArray[np.float64]] = []
@@ -96,8 +97,8 @@ def shared_image(a: NDArray[np.uint8], b: NDArray[np.uint8], words: list[NDArray
 
 
 def in_tensor_memory(
-    kind: str, types: tuple[str, str], *, groups: int = 0, scale_type: str = "ue8m0", ids: tuple[int, int] = (0, 0), bits: int = 0,
-    in_cells: bool = False, before: str = "", between: str = "", wait: str = WAIT, n: int = N,
+    kind: str, types: tuple[str, str], *, groups: int = 0, scale_type: str = "ue8m0", ids: tuple[int, int] = (0, 0),
+    bits: int = 0, in_cells: bool = False, before: str = "", between: str = "", wait: str = WAIT, n: int = N,
 ) -> tuple[Launch, NDArray[np.float64]]:  # fmt: skip
     """One product of 128 rows and n columns; `bits` are set in the instruction descriptor besides."""
     is_dense = "mxf4" in kind and "f8" not in kind
@@ -321,6 +322,9 @@ st.global.v4.b32 [%rd5], {%d0, %d1, %d2, %d3};
 ret;
 }
 """
+SCALED = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0"
+SCALED_DENSE = "m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+FACTORS = ", %s0, {0, 0}, %s1, {0, 0}"
 MATRICES = "{%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%c0, %c1, %c2, %c3}"
 
 
@@ -392,16 +396,16 @@ def test_synchronous_products(
 @pytest.mark.parametrize(
     ("product", "error"),
     [
-        (f"m16n8k32.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {MATRICES}, %s0, {{0, 0}}, %s1, {{0, 0}}", UnsupportedError),
-        (f"m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m3.f32.ue8m0 {MATRICES}, %s0, {{0, 0}}, %s1, {{0, 0}}", UnsupportedError),
-        (f"m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue4m3 {MATRICES}, %s0, {{0, 0}}, %s1, {{0, 0}}", UnsupportedError),
-        (f"m16n8k32.row.col.kind::mxf8f6f4.block_scale.f16.e4m3.e4m3.f16.ue8m0 {MATRICES}, %s0, {{0, 0}}, %s1, {{0, 0}}", UnsupportedError),
+        (f"m16n8k32.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {MATRICES}{FACTORS}", UnsupportedError),
+        (f"m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m3.f32.ue8m0 {MATRICES}{FACTORS}", UnsupportedError),
+        (f"m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue4m3 {MATRICES}{FACTORS}", UnsupportedError),
+        (f"m16n8k32.row.col.kind::mxf8f6f4.block_scale.f16.e4m3.e4m3.f16.ue8m0 {MATRICES}{FACTORS}", UnsupportedError),
         (f"m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f16 {MATRICES}", UnsupportedError),
         (f"m16n8k32.row.col.kind::f16.f32.e4m3.e4m3.f32 {MATRICES}", UnsupportedError),
-        (f"m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {MATRICES}, %s0, {{0, 2}}, %s1, {{0, 0}}", UnsupportedError),
-        (f"m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {MATRICES}, %s0, {{1, 0}}, %s1, {{0, 0}}", UnsupportedError),
-        (f"m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {MATRICES}", UserError),
-        (f"m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {MATRICES}, %s0, {{0, 0}}, %s1, {{0}}", UserError),
+        (f"{SCALED} {MATRICES}, %s0, {{0, 2}}, %s1, {{0, 0}}", UnsupportedError),
+        (f"{SCALED_DENSE} {MATRICES}, %s0, {{1, 0}}, %s1, {{0, 0}}", UnsupportedError),
+        (f"{SCALED} {MATRICES}", UserError),
+        (f"{SCALED} {MATRICES}, %s0, {{0, 0}}, %s1, {{0}}", UserError),
         ("m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 " + MATRICES.replace("{%b0, %b1}", "{%b0}"), UserError),
         (f"m8n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {MATRICES}", UnsupportedError),
     ],
@@ -432,11 +436,12 @@ ret;
 def test_small_elements_from_floats_and_back(kind: str) -> None:
     bits = 1 + sum(SPLIT[kind])
     every = sorted(value(kind, n) for n in range(2 ** (bits - 1)))
-    middles = [(x + y) / 2 for x, y in zip(every, every[1:], strict=False)]
+    middles = [(x + y) / 2 for x, y in itertools.pairwise(every)]
     numbers = [*every, *middles, *(m * 1.001 for m in middles), 1000.0, np.inf, np.nan, *RNG.normal(size=30)]
     pairs = np.array([[x, -y] for x, y in zip(numbers, reversed(numbers), strict=True)], np.float32)
     cut = "%c0" if kind == "e2m1" else "%h0"
-    body = f"ld.global.v2.f32 {{%f0, %f1}}, [%rd1]; cvt.rn.satfinite.{kind}x2.f32 {cut}, %f0, %f1; cvt.u32.u{8 if kind == 'e2m1' else 16} %r2, {cut};"
+    width = 8 if kind == "e2m1" else 16
+    body = f"ld.global.v2.f32 {{%f0, %f1}}, [%rd1]; cvt.rn.satfinite.{kind}x2.f32 {cut}, %f0, %f1; cvt.u32.u{width} %r2, {cut};"
     ran = launch(CONVERT.replace("BODY", body), grid=1, block=len(pairs), args=[pairs, np.zeros(len(pairs), np.uint32)])
     apart = 4 if kind == "e2m1" else 8
     for (upper, lower), word in zip(pairs, ran.arrays[1], strict=True):
@@ -455,7 +460,7 @@ def test_small_elements_from_floats_and_back(kind: str) -> None:
                 assert len(nearest) == 1 or got % 2 == 0
     words = ran.arrays[1].astype(np.uint32)
     inputs = np.stack([words, words], axis=-1)
-    take = f"ld.global.b32 %r3, [%rd1]; cvt.u{8 if kind == 'e2m1' else 16}.u32 {cut}, %r3; cvt.rn.f16x2.{kind}x2 %r2, {cut};"
+    take = f"ld.global.b32 %r3, [%rd1]; cvt.u{width}.u32 {cut}, %r3; cvt.rn.f16x2.{kind}x2 %r2, {cut};"
     back = launch(CONVERT.replace("BODY", take), grid=1, block=len(words), args=[inputs, np.zeros(len(words), np.uint32)])
     for word, halves in zip(words, back.arrays[1].view(np.float16).reshape(-1, 2), strict=True):
         assert halves[1] == value(kind, int(word) >> apart) and halves[0] == value(kind, int(word) & (2**apart - 1))

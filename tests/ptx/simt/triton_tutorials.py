@@ -160,8 +160,8 @@ def attention_part(
 
 @triton.jit
 def attention_forward(
-    q, k, v, o, sums, heads, n, scale, KIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr,
-    SPECIAL: tl.constexpr,
+    q, k, v, o, sums, heads, n, scale, KIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+    CAUSAL: tl.constexpr, SPECIAL: tl.constexpr,
 ):  # fmt: skip
     """Tutorial 6: whole tiles below the diagonal, then those on it; descriptors made in the kernel."""
     start, head = tl.program_id(0), tl.program_id(1)
@@ -272,8 +272,8 @@ def grouped_products(addresses, sizes, count, M: tl.constexpr, N: tl.constexpr, 
 
 @triton.jit
 def persistent_product(
-    a, b, c, m, n, k, KIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, PARTS: tl.constexpr,
-    SPECIAL: tl.constexpr, FLAT: tl.constexpr,
+    a, b, c, m, n, k, KIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr,
+    PARTS: tl.constexpr, SPECIAL: tl.constexpr, FLAT: tl.constexpr,
 ):  # fmt: skip
     """Tutorial 9: descriptors made in the kernel, the loop over tiles around that over k; PARTS halves of the result in turn."""
     left = tl.make_tensor_descriptor(a.to(tl.pointer_type(KIND)), [m, k], [k, 1], [M, K])
@@ -347,6 +347,8 @@ def scaled_described(
         of_right = b_scale.load([0, column * (N // 128), step * DEEP, 0, 0])
         of_left = of_left.reshape(M // 128, DEEP, 32, 4, 4).trans(0, 3, 2, 1, 4).reshape(M, DEEP * 4)
         of_right = of_right.reshape(N // 128, DEEP, 32, 4, 4).trans(0, 3, 2, 1, 4).reshape(N, DEEP * 4)
+        if VECTOR == 16:
+            of_left, of_right = of_left.to(tl.float8e4nv, bitcast=True), of_right.to(tl.float8e4nv, bitcast=True)
         total = tl.dot_scaled(left, of_left, A_KIND, right.T, of_right, B_KIND, total)
     c.store([row * M, column * N], total)
 

@@ -201,7 +201,7 @@ def undefinable(routine: Routine, rows: Iterable[Effects]) -> int:
 
 
 def dropped_parts(routine: Routine, instruction: Instruction) -> frozenset[str]:
-    """Registers that a packing `mov` puts where nobody takes them out again: compilers fill halves that nobody uses with registers
+    """Registers that a packing `mov` puts where nobody takes them out again: compilers fill halves that nobody uses with ones
     that hold nothing."""
     match instruction.opcode, instruction.operands:
         case "mov", (Name(target), Vector(parts)):

@@ -1,8 +1,8 @@
 """mma.sync of elements of 4, 6 and 8 bits, with and without scale factors (sm_120; PTX ISA 9.7.14.3, 9.7.14.5.14).
 
-Fragments are those of bytes: one element to a byte (`held`), or two of e2m1 in the kinds mxf4 and mxf4nvf4. Scale factors of row r
-of A come from lane 4 (r mod 8) + r / 8 + 2 t, those of column c of B from lane 4 c + t, from byte b of its register on; t and b are the
-thread and the byte that the instruction names.
+Fragments are those of bytes: one element to a byte (`held`), or two of e2m1 in the kinds mxf4 and mxf4nvf4. The scale factors of
+row r of A come from lane 4 (r mod 8) + r / 8 + 2 t, those of column c of B from lane 4 c + t, from byte b of its register on; t
+and b are the thread and the byte that the instruction names.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from warploom.ptx.syntax import Operand
 
 _BYTES = frozenset(("e4m3", "e5m2", "e2m3", "e3m2", "e2m1"))
 _GROUPS: dict[tuple[str, str, str], int] = {
-    ("kind::mxf8f6f4", "scale_vec::1X", "ue8m0"): 1, ("kind::mxf8f6f4", "", "ue8m0"): 1, ("kind::mxf4", "scale_vec::2X", "ue8m0"): 2,
-    ("kind::mxf4", "", "ue8m0"): 2, ("kind::mxf4nvf4", "scale_vec::2X", "ue8m0"): 2, ("kind::mxf4nvf4", "scale_vec::4X", "ue4m3"): 4,
-    ("kind::mxf4nvf4", "scale_vec::4X", "ue8m0"): 4,
+    ("kind::mxf8f6f4", "scale_vec::1X", "ue8m0"): 1, ("kind::mxf8f6f4", "", "ue8m0"): 1,
+    ("kind::mxf4", "scale_vec::2X", "ue8m0"): 2, ("kind::mxf4", "", "ue8m0"): 2,
+    ("kind::mxf4nvf4", "scale_vec::2X", "ue8m0"): 2, ("kind::mxf4nvf4", "scale_vec::4X", "ue8m0"): 4,
+    ("kind::mxf4nvf4", "scale_vec::4X", "ue4m3"): 4,
 }  # fmt: skip
 """Scale factors of each row, by kind, modifier and type."""
 _ROWS, _COLUMNS = np.arange(16), np.arange(8)

@@ -34,7 +34,7 @@ def decode_tensor(site: Site) -> Step:
     """UnsupportedError for `im2col`, and for pairs of blocks."""
     instruction = site.instruction
     modifiers = [m for m in instruction.modifiers if m not in _IGNORED]
-    if instruction.modifiers[3:4] in (("tile::gather4",), ("tile::scatter4",)):
+    if "tile::gather4" in modifiers or "tile::scatter4" in modifiers:
         return _decode_rows(site, modifiers)
     match modifiers:
         case ["async", "bulk", "prefetch", "tensor", dimensions, "L2", "global"] if dimensions in _DIMENSIONS:
@@ -62,11 +62,12 @@ def decode_tensor(site: Site) -> Step:
 
 def _decode_rows(site: Site, modifiers: list[str]) -> Step:
     """Four rows of a tensor of two dimensions, each by its number."""
-    match modifiers:
-        case ["async", "bulk", "tensor", "2d", "tile::gather4", "shared::cta" | "shared::cluster" as to, "global",
-              "mbarrier::complete_tx::bytes", *rest] if rest in ([], ["multicast::cluster"]):  # fmt: skip
+    is_load = "tile::gather4" in modifiers
+    match [m for m in modifiers if m not in ("tile::gather4", "tile::scatter4")]:
+        case ["async", "bulk", "tensor", "2d", "shared::cta" | "shared::cluster" as to, "global",
+              "mbarrier::complete_tx::bytes", *rest] if is_load and rest in ([], ["multicast::cluster"]):  # fmt: skip
             return _load(site, 2, to, is_multicast=bool(rest), rows=_ROWS)
-        case ["async", "bulk", "tensor", "2d", "tile::scatter4", "global", "shared::cta", "bulk_group"]:
+        case ["async", "bulk", "tensor", "2d", "global", "shared::cta", "bulk_group"] if not is_load:
             return _store(site, 2, "", rows=_ROWS)
         case _:
             raise site.unsupported(site.instruction.name)

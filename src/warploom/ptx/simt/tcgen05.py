@@ -104,8 +104,23 @@ def _free(site: Site) -> Step:
             if not running.tensor_memory.free(int(running.block_of[thread]), first, number):
                 message = f"{number} columns from {first:#x} on are freed, which were not allocated so"
                 raise running.fault("bad_call", message, code, index, thread)
+            if running.launch.checks:
+                _check_unused(site, thread, running)
 
     return free
+
+
+def _check_unused(site: Site, thread: int, running: RunningBlocks) -> None:
+    """Reports columns that are freed where nothing orders another warp's access before."""
+    mine = int(running.block_of[thread])
+    for (block, warp), (other, time, span) in running.tensor_memory.touched.items():
+        if block != mine or warp == thread >> 5:
+            continue
+        if not running.clock.is_ordered(np.array([other]), np.array([time]), np.array([thread]))[0]:
+            _, (x, y, z) = running.coordinates(other)
+            message = f"tensor memory is freed, which thread {x},{y},{z} may still use: no barrier lies between"
+            running.report("shared_race", message, site.code, site.index, thread, others=(("the access", span),))
+            return
 
 
 class _Cells:
@@ -149,6 +164,8 @@ class _Cells:
             check_columns(site, block, column, wide, thread, running)
             lanes, columns = lane + self.rows, column + self.apart * self.columns
             self._check_waited(block, lanes, columns, thread, running)
+            if running.launch.checks:
+                memory.touched[block, thread >> 5] = thread, running.clock.now, site.code.routine.span(site.index)
             yield number, memory.cells(block), lanes, columns
 
     def _check_waited(

@@ -54,6 +54,8 @@ class TensorMemory:
         self._commits: list[tuple[int, int, int, int]] = []
         """Thread, number of its last product, place and parity of the mbarrier that tells of it."""
         self._started = 0
+        self.touched: dict[tuple[int, int], tuple[int, int, Span]] = {}
+        """By block and warp: a thread that loaded or stored last, when, and by which instruction."""
 
     def cells(self, block: int) -> NDArray[np.uint32]:
         """[lane, column]."""

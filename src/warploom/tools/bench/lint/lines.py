@@ -12,7 +12,7 @@ ORDERING = frozenset({"missing-barrier", "barrier-count"})
 COPYING = frozenset({"missing-wait", "wrong-stage"})
 """Rules about the order of a copy and the use of its data: a finding names both."""
 ASYNCHRONOUS = frozenset({"missing-commit", "missing-fence", "missing-arrival", "wrong-bytes", "wrong-parity", "early-store", "wrong-count"})
-"""Rules whose finding names the copy or product that goes on, or a wait for it that does not end."""
+"""Rules whose finding names the copy or product that goes on, a wait for it that does not end, or the load of what it brings."""
 _GOES_ON = re.compile(r"cp\.async\.bulk|wgmma\.mma|tcgen05\.(?:mma|cp)|mbarrier\.(?:try|test)_wait")
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)")
 _ORDER = re.compile(r"__sync|bar\.|wait_group|\bdebug_barrier\b")
@@ -28,8 +28,8 @@ def stands_right(bug: Bug, places: Collection[int]) -> bool:
     texts = bug.text.split("\n")
     at = bug.line - bug.kernel.line
     if bug.rule in ASYNCHRONOUS or (bug.rule in COPYING and _GOES_ON.search(bug.kernel.text)):
-        named = {place - bug.kernel.line for place in places}
-        return any(0 <= n < len(texts) and _GOES_ON.search(texts[n]) for n in named)
+        named = [texts[place - bug.kernel.line] for place in places if 0 <= place - bug.kernel.line < len(texts)]
+        return any(_GOES_ON.search(text) or "ld.shared" in text for text in named)
     if bug.kernel.text.startswith("."):
         return _touches(texts, at, {place - bug.kernel.line for place in places})
     inside = {place - bug.kernel.line for place in places}

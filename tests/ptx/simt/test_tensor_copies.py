@@ -360,9 +360,7 @@ def test_rows_by_their_numbers(swizzle: Any) -> None:
                 got = int(found[place]) | int(found[place + 1]) << 8
                 assert got == (array[row, column + inside] if is_there else 0)
                 if is_there and rows.count(row) == 1:
-                    wanted[row, column + inside] = (
-                        int(stored_bytes[place]) | int(stored_bytes[place + 1]) << 8
-                    )
+                    wanted[row, column + inside] = int(stored_bytes[place]) | int(stored_bytes[place + 1]) << 8
         stored = by_rows(TensorMap(array.copy(), (1, width), swizzle=swizzle), column, rows, stored_bytes)
         once = [row for row in range(9) if rows.count(row) < 2]
         assert (stored.arrays[0][once] == wanted[once]).all()

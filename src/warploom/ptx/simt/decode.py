@@ -192,7 +192,8 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
     predicate = site.code.slots[guard.name]
     negated = guard.negated
     effect = effects(site.code, site.instruction, site.code.slots[CARRY])
-    written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes)]
+    sink = site.code.slots.get("_")  # of no use, and not always written
+    written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes) if slot != sink]
     if site.instruction.opcode == "shfl" or reads_own_memory(site.code.routine, site.instruction):
         marks = site.code.undefined
         written += [(marks[slot], site.dtype(marks[slot])) for slot in slots_of(effect.writes) if slot in marks]

@@ -55,7 +55,8 @@ def _places(site: Site, operand: Operand, *, sets: bool = False) -> Callable[[Gr
         raise site.wrong("an address in brackets", operand_text(operand))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
     span = site.code.routine.span(site.index)
-    access = access_of(site, operand, "st" if sets else "atom", 8, 1, "shared" if "shared" in spaces else "", is_strong=not sets)
+    space = "shared" if "shared" in spaces else ""
+    access = access_of(site, operand, "st" if sets else "atom", 8, 1, space, is_strong=not sets)
     access.scope = WIDE
 
     def find(group: Group, running: RunningBlocks) -> tuple[Value, list[int]]:
@@ -68,7 +69,8 @@ def _places(site: Site, operand: Operand, *, sets: bool = False) -> Callable[[Gr
         if running.is_watching:
             if sets:
                 now = running.clock.now
-                running.initialised.update({p: (t, now, span) for p, t in zip(index.tolist(), group.threads.tolist(), strict=True)})
+                for place, thread in zip(index.tolist(), group.threads.tolist(), strict=True):
+                    running.initialised[place] = thread, now, span
             elif running.initialised:
                 _check_initialised(access, index, group, running)
         return running.shared.views.by_width[8], index.tolist()
@@ -92,7 +94,9 @@ def _check_initialised(access: Access, places: NDArray[np.int64], group: Group, 
             address = place * 8 % running.launch.shared_stride
             _, inside = running.coordinates(thread)
             who = ",".join(map(str, inside))
-            message = f"use of the mbarrier at byte {address} races with its mbarrier.init by thread {who}: no barrier lies between"
+            message = (
+                f"use of the mbarrier at byte {address} races with its init by thread {who}: no barrier lies between"
+            )
             user = int(users[np.argmax(late)])
             running.report(
                 "shared_race", message, access.code, access.instruction, user, address=address, count=int(late.sum()),

@@ -26,8 +26,8 @@ from warploom.ptx.simt.proxies import watch
 from warploom.ptx.simt.readers import Readers
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
-from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.simt.spins import Spins
+from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.simt.tensor_memory import TensorMemory
 from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW
@@ -95,7 +95,7 @@ class Execution:
         self.tensor_memory = TensorMemory()
         self.spins = Spins(self.total)
         self.initialised: dict[int, tuple[int, int, Span]] = {}
-        """By place of an mbarrier that no barrier of the block has followed: the thread that set it, when, and the instruction."""
+        """By place of an mbarrier that no barrier of its block has followed: the thread that set it, when, and where."""
 
     # Running
 

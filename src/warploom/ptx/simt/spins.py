@@ -1,8 +1,8 @@
 """Threads that ask an mbarrier again and again whether its phase is over, and the end of a launch where it never is.
 
-A loop of a test and the branch back to it does nothing else, so a thread leaves it only when the phase ends. Copies and products are
-done when they are issued. Where all threads of a batch that have not left are in such loops, or wait for each other, nobody ends a
-phase any more.
+A loop of a test and the branch back to it does nothing else, so a thread leaves it only when the phase ends. Copies and products
+are done when they are issued. Where all threads of a batch that have not left are in such loops, or wait for each other, nobody
+ends a phase any more.
 """
 
 from __future__ import annotations
@@ -70,8 +70,10 @@ class Spins:
         missing, left = word & _COUNT, word >> 40 & _BYTES
         lacks = f"{missing} arrival{'s'[: missing != 1]}" if missing else ""
         if left:
-            lacks += f"{' and ' * bool(lacks)}the bytes that it expects ({left if left <= _BYTES // 2 else left - _BYTES - 1} more)"
-        message = f"{len(spinning)} threads wait for the phase of an mbarrier that nobody ends: it lacks {lacks or 'a phase before'}"
+            more = left if left <= _BYTES // 2 else left - _BYTES - 1
+            lacks += f"{' and ' * bool(lacks)}the bytes that it expects ({more} more)"
+        message = f"{len(spinning)} threads wait for the phase of an mbarrier that nobody ends: "
+        message += f"it lacks {lacks or 'a phase before'}"
         block, inside = running.coordinates(first)
         span = self._sites[first]
         others = tuple(("another wait", other) for other in spans if other != span)
@@ -79,7 +81,7 @@ class Spins:
 
 
 def is_spin(routine: Routine, index: int, instruction: Instruction) -> bool:
-    """Whether the instruction is a test from which only its success leads on: `w: test p; @!p bra w;`, or `@p bra out; bra w;`."""
+    """Whether the instruction is a test from which only its success leads on: `w: test p; @!p bra w;`, or `@p bra x; bra w;`."""
     if instruction.guard is not None:
         return False
     match routine.instructions[index + 1 : index + 3], instruction.operands[:1]:

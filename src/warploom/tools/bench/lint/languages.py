@@ -140,14 +140,15 @@ def _kernel(comment: str, begin: str, end: str) -> re.Pattern[str]:
 
 
 _CUDA_KERNEL = _kernel("//", r"KERNEL (\w+)", r"\n}\n")
+_PTX_KERNEL = _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n")
 _TRITON_KERNEL = _kernel("#", r"@triton\.jit\ndef (\w+)", r"\n(?=\n\n|\Z)")
 LANGUAGES = {
     one.name: one
     for one in (
-        Language("async", _HERE / "seeds_async.ptx", _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n"), ASYNCHRONOUS, _ptx, False),
+        Language("async", _HERE / "seeds_async.ptx", _PTX_KERNEL, ASYNCHRONOUS, _ptx, is_followed=False),
         Language("cub", _HERE / "corpus_cub.cu", _CUDA_KERNEL, (), _cuda),
         Language("cuda", _HERE / "seeds.cu", _CUDA_KERNEL, CUDA, _cuda),
-        Language("ptx", _HERE / "seeds.ptx", _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n"), PTX, _ptx),
+        Language("ptx", _HERE / "seeds.ptx", _PTX_KERNEL, PTX, _ptx),
         Language("users", _HERE / "corpus_users.cu", _CUDA_KERNEL, (), _cuda),
         Language("triton", _HERE / "seeds_triton.txt", _TRITON_KERNEL, TRITON, _triton),
     )

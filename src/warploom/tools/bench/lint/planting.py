@@ -89,7 +89,7 @@ ASYNCHRONOUS = _rules(
     ("wrong-parity", r"(?:@%wraps )?xor\.b32 %phase, %phase, 1;", ""),
     ("wrong-parity", r"mov\.u32 %phase, 1;", "mov.u32 %phase, 0;"),
     ("wrong-parity", r"mov\.u32 %phase, 0;", "mov.u32 %phase, 1;"),
-    ("early-store", r"(  (?:wgmma|cp\.async\.bulk|@%first cp\.async\.bulk)\.wait_group[^;]*;\n)((?:.*\n)*?)(  st\.shared[^;]*;\n)",
+    ("early-store", r"(  (?:@%first )?(?:wgmma|cp\.async\.bulk)\.wait_group[^;]*;\n)((?:.*\n)*?)(  st\.shared[^;]*;\n)",
      r"\3\1\2"),
     ("missing-barrier", r"bar\.sync[^;]*;", ""),
     ("wrong-count", r"(mbarrier\.init[^;]*), 64;", r"\1, 32;"),

@@ -36,7 +36,8 @@ def drawn(kind: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Bit patterns of finite elements."""
     bits = 1 + sum(SPLIT[kind])
     found = RNG.integers(0, 2**bits, shape).astype(np.uint8)
-    return found & 0xBB if kind == "e5m2" else found & 0xF7 if kind == "e4m3" else found
+    mask = {"e5m2": 0xBB, "e4m3": 0xF7}.get(kind, 0xFF)
+    return (found & mask).astype(np.uint8)
 
 
 def packed(kind: str, elements: NDArray[np.uint8], *, is_dense: bool) -> NDArray[np.uint8]:

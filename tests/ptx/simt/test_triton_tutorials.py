@@ -1,4 +1,4 @@
-"""Kernels of the kinds of Triton's tutorials for sm_90, sm_100 and sm_120 in the interpreter, without a finding, against NumPy."""
+"""Kernels of the kinds of Triton's tutorials in the interpreter, for three architectures, without a finding, against NumPy."""
 
 # pyright: basic
 from __future__ import annotations
@@ -98,6 +98,14 @@ def test_products_and_groups_of_them(arch: str) -> None:
     constants = {"KIND": kind_of("f16"), "M": 64, "N": 64, "K": 32, "GROUP": 2, "ACTIVATION": True}
     found = run("product", arch, 8, [a, b, np.zeros((200, 72), np.float32), 200, 72, 100], constants)
     assert np.allclose(found[2], np.where(total >= 0, total, 0.01 * total), atol=1e-2)
+    sizes = np.array([[128, 64, 64], [64, 128, 128]], np.int32)
+    a, b = halves(2, 128 * 128), halves(2, 128 * 128)
+    c = np.zeros((2, 128 * 128), np.float16)
+    places = np.array([[16384 * n] * 3 for n in range(2)], np.int32)
+    found = run("grouped_products", arch, 2, [a, b, c, places, sizes, 2], {"M": 64, "N": 64, "K": 32})[2]
+    for number, (m, n, k) in enumerate(sizes):
+        left, right = a[number, : m * k].reshape(m, k), b[number, : k * n].reshape(k, n)
+        assert np.allclose(found[number, : m * n].reshape(m, n), left.astype(np.float64) @ right, atol=5e-2)
 
 
 @pytest.mark.parametrize("special", [False, True])

@@ -246,25 +246,24 @@ def attention_backward(
 
 
 @triton.jit
-def grouped_products(addresses, sizes, count, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """Tutorial 8: several products by programs that take every so-manyth tile; with addresses in an array."""
+def grouped_products(left, right, out, places, sizes, count, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Tutorial 8: several products by programs that take every so-manyth tile; their places are in an array."""
     tile, done = tl.program_id(0), 0
     for one in range(count):
         m, n, k = tl.load(sizes + 3 * one), tl.load(sizes + 3 * one + 1), tl.load(sizes + 3 * one + 2)
         across = tl.cdiv(n, N)
         tiles = tl.cdiv(m, M) * across
         while tile >= done and tile < done + tiles:
-            a = tl.load(addresses + 3 * one).to(tl.pointer_type(tl.float16))
-            b = tl.load(addresses + 3 * one + 1).to(tl.pointer_type(tl.float16))
-            c = tl.load(addresses + 3 * one + 2).to(tl.pointer_type(tl.float16))
+            a = left + tl.load(places + 3 * one)
+            b = right + tl.load(places + 3 * one + 1)
+            c = out + tl.load(places + 3 * one + 2)
             row, column = (tile - done) // across, (tile - done) % across
             rows, columns, inner = row * M + tl.arange(0, M), column * N + tl.arange(0, N), tl.arange(0, K)
             total = tl.zeros((M, N), dtype=tl.float32)
             for step in range(tl.cdiv(k, K)):
-                tl.multiple_of(a, [16, 16])
-                left = tl.load(a + rows[:, None] * k + (step * K + inner)[None, :])
-                right = tl.load(b + (step * K + inner)[:, None] * n + columns[None, :])
-                total += tl.dot(left, right)
+                lower = tl.load(a + rows[:, None] * k + (step * K + inner)[None, :])
+                upper = tl.load(b + (step * K + inner)[:, None] * n + columns[None, :])
+                total += tl.dot(lower, upper)
             tl.store(c + rows[:, None] * n + columns[None, :], total.to(tl.float16))
             tile += tl.num_programs(0)
         done += tiles

@@ -22,7 +22,7 @@ _COUNT, _BYTES = (1 << 20) - 1, (1 << 21) - 1
 
 
 class Spins:
-    """What the threads of one batch ask for."""
+    """Tests of mbarriers in such loops, by the threads of one batch."""
 
     def __init__(self, threads: int) -> None:
         self._place: Threads = np.full(threads, -1, np.int64)

@@ -109,4 +109,4 @@ def test_missed_bars_are_said(fields: dict[str, Any], is_right: bool) -> None:
 
 def test_a_pattern_without_a_case_is_bad_input() -> None:
     result = CliRunner().invoke(cli, ["bench", "lint", "--case", "sown/*", "--json"])
-    assert result.exit_code == 2 and len(cases.NAMES) == 14
+    assert result.exit_code == 2 and len(cases.NAMES) == 16

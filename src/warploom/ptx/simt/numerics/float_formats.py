@@ -63,7 +63,7 @@ FORMATS: dict[str, FloatFormat] = {
 
 
 def _all_values(exponent_bits: int, mantissa_bits: int) -> Reals:
-    """What each bit pattern of sign, exponent and mantissa means; all exponents are ordinary."""
+    """Values of all bit patterns of sign, exponent and mantissa; all exponents are ordinary."""
     bits = np.arange(1 << (1 + exponent_bits + mantissa_bits))
     mantissa, exponent = bits % (1 << mantissa_bits), (bits >> mantissa_bits) % (1 << exponent_bits)
     bias = (1 << (exponent_bits - 1)) - 1

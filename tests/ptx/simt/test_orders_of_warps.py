@@ -139,7 +139,7 @@ def test_equal_stores_of_warps() -> None:
     ],
 )
 def test_halves_that_nobody_takes_out_may_hold_nothing(take: str, count: int) -> None:
-    """What LLVM writes where it needs one half alone."""
+    """LLVM writes this where it needs one half alone."""
     ran = run(f"mov.u32 %r5, 3; mov.b64 %rd5, {{%r5, %r9}}; {take} mov.u32 %r6, %r5; st.global.u32 [%rd3], %r6;", block=32)
     assert kinds(ran).count("uninitialised_register") == count
 

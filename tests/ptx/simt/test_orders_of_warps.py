@@ -150,3 +150,28 @@ def test_tensor_memory_that_is_freed_while_others_use_it() -> None:
     assert not in_tensor_memory(load).findings
     (found,) = in_tensor_memory(load, free=free).findings
     assert found.kind == "shared_race" and "may still use" in found.message and "tcgen05.st" in (found.others[0][1].source or "")
+
+
+CLUSTER = """.shared .align 8 .b64 full; .shared .align 4 .b8 tile[128];
+setp.eq.u32 %p1, %r1, 0; mov.u32 %r5, %cluster_ctarank; xor.b32 %r6, %r5, 1;
+@%p1 mbarrier.init.shared.b64 [full], 32;
+@%p1 fence.mbarrier_init.release.cluster;
+barrier.cluster.arrive.relaxed.aligned;
+barrier.cluster.wait.aligned;
+mov.u32 %r7, full; mapa.shared::cluster.u32 %r8, %r7, %r6;
+mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];
+w: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [full], 0;
+@!%p3 bra w;
+st.global.u32 [%rd3], %r5;
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+"""
+
+
+@pytest.mark.parametrize("change", ["", "@%p1 fence.mbarrier_init.release.cluster;\n"])
+def test_an_mbarrier_of_another_block_needs_a_fence_after_its_init(change: str) -> None:
+    from .written import kernel
+
+    text = kernel(CLUSTER.replace(change, "") if change else CLUSTER)
+    ran = launch(text, grid=2, block=32, args=[np.zeros(64, np.uint32)], cluster=2)
+    assert ran.status == "finished" and set(kinds(ran)) == ({"shared_race"} if change else set())

@@ -94,9 +94,7 @@ def _check_initialised(access: Access, places: NDArray[np.int64], group: Group, 
             address = place * 8 % running.launch.shared_stride
             _, inside = running.coordinates(thread)
             who = ",".join(map(str, inside))
-            message = (
-                f"use of the mbarrier at byte {address} races with its init by thread {who}: no barrier lies between"
-            )
+            message = f"use of the mbarrier at byte {address} races with its init by thread {who}: no barrier lies between"
             user = int(users[np.argmax(late)])
             running.report(
                 "shared_race", message, access.code, access.instruction, user, address=address, count=int(late.sum()),

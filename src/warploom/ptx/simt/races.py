@@ -163,11 +163,11 @@ def _write(
         whole = np.broadcast_to(value, len(threads))
         bits = _bits(whole, access.width)
         differ = bits[positions] != bits[place]
-        if running.launch.equal_stores_race or region is not running.shared:
-            differ |= threads[positions] >> 5 != winner >> 5
-        else:
+        if is_let := not running.launch.equal_stores_race and region is running.shared:
             differ |= running.block_of[threads[positions]] != running.block_of[winner]
-        if running.launch.counter is not None:
+        else:
+            differ |= threads[positions] >> 5 != winner >> 5
+        if running.launch.counter is not None and not is_let:
             running.launch.counter.equal_stores(access, int(np.count_nonzero(~differ)))
         if differ.any():
             found = positions[differ]

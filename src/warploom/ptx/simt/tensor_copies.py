@@ -217,7 +217,7 @@ def _load(site: Site, rank: int, to: str, *, is_multicast: bool, rows: int = 1) 
                 if running.is_watching:
                     _note(boxed.tile, running.shared, target, found.size, one, running)
                 running.shared.views.by_width[found.size][target // found.size] = content
-            told = complete(one, found.box_bytes * rows, running, blocks)
+            told = complete(one, found.box_bytes * rows * found.size // found.apart, running, blocks)
             if running.is_watching:
                 for target, (object_, parity) in zip(targets, told, strict=True):
                     words = _words(target, found.size)

@@ -104,7 +104,9 @@ def test_the_next_tile_must_not_come_before_the_last_is_read() -> None:
 
 
 def test_bytes_that_nobody_brings_are_waited_for_in_vain() -> None:
-    assert run(TEXT.replace("[%full], 256;", "[%full], 512;")).status == "limit"
+    ran = run(TEXT.replace("[%full], 256;", "[%full], 512;"))
+    assert ran.status == "deadlock" and "the bytes that it expects (256 more)" in ran.findings[-1].message
+    assert "mbarrier.try_wait" in (ran.findings[-1].span.source or "")
 
 
 def test_mistakes_are_located() -> None:

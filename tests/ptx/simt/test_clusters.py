@@ -178,7 +178,7 @@ def test_multicast() -> None:
     ran = multicast(3)
     assert (ran.status, ran.findings) == ("finished", ())
     assert (ran.arrays[0].reshape(2, 32) == np.arange(100, 132)).all()
-    assert multicast(1).status == "limit"
+    assert multicast(1).status == "deadlock"
     ((kind, message),) = found(multicast(4))
     assert (kind, message) == ("bad_call", "a copy to the blocks of the mask 0x4 in a cluster of 2")
     assert {kind for kind, _ in found(multicast(3, body=READ + BARRIER))} >= {"early_copy_read"}

@@ -163,8 +163,8 @@ STATE = ".global .align 4 .u32 word; .const .align 4 .u32 two[2] = {1, 2};\n"
 def test_stopped(body: str, kind: str, told: str) -> None:
     before = STATE + ".func big() { .local .align 4 .b8 a[20000000]; ret; }\n"
     ran = run(DECLARED + body, before=before, block=64)
-    assert (ran.status, ran.findings[0].kind) == ("fault", kind)
-    assert told in ran.findings[0].message
+    assert (ran.status, ran.findings[-1].kind) == ("fault", kind)
+    assert told in ran.findings[-1].message
 
 
 @pytest.mark.parametrize(

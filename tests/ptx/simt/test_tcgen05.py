@@ -322,7 +322,7 @@ def test_matrix_descriptors_that_are_refused(mode: int, message: str) -> None:
         ("tcgen05.mma.cta_group::1.kind::f16 [%r2], %rd1, %rd2, %r1, 0, 1;", UnsupportedError),
         ("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [bar];", UnsupportedError),
         ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar], %r1;", UserError),
-        ("tcgen05.cp.cta_group::1.128x256b [%r2], %rd1;", UnsupportedError),
+        ("tcgen05.cp.cta_group::2.128x256b [%r2], %rd1;", UnsupportedError),
         ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 %r1, 32;", UserError),
         ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, %r3;", UserError),
         ("tcgen05.shift.cta_group::1.down [%r2];", UnsupportedError),

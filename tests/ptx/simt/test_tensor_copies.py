@@ -248,7 +248,7 @@ def test_a_map_that_says_more_than_the_memory_has() -> None:
     ("old", "new", "error"),
     [
         (".global.tile.mbarrier", ".global.im2col.mbarrier", UnsupportedError),
-        (".global.tile.mbarrier", ".global.tile::gather4.mbarrier", UnsupportedError),
+        (".global.tile.mbarrier", ".global.tile::gather4.mbarrier", UserError),
         ("complete_tx::bytes [tile]", "complete_tx::bytes.cta_group::2 [tile]", UnsupportedError),
         ("[tile], [%rd2, {at}]", "[tile], [%rd2]", UserError),
         ("[tile], [%rd2, {at}]", "[tile], [%rd2, {{0}}]", UserError),
@@ -313,7 +313,7 @@ def test_a_map_that_the_kernel_builds() -> None:
         ("tensormap::generic.release.gpu.sync", "tensormap::generic.acquire.gpu.sync", UnsupportedError),
         ("[%rd2], [made], 128", "[%rd2], [made], 64", UserError),
         ("swizzle_mode.shared::cta.b1024.b32 [made], 3", "swizzle_mode.shared::cta.b1024.b32 [made], 4", UserError),
-        ("elemtype.shared::cta.b1024.b32 [made], 7", "elemtype.shared::cta.b1024.b32 [made], 13", UserError),
+        ("elemtype.shared::cta.b1024.b32 [made], 7", "elemtype.shared::cta.b1024.b32 [made], 15", UserError),
         ("element_stride.shared::cta.b1024.b32 [made], 1, %r5", "element_stride.shared::cta.b1024.b32 [made], 1, 0", UserError),
     ],
 )
@@ -321,3 +321,91 @@ def test_maps_that_kernels_build_wrongly(old: str, new: str, error: type[Excepti
     assert old in BUILD
     with pytest.raises(error):
         built(BUILD.replace(old, new))
+
+
+GATHER = LOAD.replace(
+    "tensor.{rank}d.shared::cta.global.tile.mbarrier", "tensor.2d.tile::gather4.shared::cta.global.mbarrier"
+).replace("@%p1 cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile [%rd2, {at}];\n", "")
+SCATTER = STORE.replace(
+    "cp{reduce}.async.bulk.tensor.{rank}d.global.shared::cta{operation}.tile.bulk_group",
+    "cp.async.bulk.tensor.2d.tile::scatter4.global.shared::cta.bulk_group",
+)
+
+
+def by_rows(given: TensorMap, column: int, rows: tuple[int, ...], content: NDArray[np.uint8] | None = None) -> Launch:
+    """Four rows of a box of one row each; `content`: what is stored there."""
+    size = 4 * given.box[1] * given.array.dtype.itemsize
+    at = "{" + ", ".join(map(str, (column, *rows))) + "}"
+    text = (GATHER if content is None else SCATTER).format(rank=2, at=at, bytes=size)
+    out = np.zeros(size, np.uint8) if content is None else content
+    return launch(text_of(text), grid=1, block=32, args=[given, out], limit=2_000_000)
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "128B"])
+def test_rows_by_their_numbers(swizzle: Any) -> None:
+    """Rows and columns beyond the tensor give zeros, and take nothing."""
+    array = np.arange(1, 9 * 40 + 1, dtype=np.uint16).reshape(9, 40)
+    width = 16 if swizzle != "128B" else 64
+    given = TensorMap(array, (1, width), swizzle=swizzle)
+    for column, rows in ((8, (7, 2, 2, 0)), (32, (8, 9, -1, 3))):
+        ran = by_rows(given, column, rows)
+        assert (ran.status, ran.findings) == ("finished", ())
+        found = ran.arrays[1]
+        stored_bytes = np.arange(1000, 1000 + 4 * width, dtype=np.uint16).view(np.uint8)
+        wanted = array.copy()
+        for number, row in enumerate(rows):
+            for inside in range(width):
+                place = mixed(2 * (number * width + inside), swizzle)
+                is_there = 0 <= row < 9 and column + inside < 40
+                got = int(found[place]) | int(found[place + 1]) << 8
+                assert got == (array[row, column + inside] if is_there else 0)
+                if is_there and rows.count(row) == 1:
+                    wanted[row, column + inside] = int(stored_bytes[place]) | int(stored_bytes[place + 1]) << 8
+        stored = by_rows(TensorMap(array.copy(), (1, width), swizzle=swizzle), column, rows, stored_bytes)
+        once = [row for row in range(9) if rows.count(row) < 2]
+        assert (stored.arrays[0][once] == wanted[once]).all()
+
+
+def test_rows_by_their_numbers_are_refused() -> None:
+    array = np.zeros((8, 16), np.uint16)
+    with pytest.raises(UserError, match="a tensor map whose box has one row"):
+        by_rows(TensorMap(array, (2, 16)), 0, (0, 1, 2, 3))
+    with pytest.raises(UserError, match="5 coordinates"):
+        by_rows(TensorMap(array, (1, 16)), 0, (0, 1, 2))
+    wrong = GATHER.replace("2d.tile::gather4", "3d.tile::gather4").format(rank=2, at="{0, 0, 0, 0, 0}", bytes=128)
+    with pytest.raises(UnsupportedError):
+        launch(text_of(wrong), grid=1, block=32, args=[TensorMap(array, (1, 16)), np.zeros(128, np.uint8)])
+    with pytest.raises(UserError, match="3 coordinates, as the tensor map has"):
+        by_rows(TensorMap(array.reshape(8, 2, 8), (1, 2, 8)), 0, (0, 1, 2, 3))
+
+
+@pytest.mark.parametrize(("element", "apart"), [("b4x16", 8), ("b4x16_p64", 16)])
+def test_elements_of_four_bits(element: str, apart: int) -> None:
+    """Sixteen elements come in eight bytes, which zeros may follow."""
+    array = np.random.default_rng(3).integers(0, 256, (6, 32)).astype(np.uint8)
+    given = TensorMap(array, (4, 32), element=element)
+    size = 4 * 2 * apart
+    load = LOAD.replace("_, [bar], {bytes}", "_, [bar], 64")  # what follows the elements is not counted
+    ran = launch(
+        text_of(load.format(rank=2, at="{32, 3}", bytes=size)), grid=1, block=32, args=[given, np.zeros(size, np.uint8)],
+        limit=2_000_000,
+    )  # fmt: skip
+    assert ran.status == "finished"
+    for row in range(4):
+        for byte in range(16):
+            place = row * 2 * apart + byte // 8 * apart + byte % 8
+            assert ran.arrays[1][place] == (array[3 + row, 16 + byte] if 3 + row < 6 else 0)
+    unread = {f.kind for f in ran.findings}
+    assert unread == ({"uninitialised_shared"} if apart == 16 else set[str]())  # the kernel reads what follows, too
+    late = launch(text_of(load.format(rank=2, at="{8, 0}", bytes=size)), grid=1, block=32, args=[given, np.zeros(size, np.uint8)])
+    assert late.status == "fault" and "element 8 of a row, not a multiple of 16" in late.findings[0].message
+    with pytest.raises(UserError, match="whole groups of 16 elements"):
+        TensorMap(array, (4, 40), element=element)
+
+
+def test_both_words_of_long_elements_are_on_their_way() -> None:
+    """A read of the second half of an element of eight bytes before the wait."""
+    given = TensorMap(np.zeros((2, 4), np.float64), (2, 4))
+    early = LOAD.replace("w: mbarrier", "ld.shared.u32 %r5, [tile+4];\nw: mbarrier").format(rank=2, at="{0, 0}", bytes=64)
+    ran = launch(text_of(early), grid=1, block=32, args=[given, np.zeros(64, np.uint8)], limit=2_000_000)
+    assert "early_copy_read" in {f.kind for f in ran.findings}

@@ -200,6 +200,32 @@ def undefinable(routine: Routine, rows: Iterable[Effects]) -> int:
     return found
 
 
+def dropped_parts(routine: Routine, instruction: Instruction) -> frozenset[str]:
+    """Registers that a packing `mov` puts where nobody takes them out again: compilers fill halves that nobody uses with ones
+    that hold nothing."""
+    match instruction.opcode, instruction.operands:
+        case "mov", (Name(target), Vector(parts)):
+            pass
+        case _:
+            return frozenset()
+    kept: set[int] = set()
+    for other in routine.instructions:
+        found = [*other.operands] if other is not instruction else []
+        if other.guard is not None and other.guard.name == target:
+            return frozenset()
+        if not any(target in names(operand) for operand in found):
+            continue
+        match other.opcode, other.operands:
+            case "mov", (Vector(taken), Name(source)) if source == target and len(taken) == len(parts):
+                kept |= {place for place, part in enumerate(taken) if part != Name("_")}
+            case "mov", (Name(again), Vector(given)) if again == target and not any(target in names(g) for g in given):
+                pass  # packed anew
+            case _:
+                return frozenset()
+    taken_out = {name for place in kept for name in names(parts[place])}
+    return frozenset(name for part in parts for name in names(part)) - taken_out
+
+
 def slots_of(bits: int) -> tuple[int, ...]:
     """The members of a bit set."""
     found: list[int] = []

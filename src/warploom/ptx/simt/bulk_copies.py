@@ -20,7 +20,7 @@ from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_completion
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.proxies import check_read
-from warploom.ptx.simt.races import note_read, note_write
+from warploom.ptx.simt.races import granules_of, note_read, note_write
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.spaces import addresses, check_writable, resolve
 from warploom.ptx.simt.threads import Threads
@@ -209,7 +209,7 @@ def note_words(access: Access, region: Region, places: NDArray[np.int64], one: G
         if access.kind == "ld":
             note_read(access, [(None, region, part)], many, running)
             if region is running.shared:
-                check_read(access, part, one, running)
+                check_read(access, granules_of(access, region, part), one, running)
         else:
             note_write(access, [(None, region, part)], None, many, running)
 

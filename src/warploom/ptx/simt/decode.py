@@ -27,12 +27,13 @@ from warploom.ptx.simt import (
     wgmma,
     wmma,
 )
-from warploom.ptx.simt.analysis import effects, reads_own_memory, slots_of
+from warploom.ptx.simt.analysis import dropped_parts, effects, reads_own_memory, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
 from warploom.ptx.simt.product_registers import product_steps
+from warploom.ptx.simt.scaled_matrix import decode_mma
 from warploom.ptx.simt.undefined import undefined_steps
 from warploom.ptx.simt.wrapping import wrapping_steps
 
@@ -44,6 +45,7 @@ DECODERS: dict[str, Decoder] = {  # by opcode, or by opcode and first modifier
     **collectives.DECODERS,
     **atomics.DECODERS,
     **matrix.DECODERS,
+    "mma": decode_mma,
     **wmma.DECODERS,
     **wgmma.DECODERS,
     **tcgen05.DECODERS,
@@ -128,6 +130,7 @@ def _doubts(site: Site) -> list[Step]:
     if slots is None:
         return []
     names = {slot: name for name, slot in site.code.slots.items()}
+    dropped = dropped_parts(site.code.routine, site.instruction)
     chosen = [(slot, site.code.written[slot], site.code.dtypes[slot], names[slot]) for slot in slots]
     code, index = site.code, site.index
     guard = site.instruction.guard
@@ -139,7 +142,7 @@ def _doubts(site: Site) -> list[Step]:
             if registers[slot] is None:
                 registers[slot] = np.zeros((), dtype)
             flags = registers[shadow]
-            if not running.launch.checks or (flags is not None and flags.all()):
+            if not running.launch.checks or name in dropped or (flags is not None and flags.all()):
                 continue
             unwritten = np.ones((), np.bool_) if flags is None else np.logical_not(flags)
             if predicate >= 0 and predicate != slot:
@@ -189,7 +192,8 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
     predicate = site.code.slots[guard.name]
     negated = guard.negated
     effect = effects(site.code, site.instruction, site.code.slots[CARRY])
-    written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes)]
+    sink = site.code.slots.get("_")  # of no use, and not always written
+    written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes) if slot != sink]
     if site.instruction.opcode == "shfl" or reads_own_memory(site.code.routine, site.instruction):
         marks = site.code.undefined
         written += [(marks[slot], site.dtype(marks[slot])) for slot in slots_of(effect.writes) if slot in marks]

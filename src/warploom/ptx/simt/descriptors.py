@@ -40,7 +40,7 @@ def describe(word: int, *, is_blackwell: bool) -> Descriptor | str:
     swizzle = kinds.get(word >> 61 if is_blackwell else word >> 62)
     if swizzle is None:
         return f"the swizzle mode {word >> 61}"
-    if word >> 49 & 7:
+    if swizzle and word >> 49 & 7:  # without a swizzle nothing is counted from it
         return f"the base offset {word >> 49 & 7}"
     if is_blackwell and word >> 52 & 1:
         return "an absolute leading offset"

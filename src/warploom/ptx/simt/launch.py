@@ -72,6 +72,7 @@ def launch(
     checks: bool = True,
     limit: int | None = None,
     in_place: bool = False,
+    equal_stores_race: bool = True,
 ) -> Launch:
     """Runs `kernel` (may be left out when there is one) for a grid of blocks.
 
@@ -81,9 +82,10 @@ def launch(
     along x, y, z; None: as `.reqnctapercluster` says, else no clusters. counts: count costs (slower).
     merged: by line of the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0
     if the access of another line brings its data. checks: look for races and for what was never written (bounds and alignment are
-    always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too. Raises
-    UserError for a wrong request and UnsupportedError for an instruction that the interpreter does not know, located, when it is
-    reached.
+    always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too.
+    equal_stores_race: whether warps race that store one value at one place of shared memory by one instruction at one time, as
+    Triton lets them where warps have several jobs. Raises UserError for a wrong request and UnsupportedError for an instruction
+    that the interpreter does not know, located, when it is reached.
     """
     if isinstance(program, str):
         program = parse(program)
@@ -96,7 +98,7 @@ def launch(
     def begun(*, wraps: bool, counts: bool = counts) -> LaunchState:
         state = LaunchState(
             program, routine, grid=extents[0], block=extents[1], dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit,
-            counts=counts, merged=merged, wraps=wraps, cluster=cluster_extents,
+            counts=counts, merged=merged, wraps=wraps, cluster=cluster_extents, equal_stores_race=equal_stores_race,
         )  # fmt: skip
         for name, content in (symbols or {}).items():
             state.set_variable(name, content)

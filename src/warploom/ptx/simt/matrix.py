@@ -136,7 +136,8 @@ def _movmatrix(site: Site) -> Step:
     return move
 
 
-def _mma(site: Site) -> Step:
+def decode_plain(site: Site) -> Step:
+    """mma.sync without a kind."""
     modifiers = [m for m in site.instruction.modifiers if m not in _IGNORED]
     satfinite = "satfinite" in modifiers
     modifiers = [m for m in modifiers if m != "satfinite"]
@@ -172,5 +173,5 @@ def _evaluate(shape: str, types: tuple[str, str, str, str], satfinite: bool, mat
 
 
 DECODERS: dict[str, Callable[[Site], Step]] = {
-    "ldmatrix": _ldmatrix, "stmatrix": _stmatrix, "movmatrix": _movmatrix, "mma": _mma,
+    "ldmatrix": _ldmatrix, "stmatrix": _stmatrix, "movmatrix": _movmatrix,
 }  # fmt: skip

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Group, RunningBlocks, Step
+from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.order_of_threads import CLUSTER, WIDE
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import resolve
+from warploom.ptx.simt.spins import is_spin
 from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Name, Operand, operand_text
 
@@ -46,13 +48,15 @@ class _Object:
         return self.pending | self.expected << 20 | self.bytes << 40 | self.parity << 63
 
 
-def _places(site: Site, operand: Operand) -> Callable[[Group, RunningBlocks], tuple[Value, list[int]]]:
-    """Words of shared memory and the position of each thread's object."""
+def _places(site: Site, operand: Operand, *, sets: bool = False) -> Callable[[Group, RunningBlocks], tuple[Value, list[int]]]:
+    """Words of shared memory and the position of each thread's object. sets: it is written, which barriers must order before uses
+    by other threads."""
     if not isinstance(operand, Address):
         raise site.wrong("an address in brackets", operand_text(operand))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
-    access = access_of(site, operand, "atom", 8, 1, "shared" if "shared" in spaces else "", is_strong=True)
-
+    span = site.code.routine.span(site.index)
+    space = "shared" if "shared" in spaces else ""
+    access = access_of(site, operand, "st" if sets else "atom", 8, 1, space, is_strong=not sets)
     access.scope = WIDE
 
     def find(group: Group, running: RunningBlocks) -> tuple[Value, list[int]]:
@@ -60,10 +64,42 @@ def _places(site: Site, operand: Operand) -> Callable[[Group, RunningBlocks], tu
         if len(pieces) != 1 or pieces[0][1] is not running.shared:
             raise site.unsupported(f"{site.instruction.name} outside of shared memory")
         if running.is_watching:
-            note_write(access, pieces, None, group, running)
-        return running.shared.views.by_width[8], np.broadcast_to(pieces[0][2], group.size).tolist()
+            note_write(access, pieces, [np.zeros((), np.uint64)] if sets else None, group, running)
+        index = np.broadcast_to(pieces[0][2], group.size)
+        if running.is_watching:
+            if sets:
+                now = running.clock.now
+                for place, thread in zip(index.tolist(), group.threads.tolist(), strict=True):
+                    running.initialised[place] = thread, now, span
+            elif running.initialised:
+                _check_initialised(access, index, group, running)
+        return running.shared.views.by_width[8], index.tolist()
 
     return find
+
+
+def _check_initialised(access: Access, places: NDArray[np.int64], group: Group, running: RunningBlocks) -> None:
+    """Reports uses of mbarriers that nothing orders after their `mbarrier.init` by another thread."""
+    for place in np.unique(places).tolist():
+        if place not in running.initialised:
+            continue
+        thread, time, span = running.initialised[place]
+        if time < running.clock.barrier[running.block_of[thread]]:
+            del running.initialised[place]
+            if running.launch.cluster_blocks == 1:
+                continue
+        users = group.threads[(places == place) & (group.threads != thread)]
+        late = ~running.clock.is_ordered(np.full(len(users), thread), np.full(len(users), time), users)
+        if late.any():
+            address = place * 8 % running.launch.shared_stride
+            _, inside = running.coordinates(thread)
+            who = ",".join(map(str, inside))
+            message = f"use of the mbarrier at byte {address} races with its init by thread {who}: no barrier lies between"
+            user = int(users[np.argmax(late)])
+            running.report(
+                "shared_race", message, access.code, access.instruction, user, address=address, count=int(late.sum()),
+                others=(("the write", span),),
+            )  # fmt: skip
 
 
 def _numbers(site: Site, operand: Operand | None, default: int) -> Callable[[Group], list[int]]:
@@ -99,7 +135,7 @@ def decode(site: Site) -> Step:
 
 
 def _set(site: Site, is_init: bool) -> Step:
-    places = _places(site, site.instruction.operands[0])
+    places = _places(site, site.instruction.operands[0], sets=True)
     counts = _numbers(site, site.instruction.operands[1] if is_init else None, 0)
 
     def put(group: Group, running: RunningBlocks) -> None:
@@ -169,6 +205,8 @@ def _test(site: Site) -> Step:
     places = _places(site, operands[1])
     is_parity = "parity" in site.instruction.modifiers
     source = site.sized(operands[2], "b32" if is_parity else "b64")
+    spins = is_spin(site.code.routine, site.index, site.instruction)
+    span = site.code.routine.span(site.index)
 
     def test(group: Group, running: RunningBlocks) -> None:
         words, index = places(group, running)
@@ -187,6 +225,8 @@ def _test(site: Site) -> Step:
                     for thread, number in running.tensor_memory.arrived(place, parity).items():
                         running.readers.finished(thread, number, running)
         running.polls += 1
+        if spins:
+            running.spins.tested(group.threads, index, seen, passed, span, running)
 
     return test
 

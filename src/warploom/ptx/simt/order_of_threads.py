@@ -75,6 +75,8 @@ class Clock:
         self.seen: NDArray[np.int32] | None = None
         """[thread, thread of its block]: the time before which the second one's accesses are ordered before what the first one
         does now, where only some threads met."""
+        self.published: NDArray[np.int32] | None = None
+        """[block, thread of it]: the time before which the thread's accesses are ordered before a release of the block."""
         self.has_read = False
         self.oldest = 0
         """The earliest of `barrier`."""
@@ -202,6 +204,8 @@ class Clock:
             _push(self.by_warp[:, inner, 1], warps, now)
             _push(self.by_block[:, inner, 0], blocks, self.barrier[blocks])
             _push(self.by_block[:, inner, 1], blocks, now)
+        if self.seen is not None:
+            self._publish(threads, np.full(len(threads), now))
         if scope == WIDE:
             self.fences[blocks + self.first_block] = now
 
@@ -212,6 +216,8 @@ class Clock:
         for inner in self._within(scope):
             _push(self.by_warp[:, inner, 0], warps, np.maximum(known, times))
             _push(self.by_warp[:, inner, 1], warps, self.now)
+        if self.seen is not None:
+            self._publish((warps[:, None] * 32 + np.arange(32)).reshape(-1), np.repeat(times, 32))
 
     def acquire(self, threads: Threads, *, scope: int) -> None:
         """A fence after strong reads."""
@@ -226,6 +232,19 @@ class Clock:
             self.read[inner, threads] = self.now
             if acquires:
                 self.acquired[inner, threads] = self.now
+        if acquires and self.seen is not None and self.published is not None:
+            self.seen[threads] = np.maximum(self.seen[threads], self.published[self.block_of[threads]])
+
+    def _publish(self, threads: Threads, times: Threads) -> None:
+        """For acquires that follow: what these threads did before their times, and what barriers of some threads brought them."""
+        assert self.seen is not None
+        if self.published is None:
+            self.published = np.zeros((self.blocks, self.padded), np.int32)
+        for block in np.unique(self.block_of[threads]).tolist():
+            inside = self.block_of[threads] == block
+            mine, row = threads[inside], self.published[block]
+            np.maximum(row, self.seen[mine].max(axis=0), out=row)
+            np.maximum.at(row, mine % self.padded, times[inside].astype(np.int32))
 
     def _within(self, scope: int) -> Iterable[int]:
         """The scopes that a scope holds; without clusters that of the cluster is the block's, and nobody asks for it."""

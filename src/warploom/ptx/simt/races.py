@@ -158,8 +158,12 @@ def _write(
         place = np.searchsorted(threads, winner)
         whole = np.broadcast_to(value, len(threads))
         bits = _bits(whole, access.width)
-        differ = (bits[positions] != bits[place]) | (threads[positions] >> 5 != winner >> 5)
-        if running.launch.counter is not None:
+        differ = bits[positions] != bits[place]
+        if is_let := not running.launch.equal_stores_race and region is running.shared:
+            differ |= running.block_of[threads[positions]] != running.block_of[winner]
+        else:
+            differ |= threads[positions] >> 5 != winner >> 5
+        if running.launch.counter is not None and not is_let:
             running.launch.counter.equal_stores(access, int(np.count_nonzero(~differ)))
         if differ.any():
             found = positions[differ]
@@ -203,6 +207,11 @@ def _granules(access: Access, region: Region, index: NDArray[np.int64], clock: C
         return [index + element if element else index for element in range(access.elements)]
     first = index * per_element
     return [first + offset for offset in range(per_element * access.elements)]
+
+
+def granules_of(access: Access, region: Region, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All granules of elements that begin at these places."""
+    return np.concatenate(_granules(access, region, index))
 
 
 def _bits(value: Value, width: int) -> Value:

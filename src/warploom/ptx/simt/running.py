@@ -27,6 +27,7 @@ from warploom.ptx.simt.proxies import watch
 from warploom.ptx.simt.readers import Readers
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, is_alike, special_value
+from warploom.ptx.simt.spins import Spins
 from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.simt.tensor_memory import TensorMemory
 from warploom.ptx.simt.threads import Threads, Value
@@ -98,6 +99,9 @@ class Execution:
         self.barriers = Barriers(self.blocks)
         self.clusters = ClusterBarriers(self.total)
         self.tensor_memory = TensorMemory()
+        self.spins = Spins(self.total)
+        self.initialised: dict[int, tuple[int, int, Span]] = {}
+        """By place of an mbarrier that no barrier of its block has followed: the thread that set it, when, and where."""
 
     # Running
 
@@ -241,6 +245,11 @@ class Execution:
             return
         if self.warp_waits or self.barriers.waits:
             raise deadlock(self)
+
+    def parked(self) -> list[Group]:
+        """The groups that wait at barriers, or before warp-wide instructions."""
+        waiting = [wait.group for waits in self.barriers.waits.values() for wait in waits]
+        return waiting + [group for group, _ in self.warp_waits.values()]
 
     def lane_masks(self, warps: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
         """Flags by thread of the batch as one u32 per chosen warp."""

@@ -70,7 +70,7 @@ class LaunchState:
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
         checks: bool, limit: int | None, counts: bool = False, merged: Mapping[int, int] | None = None, wraps: bool = False,
-        cluster: tuple[int, int, int] | None = None,
+        cluster: tuple[int, int, int] | None = None, equal_stores_race: bool = True,
     ) -> None:  # fmt: skip
         self.program = program
         self.grid = grid
@@ -81,6 +81,7 @@ class LaunchState:
         self.block_threads = block[0] * block[1] * block[2]
         self.dynamic_bytes = dynamic_bytes
         self.checks = checks
+        self.equal_stores_race = equal_stores_race
         self.limit = limit
         self.executed = 0
         """Instructions times threads."""

@@ -1,7 +1,7 @@
-"""tcgen05: products in tensor memory, and its loads and stores (PTX ISA 9.7.16). Products are there at once.
+"""tcgen05: tensor memory, its loads and stores, and commits (PTX ISA 9.7.16); products are in `tensor_products`.
 
-Who loads or stores columns of a product before a wait for its commit has passed is reported. Other orders between threads in
-tensor memory are not looked at. For one block (`cta_group::1`), dense, without scale factors.
+Who loads or stores cells of a product before a wait for its commit has passed is reported. Other orders between threads in
+tensor memory are not looked at. For one block (`cta_group::1`).
 """
 
 from __future__ import annotations
@@ -11,33 +11,25 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.bulk_copies import Multicast, note_words, nothing
-from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
-from warploom.ptx.simt.descriptors import fetch
+from warploom.ptx.simt.bulk_copies import Multicast, nothing
+from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.matrix import require_whole_warps
 from warploom.ptx.simt.mbarriers import decode_completion
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import resolve
-from warploom.ptx.simt.tensor_memory import COLUMNS, LANES, LEAST, fragment
+from warploom.ptx.simt.tensor_fills import decode_fill
+from warploom.ptx.simt.tensor_memory import COLUMNS, LEAST, check_columns, fragment, tensor_address
+from warploom.ptx.simt.tensor_products import decode_product
 from warploom.ptx.simt.threads import Value
-from warploom.ptx.simt.wgmma import DEPTH_BYTES, negated
 from warploom.ptx.syntax import Address, Integer, Operand, operand_text
 
 _NUMBERS = frozenset(f"x{1 << n}" for n in range(8))
-_KINDS: dict[str, dict[int, str]] = {
-    "kind::f16": {0: "f16", 1: "bf16"}, "kind::tf32": {2: "tf32"}, "kind::f8f6f4": {0: "e4m3", 1: "e5m2"},
-    "kind::i8": {0: "u8", 1: "s8"},
-}  # fmt: skip
-"""Types of A and B by their numbers in the instruction descriptor."""
-_SUMS = {0: "f16", 1: "f32", 2: "s32"}
-_SUMS_OF = {"kind::f16": (0, 1), "kind::tf32": (1,), "kind::f8f6f4": (0, 1), "kind::i8": (2,)}
 
 
 def decode(site: Site) -> Step:
-    """UnsupportedError for pairs of blocks, sparse and scaled products, `cp`, `shift` and `ld.red`."""
+    """UnsupportedError for pairs of blocks, sparse products, `shift` and `ld.red`."""
     modifiers = [m for m in site.instruction.modifiers if m not in ("sync", "aligned", "cta_group::1")]
     match modifiers:
         case ["alloc", *space, "b32"] if space in ([], ["shared::cta"]):
@@ -52,14 +44,10 @@ def decode(site: Site) -> Step:
             return _load(site, shape, int(number[1:]), is_packed=bool(rest))
         case ["st", shape, number, *rest, "b32"] if number in _NUMBERS and rest in ([], ["unpack::16b"]):
             return _store(site, shape, int(number[1:]), is_packed=bool(rest))
-        case ["mma", kind, *rest] if kind in _KINDS and rest in (
-            [],
-            ["collector::a::lastuse"],
-            ["collector::a::discard"],
-            ["collector::a::fill"],
-            ["collector::a::use"],
-        ):
-            return _multiply(site, kind)
+        case ["mma", *rest] if rest:
+            return decode_product(site, rest)
+        case ["cp", *rest] if rest:
+            return decode_fill(site, rest)
         case ["commit", "mbarrier::arrive::one", *rest, "b64"] if set(rest) <= {"shared::cluster", "multicast::cluster"}:
             return _commit(site, is_multicast="multicast::cluster" in rest)
         case _:
@@ -116,14 +104,31 @@ def _free(site: Site) -> Step:
             if not running.tensor_memory.free(int(running.block_of[thread]), first, number):
                 message = f"{number} columns from {first:#x} on are freed, which were not allocated so"
                 raise running.fault("bad_call", message, code, index, thread)
+            if running.launch.checks:
+                _check_unused(site, thread, running)
 
     return free
+
+
+def _check_unused(site: Site, thread: int, running: RunningBlocks) -> None:
+    """Reports columns that are freed where nothing orders another warp's access before."""
+    mine = int(running.block_of[thread])
+    for (block, warp), (other, time, span) in running.tensor_memory.touched.items():
+        if block != mine or warp == thread >> 5:
+            continue
+        if not running.clock.is_ordered(np.array([other]), np.array([time]), np.array([thread]))[0]:
+            _, (x, y, z) = running.coordinates(other)
+            message = f"tensor memory is freed, which thread {x},{y},{z} may still use: no barrier lies between"
+            running.report("shared_race", message, site.code, site.index, thread, others=(("the access", span),))
+            return
 
 
 class _Cells:
     """The cells that ld and st reach."""
 
-    def __init__(self, site: Site, shape: str, number: int, address: Operand, split: Operand | None, *, is_packed: bool) -> None:
+    def __init__(
+        self, site: Site, shape: str, number: int, address: Operand, split: Operand | None, *, is_packed: bool, stores: bool
+    ) -> None:
         distance = 0
         if split is not None:
             if not isinstance(split, Integer):
@@ -134,13 +139,13 @@ class _Cells:
             raise site.unsupported(site.instruction.name)
         if not isinstance(address, Address):
             raise site.wrong("an address in brackets", operand_text(address))
-        self.site = site
+        self.site, self.stores = site, stores
         self.rows, self.columns = found
         self.registers = self.rows.shape[1]
         self.lanes = 16 if shape.startswith("16") else 32
         self.apart = 2 if is_packed else 1
         """Columns for each column of the fragment: packed ones hold 16 bits each."""
-        self.address = _tensor_address(site, address)
+        self.address = tensor_address(site, address)
 
     def of_warps(self, group: Group, running: RunningBlocks) -> Iterator[tuple[int, NDArray[np.uint32], Value, Value]]:
         """Number of the warp's row in the layout, the block's cells, lanes and columns [32, registers]."""
@@ -156,35 +161,35 @@ class _Cells:
             if lane not in (quarter, quarter + 32 - self.lanes):
                 message = f"lanes from {lane} on of tensor memory, of which this warp reaches {quarter} to {quarter + 31}"
                 raise running.fault("bad_call", message, site.code, site.index, thread)
-            _check_columns(site, block, column, wide, thread, running)
-            span = memory.under_way(block, (column, column + wide))
-            if span is not None and running.launch.checks:
-                message = (
-                    f"an access to columns {column} to {column + wide - 1} of tensor memory, to which a product may be under way"
-                )
-                running.report(
-                    "early_copy_read", message, site.code, site.index, thread, others=(("the product", span),), count=32
-                )  # fmt: skip
-            yield number, memory.cells(block), lane + self.rows, column + self.apart * self.columns
+            check_columns(site, block, column, wide, thread, running)
+            lanes, columns = lane + self.rows, column + self.apart * self.columns
+            self._check_waited(block, lanes, columns, thread, running)
+            if running.launch.checks:
+                memory.touched[block, thread >> 5] = thread, running.clock.now, site.code.routine.span(site.index)
+            yield number, memory.cells(block), lanes, columns
 
-
-def _check_columns(site: Site, block: int, column: int, count: int, thread: int, running: RunningBlocks) -> None:
-    if not running.tensor_memory.holds(block, column, count):
-        message = f"columns {column} to {column + count - 1} of tensor memory, which the block has not all allocated"
-        raise running.fault("out_of_bounds", message, site.code, site.index, thread)
-
-
-def _tensor_address(site: Site, address: Address) -> Callable[[Group], Value]:
-    """The address of each thread, u32."""
-    slot = site.sized(address.base, "b32") if not isinstance(address.base, Integer) else -1
-    offset = np.uint32((address.offset + (address.base.value if isinstance(address.base, Integer) else 0)) & 0xFFFFFFFF)
-    constant: Value = np.array(offset, np.uint32)
-    return lambda group: constant if slot < 0 else value_of(group.registers, slot) + constant
+    def _check_waited(
+        self, block: int, lanes: NDArray[np.int64], columns: NDArray[np.int64], thread: int, running: RunningBlocks
+    ) -> None:
+        """Reports an access to what a product that nobody has waited for writes, or a store to what it reads."""
+        if not running.launch.checks:
+            return
+        if self.apart > 1:
+            lanes, columns = np.concatenate([lanes, lanes], 1), np.concatenate([columns, columns + 1], 1)
+        flight = running.tensor_memory.under_way(block, lanes, columns, stores=self.stores)
+        if flight is None:
+            return
+        site = self.site
+        message = f"an access to columns {columns.min()} to {columns.max()} of tensor memory, "
+        message += "which a product may still read" if flight.reads else "to which a product may be under way"
+        running.report(
+            "early_copy_read", message, site.code, site.index, thread, others=(("the product", flight.span),), count=32
+        )  # fmt: skip
 
 
 def _load(site: Site, shape: str, number: int, *, is_packed: bool) -> Step:
     target, address, *split = site.instruction.operands
-    cells = _Cells(site, shape, number, address, split[0] if split else None, is_packed=is_packed)
+    cells = _Cells(site, shape, number, address, split[0] if split else None, is_packed=is_packed, stores=False)
     slots = [site.register(part, "b32") for part in site.elements(target)]
     if len(slots) != cells.registers:
         raise site.wrong(f"{cells.registers} destinations", str(len(slots)))
@@ -205,7 +210,7 @@ def _load(site: Site, shape: str, number: int, *, is_packed: bool) -> Step:
 def _store(site: Site, shape: str, number: int, *, is_packed: bool) -> Step:
     address, *rest = site.instruction.operands
     source = rest.pop()
-    cells = _Cells(site, shape, number, address, rest[0] if rest else None, is_packed=is_packed)
+    cells = _Cells(site, shape, number, address, rest[0] if rest else None, is_packed=is_packed, stores=True)
     slots = [site.sized(part, "b32") for part in site.elements(source)]
     if len(slots) != cells.registers:
         raise site.wrong(f"{cells.registers} sources", str(len(slots)))
@@ -221,110 +226,6 @@ def _store(site: Site, shape: str, number: int, *, is_packed: bool) -> Step:
                 memory[lanes, columns] = given[warp]
 
     return store
-
-
-class _Product:
-    """The fields of an instruction descriptor (PTX ISA 9.7.16.4.2, table of .kind::tf32 to .kind::i8)."""
-
-    def __init__(self, word: int, kind: str) -> None:
-        self.problem = ""
-        types = _KINDS[kind]
-        self.a_type, self.b_type = types.get(word >> 7 & 7, ""), types.get(word >> 10 & 7, "")
-        self.sum_type = _SUMS.get(word >> 4 & 3, "") if word >> 4 & 3 in _SUMS_OF[kind] else ""
-        self.saturates = bool(word >> 3 & 1)
-        self.negated = bool(word >> 13 & 1), bool(word >> 14 & 1)
-        self.turned = bool(word >> 15 & 1), bool(word >> 16 & 1)
-        self.n, self.m = 8 * (word >> 17 & 63), 16 * (word >> 24 & 31)
-        if word & 7 or word >> 30:
-            self.problem = "a sparse matrix or a shift"
-        elif not (self.a_type and self.b_type and self.sum_type):
-            self.problem = f"types {word >> 7 & 7} and {word >> 10 & 7}, of the sum {word >> 4 & 3}"
-        elif self.m not in (64, 128) or not self.n or self.n > 256 or self.n % (8 if self.m == 64 else 16):
-            self.problem = f"the shape {self.m} by {self.n}"
-        elif self.saturates and kind != "kind::i8":
-            self.problem = "saturation of floats"
-        elif any(self.turned) and kind == "kind::tf32":
-            self.problem = "elements of 32 bits along the rows"
-
-    def lanes(self, first: int) -> NDArray[np.int64]:
-        """Lane of each row."""
-        rows = np.arange(self.m)
-        return first + (rows if self.m == LANES else rows // 16 * 32 + rows % 16)
-
-
-def _multiply(site: Site, kind: str) -> Step:
-    target, a, b, instruction, *rest = site.instruction.operands
-    if len(rest) != 1 or not isinstance(target, Address):
-        raise site.unsupported(f"{site.instruction.name} with lanes that are left out or a scale")
-    into = _tensor_address(site, target)
-    left_cells = _tensor_address(site, a) if isinstance(a, Address) else None
-    left_slot = site.sized(a, "b64") if left_cells is None else -1
-    right_slot, described, adds = site.sized(b, "b64"), site.sized(instruction, "b32"), site.sized(rest[0], "pred")
-    access = access_of(site, Address(Integer(0), 0), "ld", 4, 1, "shared", is_strong=False)
-    code, index = site.code, site.index
-
-    def each(group: Group, slot: int) -> Value:
-        return np.broadcast_to(value_of(group.registers, slot), group.size)
-
-    def multiply(group: Group, running: RunningBlocks) -> None:
-        for position in range(group.size):
-            one = group if group.size == 1 else group.part(np.array([position]))
-            thread = int(one.threads[0])
-            word = int(each(one, described)[0])
-            product = _Product(word, kind)
-            if product.problem:
-                message = f"an instruction descriptor {word:#010x} with {product.problem}, which the interpreter does not know"
-                raise running.fault("bad_call", message, code, index, thread)
-            block = int(running.block_of[thread])
-            size = numerics.scalar_type(product.a_type).bits // 8
-            deep = DEPTH_BYTES // size
-            at = int(np.ravel(into(one))[0])
-            lane, column = at >> 16, at & 0xFFFF
-            if lane not in ((0,) if product.m == LANES else (0, 16)):
-                raise running.fault("bad_call", f"a product from lane {lane} of tensor memory on", code, index, thread)
-            _check_columns(site, block, column, product.n, thread, running)
-            wanted = (product.n, deep, size)
-            right, *read = _from_shared(access, each(one, right_slot), wanted, block, one, running, product.turned[1])
-            if left_cells is None:
-                wanted = (product.m, deep, size)
-                left, words = _from_shared(access, each(one, left_slot), wanted, block, one, running, product.turned[0])
-                read.append(words)
-            else:
-                left = _from_cells(site, int(np.ravel(left_cells(one))[0]), product, size, block, thread, running)
-            left, right = (negated(m) if n else m for m, n in zip((left, right), product.negated, strict=True))
-            cells = running.tensor_memory.cells(block)
-            where = np.ix_(product.lanes(lane), np.arange(column, column + product.n))
-            old = cells[where] if bool(each(one, adds)[0]) else np.zeros((product.m, product.n), np.uint32)
-            types = product.sum_type, product.a_type, product.b_type, product.sum_type
-            addend = old.astype(np.uint16) if product.sum_type == "f16" else old
-            cells[where] = numerics.product_sum(types, left, right.T, addend, satfinite=product.saturates)
-            if running.launch.checks:
-                number = running.tensor_memory.started(thread, block, (column, column + product.n), code.routine.span(index))
-                for words in read:
-                    running.readers.started("tcgen05", thread, words, access, running, number=number)
-
-    return multiply
-
-
-def _from_shared(
-    access: Access, word: Value, shape: tuple[int, int, int], block: int, one: Group, running: RunningBlocks, is_mn_major: bool
-) -> tuple[Value, NDArray[np.int64]]:
-    """The matrix, and the words of shared memory that hold it."""
-    places, words = fetch(access, int(word[0]), shape, block, one, running, is_mn_major=is_mn_major, is_blackwell=True)
-    if running.is_watching:
-        note_words(access, running.shared, words, one, running)
-    return running.shared.views.by_width[shape[2]][places // shape[2]], words
-
-
-def _from_cells(site: Site, address: int, product: _Product, size: int, block: int, thread: int, running: RunningBlocks) -> Value:
-    """A, whose rows lie in lanes and whose elements fill columns."""
-    lane, column = address >> 16, address & 0xFFFF
-    wide = DEPTH_BYTES // 4
-    if lane not in ((0,) if product.m == LANES else (0, 16)):
-        raise running.fault("bad_call", f"a matrix from lane {lane} of tensor memory on", site.code, site.index, thread)
-    _check_columns(site, block, column, wide, thread, running)
-    found = running.tensor_memory.cells(block)[np.ix_(product.lanes(lane), np.arange(column, column + wide))]
-    return np.ascontiguousarray(found).view(f"u{size}")
 
 
 def _commit(site: Site, *, is_multicast: bool) -> Step:

@@ -31,9 +31,11 @@ _IGNORED = frozenset(("tile", "L2::cache_hint", "cta_group::1", "noftz"))
 
 
 def decode_tensor(site: Site) -> Step:
-    """UnsupportedError for other modes than tiles, and for pairs of blocks."""
+    """UnsupportedError for `im2col`, and for pairs of blocks."""
     instruction = site.instruction
     modifiers = [m for m in instruction.modifiers if m not in _IGNORED]
+    if "tile::gather4" in modifiers or "tile::scatter4" in modifiers:
+        return _decode_rows(site, modifiers)
     match modifiers:
         case ["async", "bulk", "prefetch", "tensor", dimensions, "L2", "global"] if dimensions in _DIMENSIONS:
             return nothing
@@ -58,6 +60,20 @@ def decode_tensor(site: Site) -> Step:
             raise site.unsupported(instruction.name)  # fmt: skip
 
 
+def _decode_rows(site: Site, modifiers: list[str]) -> Step:
+    """Four rows of a tensor of two dimensions, each by its number."""
+    is_load = "tile::gather4" in modifiers
+    match [m for m in modifiers if m not in ("tile::gather4", "tile::scatter4")]:
+        case ["async", "bulk", "tensor", "2d", "shared::cta" | "shared::cluster" as to, "global",
+              "mbarrier::complete_tx::bytes", *rest] if is_load and rest in ([], ["multicast::cluster"]):  # fmt: skip
+            return _load(site, 2, to, is_multicast=bool(rest), rows=_ROWS)
+        case ["async", "bulk", "tensor", "2d", "global", "shared::cta", "bulk_group"] if not is_load:
+            return _store(site, 2, "", rows=_ROWS)
+        case _:
+            raise site.unsupported(site.instruction.name)
+
+
+_ROWS = 4
 _DIMENSIONS = {f"{n}d": n for n in range(1, 6)}
 _REDUCTIONS = frozenset(("add", "min", "max", "inc", "dec", "and", "or", "xor"))
 
@@ -65,15 +81,17 @@ _REDUCTIONS = frozenset(("add", "min", "max", "inc", "dec", "and", "or", "xor"))
 class _Boxed:
     """Map and coordinates of one thread, its side in global memory and in shared memory."""
 
-    def __init__(self, site: Site, tensor: Operand, shared: Operand, rank: int, to: str, *, loads: bool) -> None:
+    def __init__(self, site: Site, tensor: Operand, shared: Operand, rank: int, to: str, *, loads: bool, rows: int = 1) -> None:
         match tensor:
             case Address(base, offset, (coordinates,)):
                 parts = site.elements(coordinates)
             case _:
                 raise site.wrong("a tensor map and coordinates in brackets", operand_text(tensor))
-        if len(parts) != rank or not isinstance(shared, Address):
-            raise site.wrong(f"{rank} coordinates and an address in shared memory", f"{len(parts)} coordinates")
+        wanted = rank if rows == 1 else 1 + rows
+        if len(parts) != wanted or not isinstance(shared, Address):
+            raise site.wrong(f"{wanted} coordinates and an address in shared memory", f"{len(parts)} coordinates")
         self.site = site
+        self.rank, self.rows = rank, rows
         self.coordinates = [site.sized(part, "b32") for part in parts]
         self.map = access_of(site, Address(base, offset), "ld", 8, MAP_BYTES // 16, "", is_strong=False)
         first = access_of(site, shared, "st" if loads else "ld", 1, 1, "shared", is_strong=False)
@@ -101,10 +119,22 @@ class _Boxed:
         except UserError as error:
             span = self.site.code.routine.span(self.site.index)
             raise UserError(Diagnostic("TENSOR_MAP", error.diagnostics[0].message, span)) from None
-        if len(found.box) != len(self.coordinates):
-            raise self.site.wrong(f"{len(found.box)} coordinates, as the tensor map has", str(len(self.coordinates)))
+        if len(found.box) != self.rank:
+            raise self.site.wrong(f"{len(found.box)} coordinates, as the tensor map has", str(self.rank))
+        if self.rows > 1 and found.box[1] != 1:
+            raise self.site.wrong("a tensor map whose box has one row, for rows by their numbers", f"{found.box[1]} rows")
         given = (np.ravel(value_of(one.registers, slot))[0] for slot in self.coordinates)
-        return found, tuple(int(np.uint32(value).view(np.int32)) for value in given)
+        first, *others = (int(np.uint32(value).view(np.int32)) for value in given)
+        if first % found.together:
+            raise self.fault("misaligned", f"element {first} of a row, not a multiple of {found.together}", one, running)
+        return found, (first // found.together, *others)
+
+    def places(self, found: Map, at: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """As of a map, for all rows."""
+        if self.rows == 1:
+            return found.places(at)
+        each = [found.places((at[0], row)) for row in at[1:]]
+        return np.concatenate([place for place, _ in each]), np.concatenate([inside for _, inside in each])
 
     def shared_places(self, found: Map, one: Group, running: RunningBlocks) -> NDArray[np.int64]:
         """Bytes of shared memory of the batch, by element of the box."""
@@ -112,14 +142,14 @@ class _Boxed:
         start = int(np.ravel(index)[0])
         stride = running.launch.shared_stride
         block, offset = divmod(start, stride) if stride else (0, start)
-        size = found.box_bytes
+        size = found.box_bytes * self.rows
         if offset % _BOX_ALIGNMENT:
             message = f"a box at byte {offset} of shared memory, not a multiple of {_BOX_ALIGNMENT}"
             raise self.fault("misaligned", message, one, running)
         if offset + size > running.launch.shared_bytes:
             message = f"a box of {size} bytes at byte {offset} of {region.name}, which has {running.launch.shared_bytes} bytes"
             raise self.fault("out_of_bounds", message, one, running)
-        places = swizzled(offset + np.arange(0, size, found.size), found.swizzle)
+        places = swizzled(offset + np.arange(0, size, found.apart), found.swizzle)
         return places + block * stride
 
     def global_region(
@@ -156,9 +186,14 @@ def _note(
     note_words(accesses[size], region, places // size, one, running)
 
 
-def _load(site: Site, rank: int, to: str, *, is_multicast: bool) -> Step:
+def _words(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Words of 4 bytes that hold elements of that size."""
+    return np.unique(np.concatenate([(places + first) >> 2 for first in range(0, size, 4)]))
+
+
+def _load(site: Site, rank: int, to: str, *, is_multicast: bool, rows: int = 1) -> Step:
     operands = site.instruction.operands
-    boxed = _Boxed(site, operands[1], operands[0], rank, to, loads=True)
+    boxed = _Boxed(site, operands[1], operands[0], rank, to, loads=True, rows=rows)
     complete: Completion = decode_completion(site, operands[2])
     several = Multicast(site, operands[3]) if is_multicast else None
     span = site.code.routine.span(site.index)
@@ -168,7 +203,7 @@ def _load(site: Site, rank: int, to: str, *, is_multicast: bool) -> Step:
             one = group if group.size == 1 else group.part(np.array([position]))
             found, at = boxed.described(one, running)
             blocks = None if several is None else several.blocks(one, running)
-            places, inside = found.places(at)
+            places, inside = boxed.places(found, at)
             into = boxed.shared_places(found, one, running)
             content = np.full(len(places), found.fill, f"u{found.size}")
             if inside.any():
@@ -182,19 +217,19 @@ def _load(site: Site, rank: int, to: str, *, is_multicast: bool) -> Step:
                 if running.is_watching:
                     _note(boxed.tile, running.shared, target, found.size, one, running)
                 running.shared.views.by_width[found.size][target // found.size] = content
-            told = complete(one, found.box_bytes, running, blocks)
+            told = complete(one, found.box_bytes * rows * found.size // found.apart, running, blocks)
             if running.is_watching:
                 for target, (object_, parity) in zip(targets, told, strict=True):
-                    words = np.unique(target >> 2)
+                    words = _words(target, found.size)
                     threads = np.repeat(one.threads, len(words))
                     running.copies.sent(threads, words, 1, span, object_, parity, running)
 
     return load
 
 
-def _store(site: Site, rank: int, operation: str) -> Step:
+def _store(site: Site, rank: int, operation: str, rows: int = 1) -> Step:
     operands = site.instruction.operands
-    boxed = _Boxed(site, operands[0], operands[1], rank, "shared::cta", loads=False)
+    boxed = _Boxed(site, operands[0], operands[1], rank, "shared::cta", loads=False, rows=rows)
     if operation:
         for access in boxed.tensor.values():
             access.is_atomic = True
@@ -203,7 +238,7 @@ def _store(site: Site, rank: int, operation: str) -> Step:
         for position in range(group.size):
             one = group if group.size == 1 else group.part(np.array([position]))
             found, at = boxed.described(one, running)
-            places, inside = found.places(at)
+            places, inside = boxed.places(found, at)
             source = boxed.shared_places(found, one, running)[inside]
             if not len(source):
                 continue
@@ -212,7 +247,7 @@ def _store(site: Site, rank: int, operation: str) -> Step:
             if running.is_watching:
                 _note(boxed.tile, running.shared, source, found.size, one, running)
                 _note(boxed.tensor, region, there, found.size, one, running)
-                running.readers.started("bulk", int(one.threads[0]), np.unique(source >> 2), boxed.tile[4], running)
+                running.readers.started("bulk", int(one.threads[0]), _words(source, found.size), boxed.tile[4], running)
             words = running.shared.views.by_width[found.size][source // found.size]
             memory = region.views.by_width[found.size]
             if not operation:

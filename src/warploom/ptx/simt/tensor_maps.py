@@ -25,9 +25,12 @@ SWIZZLES: tuple[Swizzle, ...] = ("none", "32B", "64B", "128B")
 """By the number that `tensormap.replace` gives them."""
 ELEMENTS: dict[str, int] = {
     "u8": 1, "u16": 2, "u32": 4, "s32": 4, "u64": 8, "s64": 8, "f16": 2, "f32": 4, "f32.ftz": 4, "f64": 8, "bf16": 2, "tf32": 4,
-    "tf32.ftz": 4,
+    "tf32.ftz": 4, "b4x16": 8, "b4x16_p64": 8,
 }  # fmt: skip
-"""Types of elements, in the order of their numbers, with their bytes."""
+"""Types of elements, in the order of their numbers, with their bytes; of those of four bits the bytes of sixteen."""
+_FOUR_BITS = {"b4x16": 8, "b4x16_p64": 16}
+"""Bytes that sixteen elements of four bits take in shared memory, where zeros may follow them."""
+_TOGETHER = 16
 FIELDS: dict[str, tuple[int, str]] = {
     "global_address": (0, "Q"), "rank": (8, "B"), "elemtype": (9, "B"), "interleave_layout": (10, "B"), "swizzle_mode": (11, "B"),
     "fill_mode": (12, "B"), "box_dim": (16, "I"), "element_stride": (36, "I"), "global_dim": (56, "I"),
@@ -49,7 +52,8 @@ class TensorMap:
     of the tensor, those of the array by default. strides: bytes from one element to the next along each axis, the innermost one
     element; by default those of the shape. swizzle: how 16-byte pieces are mixed in shared memory. fill: what comes where the box
     leaves the tensor, zeros or (for floats) NaN. steps: distance of the elements that are copied, along each axis. element: the
-    type where NumPy has none of its own (`bf16` and `tf32`, of 16 and 32 bits).
+    type where NumPy has none of its own: `bf16` and `tf32`, of 16 and 32 bits; `b4x16` and `b4x16_p64` of bytes that hold two
+    elements of four bits, which box and shape count.
 
     UserError: TENSOR_MAP.
     """
@@ -69,19 +73,22 @@ class TensorMap:
     def encoded(self, address: int) -> bytes:
         """The 128 bytes, of an array at that address."""
         array, name = self.array, self.element or _element(self.array)
-        if ELEMENTS.get(name) != array.dtype.itemsize or not array.flags.c_contiguous or array.size == 0:
+        width = 1 if name in _FOUR_BITS else ELEMENTS.get(name)
+        if width != array.dtype.itemsize or not array.flags.c_contiguous or array.size == 0:
             raise _wrong(f"a C-contiguous array of elements among {', '.join(ELEMENTS)}", f"{array.dtype} as {name}")
-        shape = tuple(self.shape if self.shape is not None else array.shape)
-        rank, size = len(shape), ELEMENTS[name]
+        halves = 2 if name in _FOUR_BITS else 1
+        shape = tuple(self.shape if self.shape is not None else (*array.shape[:-1], halves * array.shape[-1]))
+        rank, size = len(shape), 1 if name in _FOUR_BITS else ELEMENTS[name]
         box, steps = tuple(self.box), tuple(self.steps or (1,) * rank)
-        strides = tuple(self.strides or (size * prod(shape[axis + 1 :]) for axis in range(rank)))
+        apart = (*shape[:-1], shape[-1] // halves)
+        strides = tuple(self.strides or (size * prod(apart[axis + 1 :]) for axis in range(rank)))
         if not 1 <= rank <= MAX_RANK or not len(box) == len(steps) == len(strides) == rank:
             raise _wrong(f"1 to {MAX_RANK} axes, as many in the box, the steps and the strides", f"{shape}, {box}")
         if min(shape) < 1:
             raise _wrong("extents of at least 1", f"{shape}")
         if strides[-1] != size or any(n % 16 or not 0 < n < 1 << 40 for n in strides[:-1]):
             raise _wrong("strides that are multiples of 16 bytes, the last of one element", f"{strides}")
-        if sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + size > array.nbytes:
+        if sum((n - 1) * s for n, s in zip(apart, strides, strict=True)) + size > array.nbytes:
             raise _wrong(f"a tensor inside of the array's {array.nbytes} bytes", f"shape {shape}, strides {strides}")
         if self.swizzle not in SWIZZLES or self.fill not in ("zero", "nan") or (self.fill == "nan" and name not in _NANS):
             raise _wrong("a swizzle none, 32B, 64B or 128B, the fill zero, or nan of floats", f"{self.swizzle}, {self.fill}")
@@ -138,8 +145,18 @@ class Map:
     """Bytes."""
 
     @property
+    def together(self) -> int:
+        """Elements that a coordinate of the innermost dimension counts for one of the map's."""
+        return _TOGETHER if self.element in _FOUR_BITS else 1
+
+    @property
+    def apart(self) -> int:
+        """Bytes from one element to the next in shared memory."""
+        return _FOUR_BITS.get(self.element, self.size)
+
+    @property
     def box_bytes(self) -> int:
-        return self.size * prod(-(-n // s) for n, s in zip(self.box, self.steps, strict=True))
+        return self.apart * prod(-(-n // s) for n, s in zip(self.box, self.steps, strict=True))
 
     def places(self, at: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """By element of the box, as it lies in shared memory before the swizzle: bytes after `address`, and whether it is inside
@@ -174,6 +191,10 @@ def read(content: bytes) -> Map:
         tuple(number(field, place) for place in range(rank)) for field in ("box_dim", "element_stride", "global_dim")
     )
     strides = (size, *(number("global_stride", place) for place in range(rank - 1)))
+    if name in _FOUR_BITS:
+        if box[0] % _TOGETHER or extents[0] % _TOGETHER or steps[0] != 1:
+            raise _wrong("rows of whole groups of 16 elements of four bits", f"a box of {box[0]} of {extents[0]}")
+        box, extents = (box[0] // _TOGETHER, *box[1:]), (extents[0] // _TOGETHER, *extents[1:])
     found = Map(
         number("global_address"), name, size, swizzle, _NANS.get(name, 0) if number("fill_mode") else 0, box, steps, extents,
         strides,
@@ -181,7 +202,7 @@ def read(content: bytes) -> Map:
     if any(not 1 <= n <= MAX_BOX for n in box) or any(not 1 <= n <= _MAX_STEP for n in steps) or found.address % 16:
         raise _wrong(f"a box of 1 to {MAX_BOX}, steps of 1 to {_MAX_STEP} and an address in multiples of 16",
                      f"{box}, {steps}, {found.address:#x}")  # fmt: skip
-    inner = -(-box[0] // steps[0]) * size
+    inner = -(-box[0] // steps[0]) * found.apart
     if inner % 16 or (swizzle and inner > 16 << swizzle):
         limit = f", at most {16 << swizzle} with the swizzle {SWIZZLES[swizzle]}" if swizzle else ""
         raise _wrong(f"rows of a box in multiples of 16 bytes{limit}", f"{inner} bytes")

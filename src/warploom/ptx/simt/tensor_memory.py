@@ -5,13 +5,17 @@ An address has the lane in its upper half and the column in its lower one. A war
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
-from warploom.ptx.simt.code import Code, RunningBlocks
+from warploom.ptx.simt.code import Code, Group, RunningBlocks
+from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.threads import Value
+from warploom.ptx.syntax import Address, Integer
 
 LANES, COLUMNS = 128, 512
 LEAST = 32
@@ -25,9 +29,10 @@ class Flight:
     number: int
     thread: int
     block: int
-    columns: tuple[int, int]
-    """First, and after the last."""
+    cells: NDArray[np.bool_]
+    """[lane, column]: what it writes, or of `reads` what it reads."""
     span: Span
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class TensorMemory:
         self._commits: list[tuple[int, int, int, int]] = []
         """Thread, number of its last product, place and parity of the mbarrier that tells of it."""
         self._started = 0
+        self.touched: dict[tuple[int, int], tuple[int, int, Span]] = {}
+        """By block and warp: a thread that loaded or stored last, when, and by which instruction."""
 
     def cells(self, block: int) -> NDArray[np.uint32]:
         """[lane, column]."""
@@ -81,11 +88,17 @@ class TensorMemory:
             columns[one.first : one.first + one.count] = True
         return first >= 0 and first + count <= COLUMNS and bool(columns[first : first + count].all())
 
-    def started(self, thread: int, block: int, columns: tuple[int, int], span: Span) -> int:
-        """The number of the product."""
+    def started(self, thread: int, block: int, lanes: NDArray[np.int64], columns: tuple[int, int], span: Span) -> int:
+        """The number of a product (or copy) into these lanes, from the first of two columns up to the second."""
         self._started += 1
-        self.flights.append(Flight(self._started, thread, block, columns, span))
+        self.flights.append(Flight(self._started, thread, block, _marked(lanes, columns), span))
         return self._started
+
+    def reading(
+        self, number: int, thread: int, block: int, lanes: NDArray[np.int64], columns: tuple[int, int], span: Span
+    ) -> None:
+        """The product of that number reads these cells."""
+        self.flights.append(Flight(number, thread, block, _marked(lanes, columns), span, reads=True))
 
     def committed(self, thread: int, place: int, parity: int) -> None:
         """The mbarrier at `place` tells, in its phase of this parity, when all products of the thread so far are there."""
@@ -105,11 +118,11 @@ class TensorMemory:
         self.flights = [f for f in self.flights if f.number > until.get(f.thread, 0)]
         return until
 
-    def under_way(self, block: int, columns: tuple[int, int]) -> Span | None:
-        """The instruction of a product into these columns that may not be there yet."""
+    def under_way(self, block: int, lanes: NDArray[np.int64], columns: NDArray[np.int64], *, stores: bool) -> Flight | None:
+        """A product into these cells that may not be there yet; for one who stores there also a product that still reads them."""
         for flight in self.flights:
-            if flight.block == block and flight.columns[0] < columns[1] and columns[0] < flight.columns[1]:
-                return flight.span
+            if flight.block == block and (stores or not flight.reads) and flight.cells[lanes, columns].any():
+                return flight
         return None
 
     def check_freed(self, running: RunningBlocks) -> None:
@@ -118,6 +131,27 @@ class TensorMemory:
             for one in taken:
                 message = f"{one.count} columns of tensor memory that nobody frees before the block ends"
                 raise running.fault("bad_call", message, one.code, one.instruction, one.thread)
+
+
+def check_columns(site: Site, block: int, column: int, count: int, thread: int, running: RunningBlocks) -> None:
+    """Fault for columns that the block has not allocated."""
+    if not running.tensor_memory.holds(block, column, count):
+        message = f"columns {column} to {column + count - 1} of tensor memory, which the block has not all allocated"
+        raise running.fault("out_of_bounds", message, site.code, site.index, thread)
+
+
+def tensor_address(site: Site, address: Address) -> Callable[[Group], Value]:
+    """The address of each thread, u32."""
+    slot = site.sized(address.base, "b32") if not isinstance(address.base, Integer) else -1
+    offset = np.uint32((address.offset + (address.base.value if isinstance(address.base, Integer) else 0)) & 0xFFFFFFFF)
+    constant: Value = np.array(offset, np.uint32)
+    return lambda group: constant if slot < 0 else value_of(group.registers, slot) + constant
+
+
+def _marked(lanes: NDArray[np.int64], columns: tuple[int, int]) -> NDArray[np.bool_]:
+    cells = np.zeros((LANES, COLUMNS), np.bool_)
+    cells[lanes, columns[0] : columns[1]] = True
+    return cells
 
 
 def fragment(shape: str, number: int, split: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

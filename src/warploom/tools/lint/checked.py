@@ -104,8 +104,9 @@ def _run(
     made: Launchable, grid: Extents, block: Extents, symbols: Mapping[str, NDArray[Any]] | None, *, has_counts: bool
 ) -> Launch:
     return launch(
-        made.source.program, made.name, grid=made.grid(grid), block=block, args=made.arguments(grid), symbols=symbols,
+        made.source.program, made.name, grid=made.grid(grid), block=made.block(block), args=made.arguments(grid), symbols=symbols,
         dynamic_shared_bytes=made.shared_bytes, counts=has_counts, in_place=True,
+        equal_stores_race=not made.is_of_triton,
     )  # fmt: skip
 
 

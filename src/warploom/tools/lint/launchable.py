@@ -28,6 +28,7 @@ class Launchable:
 
     blocks_of_program: int = 1
     """Blocks of a cluster that one program of the grid is, along x."""
+    is_of_triton: bool = False
     scratch_bytes: tuple[int, ...] = ()
     """For each parameter that the compiler has added, the bytes of memory that it takes for each program."""
 
@@ -40,6 +41,11 @@ class Launchable:
         """The grid in blocks."""
         first, *others = (programs,) if isinstance(programs, int) else programs
         return first * self.blocks_of_program, *others
+
+    def block(self, asked: int | Sequence[int]) -> int | Sequence[int]:
+        """The block: of Triton's kernels whose warps have several jobs more warps than were asked for."""
+        required = self.source.program.routines[self.name].directive("reqntid") if self.is_of_triton else None
+        return asked if required is None else required
 
     def named(self, message: str) -> str:
         """The message with the user's numbers of arguments."""

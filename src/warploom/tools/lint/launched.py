@@ -79,6 +79,7 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source |
             source.program, name, grid=launched.shape[0], block=launched.shape[1], args=launched.values,
             symbols=symbols(options.symbols), dynamic_shared_bytes=launched.shared_bytes, counts=True, limit=options.limit,
             cluster=None if options.cluster is None else extents(options.cluster, "cluster"),
+            equal_stores_race=launched.equal_stores_race,
         )  # fmt: skip
     except UnsupportedError as error:
         found_at = error.diagnostics[0]
@@ -113,6 +114,7 @@ class _Launched:
     """Grid and block."""
     values: Sequence[Argument] = ()
     shared_bytes: int = 0
+    equal_stores_race: bool = True
     named: Callable[[str], str] = str
     """Messages with the user's numbers of arguments."""
 
@@ -142,8 +144,11 @@ def _of_python(path: str, shape: tuple[tuple[int, ...], tuple[int, ...]] | None,
         raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix=f"Write: --launch 4 128 {texts}"))
     values = arguments(options.arguments, len(kernel.arguments), kernel.name)
     made = kernel.launchable(values, dict(map(constant, options.constants)), options.compilation, math.prod(shape[1]))
-    given = made.arguments(shape[0])
-    return _Launched(made.source, made.name, (made.grid(shape[0]), shape[1]), given, made.shared_bytes, made.named)
+    block = made.block(shape[1])
+    whole = made.grid(shape[0]), (block,) if isinstance(block, int) else tuple(block)
+    return _Launched(
+        made.source, made.name, whole, made.arguments(shape[0]), made.shared_bytes, not made.is_of_triton, made.named
+    )
 
 
 def _assembled_for(source: Source, arch: str) -> str:

@@ -84,7 +84,7 @@ class TritonKernel:
         wanted = (int(made.metadata.global_scratch_size), int(made.metadata.profile_scratch_size))
         return Launchable(
             source, name, given, int(made.metadata.shared), positions,
-            blocks_of_program=int(made.metadata.num_ctas), scratch_bytes=(*wanted, *(0,) * hidden)[:hidden],
+            blocks_of_program=int(made.metadata.num_ctas), is_of_triton=True, scratch_bytes=(*wanted, *(0,) * hidden)[:hidden],
         )  # fmt: skip
 
     def _compiled(self, values: Sequence[Any], constants: Mapping[str, object], arch: str, options: Mapping[str, object]) -> Any:
@@ -185,6 +185,8 @@ def _flattened(values: Sequence[Argument], described: Sequence[Mapping[str, Any]
         apart = value.strides or [size * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         box = tuple(int(n) for n in chosen["block_size"])
         whole = replace(value, box=box, swizzle=SWIZZLES[int(chosen["swizzle"])])
+        if chosen.get("fp4_padded"):
+            whole = replace(whole, element="b4x16_p64", shape=(*shape[:-1], 2 * shape[-1]), strides=apart)
         parts = (whole, *map(np.int32, shape), *(np.int64(stride // size) for stride in apart))
         found += [(part, number) for part in parts]
     return [part for part, _ in found], tuple(number for _, number in found)

@@ -43,6 +43,22 @@ def test_a_sample_of_mistakes_in_ptx_is_found_on_its_lines() -> None:
     assert share(found) == 1.0 and any(one.judgement == "found" for one in found)
 
 
+def test_asynchronous_mistakes_are_all_found_with_what_goes_on() -> None:
+    """A load, a copy, a product or a wait stands among the lines of each; kernels without a mistake have no finding."""
+    language = LANGUAGES["async"]
+    found = [one for kernel in language.kernels() for one in judged(language, kernel, bugs_of(language, kernel))]
+    assert [one.bug.key for one in found if one.judgement != "found"] == []
+    assert len(found) >= 45 and {one.bug.rule for one in found} == {rule.name for rule in language.rules}
+
+
+def test_an_asynchronous_mistake_concerns_what_goes_on() -> None:
+    kernel = next(kernel for kernel in LANGUAGES["async"].kernels() if kernel.name == "bulk_out")
+    bug = next(bug for bug in bugs_of(LANGUAGES["async"], kernel) if bug.rule == "missing-fence")
+    lines = kernel.text.split("\n")
+    right = [n for n in range(len(lines)) if stands_right(bug, {kernel.line + n})]
+    assert [lines[n].split()[1].split(".")[1] for n in right] == ["async"]
+
+
 def test_there_are_more_than_three_hundred_and_each_rule_has_some() -> None:
     bugs = [bug for language in LANGUAGES.values() for kernel in language.kernels() for bug in bugs_of(language, kernel)]
     assert len(bugs) - len(EQUIVALENT) >= 300
@@ -93,4 +109,4 @@ def test_missed_bars_are_said(fields: dict[str, Any], is_right: bool) -> None:
 
 def test_a_pattern_without_a_case_is_bad_input() -> None:
     result = CliRunner().invoke(cli, ["bench", "lint", "--case", "sown/*", "--json"])
-    assert result.exit_code == 2 and len(cases.NAMES) == 14
+    assert result.exit_code == 2 and len(cases.NAMES) == 16

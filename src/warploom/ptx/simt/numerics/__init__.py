@@ -16,6 +16,7 @@ from warploom.ptx.simt.numerics.approximations import (
     float_sqrt,
 )
 from warploom.ptx.simt.numerics.bit_fields import bfe, bfi, bfind, bmsk, brev, clz, fns, popc, prmt, szext
+from warploom.ptx.simt.numerics.block_scaling import SMALL, elements, padded_as_held, product_of_values, scaled
 from warploom.ptx.simt.numerics.collectives import (
     Shuffle,
     activemask,
@@ -97,6 +98,7 @@ __all__ = [
     "COMPARISONS",
     "OPCODES",
     "SCALAR_TYPES",
+    "SMALL",
     "Approximation",
     "Bits",
     "Flags",
@@ -128,6 +130,7 @@ __all__ = [
     "dp2a",
     "dp4a",
     "elect",
+    "elements",
     "fit",
     "float_abs",
     "float_add",
@@ -174,12 +177,15 @@ __all__ = [
     "matrix_access",
     "mma",
     "movmatrix",
+    "padded_as_held",
     "popc",
     "prmt",
+    "product_of_values",
     "product_sum",
     "quiet",
     "redux",
     "scalar_type",
+    "scaled",
     "scatter",
     "selp",
     "set_value",

@@ -49,13 +49,14 @@ def convert(
     Float to integer: rounded and clamped to the result's range; NaN gives 0, or 1 << (width - 1) if the source is f64 or
     the result has 64 bits.
     Float to float: `sat` clamps to [+0, 1]; `ftz` concerns f32 operands and results; `relu`, `satfinite` as PTX.
-    Packed: f16x2 <- e4m3x2 or e5m2x2, and back.
+    Packed: f16x2 and bf16x2 from e4m3x2, e5m2x2, e2m3x2, e3m2x2, e2m1x2 or ue8m0x2, and back to the first five.
     """
     row, source = scalar_type(result_type), scalar_type(source_type)
     a = fit(source_type, a, source.register_bits)
     if row.lanes == 2 and source.lanes == 2:
-        parts = split(a, 2)
-        return join(convert(row.element.name, source.element.name, parts, rounding=rounding, relu=relu, satfinite=satfinite))
+        parts = np.stack([a & np.uint8(15), a >> np.uint8(4)], axis=-1) if source.bits == 4 else split(a, 2)
+        found = convert(row.element.name, source.element.name, parts, rounding=rounding, relu=relu, satfinite=satfinite)
+        return _joined(row, found)
     if not source.is_float:
         if not row.is_float:
             return _resize(row, source, a, sat)
@@ -83,11 +84,16 @@ def convert(
 def convert_pair(
     result_type: str, source_type: str, a: Bits, b: Bits, *, rounding: str, relu: bool = False, satfinite: bool = False
 ) -> Bits:
-    """cvt to f16x2, bf16x2, e4m3x2 or e5m2x2 from two f32: a goes to the upper half, b to the lower one."""
-    element = scalar_type(result_type).element.name
+    """cvt to f16x2, bf16x2 or a packed type of bytes or less from two f32: a goes to the upper half, b to the lower one."""
+    row = scalar_type(result_type)
     a, b = np.broadcast_arrays(a, b)
     parts = np.stack([b, a], axis=-1)
-    return join(convert(element, source_type, parts, rounding=rounding, relu=relu, satfinite=satfinite))
+    return _joined(row, convert(row.element.name, source_type, parts, rounding=rounding, relu=relu, satfinite=satfinite))
+
+
+def _joined(row: ScalarType, parts: Bits) -> Bits:
+    """Two values, the lower one first, as a packed register; those of four bits in a byte."""
+    return parts[..., 0] | (parts[..., 1] << np.uint8(4)) if row.bits == 4 else join(parts)
 
 
 def convert_pack(convert_type: str, source_type: str, a: Bits, b: Bits, c: Bits | None = None) -> Bits:

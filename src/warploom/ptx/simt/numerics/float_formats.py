@@ -62,6 +62,23 @@ FORMATS: dict[str, FloatFormat] = {
 }
 
 
+def _all_values(exponent_bits: int, mantissa_bits: int) -> Reals:
+    """Values of all bit patterns of sign, exponent and mantissa; all exponents are ordinary."""
+    bits = np.arange(1 << (1 + exponent_bits + mantissa_bits))
+    mantissa, exponent = bits % (1 << mantissa_bits), (bits >> mantissa_bits) % (1 << exponent_bits)
+    bias = (1 << (exponent_bits - 1)) - 1
+    whole = np.where(exponent > 0, mantissa + (1 << mantissa_bits), mantissa)
+    value = np.ldexp(whole.astype(np.float64), np.maximum(exponent, 1) - bias - mantissa_bits)
+    return np.where(bits >> (exponent_bits + mantissa_bits), -value, value)
+
+
+_VALUES: dict[str, Reals] = {
+    "e2m1": _all_values(2, 1), "e2m3": _all_values(2, 3), "e3m2": _all_values(3, 2),
+    "ue8m0": np.append(np.ldexp(1.0, np.arange(-127, 128)), np.nan),
+}  # fmt: skip
+"""Formats that are looked up by their bits, which lie lowest in a byte."""
+
+
 def float_format(name: str) -> FloatFormat:
     """The format of a scalar float type; `UnsupportedError` for any other name."""
     found = FORMATS.get(name)
@@ -92,8 +109,13 @@ def decode(name: str, bits: Bits) -> Reals:
             )
             value = wide.view(np.float16).astype(np.float64) * 256.0
             return np.where((bits & np.uint8(0x7F)) == 0x7F, np.nan, value)
+        case "ue4m3":
+            return decode("e4m3", bits & np.uint8(0x7F))
         case _:
-            raise unsupported(f"floating-point type .{name}")
+            known = _VALUES.get(name)
+            if known is None:
+                raise unsupported(f"floating-point type .{name}")
+            return known[bits & bits.dtype.type(len(known) - 1)]
 
 
 def encode(name: str, value: Reals, rounding: Rounding = "rn", *, satfinite: bool = False) -> Bits:
@@ -103,6 +125,8 @@ def encode(name: str, value: Reals, rounding: Rounding = "rn", *, satfinite: boo
     rounding and the sign; with `satfinite` always the largest finite value, from infinities too. NaN becomes the
     format's `nan`. A format without infinity delivers NaN there unless `satfinite`.
     """
+    if name in _VALUES:
+        return _encode_small(name, value, rounding, satfinite)
     row = float_format(name)
     if name == "f64":
         return _patch_nan(row, value.view(np.uint64), np.isnan(value))
@@ -131,6 +155,19 @@ def encode(name: str, value: Reals, rounding: Rounding = "rn", *, satfinite: boo
     pattern = np.where(beyond, _overflow(row, rounding, satfinite, negative, is_infinite), pattern)
     bits = pattern.astype(word) | (negative.astype(word) << word.type(row.register_bits - 1))
     return _patch_nan(row, bits, np.isnan(value) | (pattern == row.nan if not row.has_infinity else False))
+
+
+def _encode_small(name: str, value: Reals, rounding: Rounding, satfinite: bool) -> Bits:
+    """The nearest value of a format without infinities and NaN, whose largest value NaN becomes; PTX rounds so alone."""
+    if name == "ue8m0" or rounding != "rn" or not satfinite:
+        raise unsupported(f"cvt.{rounding} to .{name}")
+    known = _VALUES[name]
+    positive = known[: len(known) // 2]
+    middles, magnitude = (positive[:-1] + positive[1:]) / 2, np.abs(value)
+    place = np.searchsorted(middles, np.where(np.isnan(value), np.inf, magnitude))
+    is_even_above = (place < len(middles)) & (magnitude == middles[np.minimum(place, len(middles) - 1)]) & (place % 2 == 1)
+    bits = (place + is_even_above).astype(np.uint8)
+    return bits | (np.signbit(value) & ~np.isnan(value)).astype(np.uint8) * np.uint8(len(positive))
 
 
 def bf16_of_f32(bits: Bits) -> Bits:

@@ -76,6 +76,9 @@ def _table() -> dict[str, ScalarType]:
     rows += [ScalarType(name, name[0], 32, 2) for name in ("s16x2", "u16x2")]  # type: ignore[arg-type]
     rows += [ScalarType("f16x2", "f", 32, 2), ScalarType("bf16x2", "f", 32, 2), ScalarType("f32x2", "f", 64, 2)]
     rows += [ScalarType("e4m3x2", "f", 16, 2), ScalarType("e5m2x2", "f", 16, 2)]
+    rows += [ScalarType(name, "f", 8) for name in ("e2m1", "e2m3", "e3m2", "ue8m0")]
+    rows += [ScalarType("e2m1x2", "f", 8, 2)]
+    rows += [ScalarType(f"{name}x2", "f", 16, 2) for name in ("e2m3", "e3m2", "ue8m0")]
     return {row.name: row for row in rows}
 
 

@@ -27,7 +27,7 @@ from warploom.tools.ptx.arguments import extents
 NAMES = (
     *(f"seeded/{name}" for name, language in LANGUAGES.items() if language.rules),
     *(f"corpus/{name}" for name in LANGUAGES),
-    *(f"every-launch/{name}" for name in (*LANGUAGES, "seeded")),
+    *(f"every-launch/{name}" for name, language in LANGUAGES.items() if language.is_followed), "every-launch/seeded",
 )  # fmt: skip
 _RANDOM_LAUNCHES, _SEED = 20, 1
 """Random launches of each kernel that is proved, and the seed of their choice."""

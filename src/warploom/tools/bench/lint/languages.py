@@ -13,7 +13,7 @@ from typing import TypeAlias
 from warploom.core import UserError, find_tool
 from warploom.gpu import compile_to_ptx
 from warploom.ptx.simt import Argument
-from warploom.tools.bench.lint.planting import CUDA, PTX, TRITON, Kernel, Launched, Rule, launched
+from warploom.tools.bench.lint.planting import ASYNCHRONOUS, CUDA, PTX, TRITON, Kernel, Launched, Rule, launched
 from warploom.tools.lint.python_kernels import TritonKernel, constant
 from warploom.tools.lint.sources import Compilation, Source
 from warploom.tools.ptx.arguments import arguments, extents
@@ -45,6 +45,8 @@ class Language:
     """Pattern of a kernel in the file: its launches, its text and its name."""
     rules: tuple[Rule, ...]
     build: Builder
+    is_followed: bool = True
+    """Whether `--every-launch` is asked about its kernels."""
 
     def built(self) -> Iterator[tuple[Kernel, Built]]:
         """The kernels as they are."""
@@ -138,13 +140,15 @@ def _kernel(comment: str, begin: str, end: str) -> re.Pattern[str]:
 
 
 _CUDA_KERNEL = _kernel("//", r"KERNEL (\w+)", r"\n}\n")
+_PTX_KERNEL = _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n")
 _TRITON_KERNEL = _kernel("#", r"@triton\.jit\ndef (\w+)", r"\n(?=\n\n|\Z)")
 LANGUAGES = {
     one.name: one
     for one in (
+        Language("async", _HERE / "seeds_async.ptx", _PTX_KERNEL, ASYNCHRONOUS, _ptx, is_followed=False),
         Language("cub", _HERE / "corpus_cub.cu", _CUDA_KERNEL, (), _cuda),
         Language("cuda", _HERE / "seeds.cu", _CUDA_KERNEL, CUDA, _cuda),
-        Language("ptx", _HERE / "seeds.ptx", _kernel("//", r"\.visible \.entry (\w+)", r"\n}\n"), PTX, _ptx),
+        Language("ptx", _HERE / "seeds.ptx", _PTX_KERNEL, PTX, _ptx),
         Language("users", _HERE / "corpus_users.cu", _CUDA_KERNEL, (), _cuda),
         Language("triton", _HERE / "seeds_triton.txt", _TRITON_KERNEL, TRITON, _triton),
     )

@@ -11,6 +11,11 @@ ORDERING = frozenset({"missing-barrier", "barrier-count"})
 """Rules whose mistakes are no access: a finding stands on the accesses that are no longer in order."""
 COPYING = frozenset({"missing-wait", "wrong-stage"})
 """Rules about the order of a copy and the use of its data: a finding names both."""
+ASYNCHRONOUS = frozenset(
+    ("missing-commit", "missing-fence", "missing-arrival", "wrong-bytes", "wrong-parity", "early-store", "wrong-count")
+)  # fmt: skip
+"""Rules whose finding names the copy or product that goes on, a wait for it that does not end, or the load of what it brings."""
+_GOES_ON = re.compile(r"cp\.async\.bulk\.(?!commit|wait)|wgmma\.mma|tcgen05\.(?:mma|cp)|mbarrier\.(?:try|test)_wait")
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)")
 _ORDER = re.compile(r"__sync|bar\.|wait_group|\bdebug_barrier\b")
 _ASSIGNED = re.compile(r"(\w+)(?:\.\w+)?\s*(?:[-+*/]|<<|>>)?=(?!=)")
@@ -24,6 +29,9 @@ def stands_right(bug: Bug, places: Collection[int]) -> bool:
     """Whether a finding on these lines of the file, those of the other accesses too, is about the mistake."""
     texts = bug.text.split("\n")
     at = bug.line - bug.kernel.line
+    if bug.rule in ASYNCHRONOUS or (bug.rule in COPYING and _GOES_ON.search(bug.kernel.text)):
+        named = [texts[place - bug.kernel.line] for place in places if 0 <= place - bug.kernel.line < len(texts)]
+        return any(_GOES_ON.search(text) or "ld.shared" in text for text in named)
     if bug.kernel.text.startswith("."):
         return _touches(texts, at, {place - bug.kernel.line for place in places})
     inside = {place - bug.kernel.line for place in places}

@@ -73,6 +73,29 @@ PTX = _rules(
     ("missing-value", r"mov\.[bufs]32 %\w+, (?:0f00000000|0);", ""),
 )  # fmt: skip
 
+ASYNCHRONOUS = _rules(
+    ("missing-wait", r"(?:@\S+ )?(?:cp\.async\.bulk|wgmma)\.wait_group[^;]*;", ""),
+    ("missing-wait", r"(wait_group\S*) 0", r"\1 1"),
+    ("missing-wait", r"mbarrier\.try_wait[^;]*;\n  @!%done bra \w+;", ""),
+    ("missing-commit", r"(?:@\S+ )?(?:cp\.async\.bulk|wgmma)\.commit_group[^;]*;", ""),
+    ("missing-commit", r"(?:@\S+ )?tcgen05\.commit[^;]*;", ""),
+    ("missing-fence", r"wgmma\.fence[^;]*;", ""),
+    ("missing-fence", r"fence\.proxy\.async[^;]*;", ""),
+    ("missing-arrival", r"(?:@\S+ )?mbarrier\.arrive\.(?:expect_tx\.)?shared[^;]*;", ""),
+    ("wrong-bytes", r"(expect_tx[^;]*), (?:256|512);", r"\1, 128;"),
+    ("wrong-bytes", r"(expect_tx[^;]*), (?:256|512);", r"\1, 1024;"),
+    ("wrong-bytes", r"(cp\.async\.bulk\.shared[^;]*), (?:256|512), ", r"\1, 64, "),
+    ("wrong-parity", r"(try_wait[^;]*), 0;", r"\1, 1;"),
+    ("wrong-parity", r"(?:@%wraps )?xor\.b32 %phase, %phase, 1;", ""),
+    ("wrong-parity", r"mov\.u32 %phase, 1;", "mov.u32 %phase, 0;"),
+    ("wrong-parity", r"mov\.u32 %phase, 0;", "mov.u32 %phase, 1;"),
+    ("early-store", r"(  (?:@%first )?(?:wgmma|cp\.async\.bulk)\.wait_group[^;]*;\n)((?:.*\n)*?)(  st\.shared[^;]*;\n)",
+     r"\3\1\2"),
+    ("missing-barrier", r"bar\.sync[^;]*;", ""),
+    ("wrong-count", r"(mbarrier\.init[^;]*), 64;", r"\1, 32;"),
+)  # fmt: skip
+"""Mistakes about copies and products that go on while the thread does."""
+
 TRITON = _rules(
     ("missing-guard", r", mask=(?:[^(),\[\]]|\[[^\]]*\]|\([^()]*\))+(?:, other=[^,]+)?(?=\)$)", ""),
     ("off-by-one", r"(?<=[\w\])]) < (?=\w)", " <= "),

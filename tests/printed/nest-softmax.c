@@ -55,7 +55,8 @@ static inline __attribute__((always_inline)) f32x8 load_part_f32x8(const float *
 }
 
 static inline __attribute__((always_inline)) float max_f32(float a, float b) {
-    return (a > b) | (a != a) ? a : b;
+    const float most = a > b ? a : b;
+    return a != a ? a : most;
 }
 
 static inline __attribute__((always_inline)) float total_max_f32x2(f32x2 x) {

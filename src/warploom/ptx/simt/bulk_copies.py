@@ -209,7 +209,7 @@ def note_words(access: Access, region: Region, places: NDArray[np.int64], one: G
         if access.kind == "ld":
             note_read(access, [(None, region, part)], many, running)
             if region is running.shared:
-                check_read(access, granules_of(access, region, part), one, running)
+                check_read(access, granules_of(access, region, part, running.clock), one, running)
         else:
             note_write(access, [(None, region, part)], None, many, running)
 

@@ -209,9 +209,9 @@ def _granules(access: Access, region: Region, index: NDArray[np.int64], clock: C
     return [first + offset for offset in range(per_element * access.elements)]
 
 
-def granules_of(access: Access, region: Region, index: NDArray[np.int64]) -> NDArray[np.int64]:
+def granules_of(access: Access, region: Region, index: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """All granules of elements that begin at these places."""
-    return np.concatenate(_granules(access, region, index))
+    return np.concatenate(_granules(access, region, index, clock))
 
 
 def _bits(value: Value, width: int) -> Value:

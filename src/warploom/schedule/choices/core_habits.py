@@ -84,6 +84,8 @@ class _Sum:
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
             if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
                 yield from self._copied(temporary)
+        if self.lanes in self.reduced:
+            yield from self._where_used()
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -93,6 +95,17 @@ class _Sum:
                 for statement in operation.loops:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
+
+    def _where_used(self) -> Iterator[Habit]:
+        """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: to copy
+        them never pays."""
+        instructions = self.objects.backbone.instructions
+        for pair in self.objects.pairs:
+            if pair.is_reserved or pair.temporary is None or self._kind(pair.target) in ("UNROLL", "VECTOR"):
+                continue
+            temporary = self.objects.temporaries[pair.temporary]
+            if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:
+                yield "order", (pair.source, pair.target), "MERGED"
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:
         """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in

@@ -97,8 +97,8 @@ class _Sum:
                         yield "dim_kind", (statement,), kind
 
     def _where_used(self) -> Iterator[Habit]:
-        """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: to copy
-        them never pays."""
+        """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
+        never pays."""
         instructions = self.objects.backbone.instructions
         for pair in self.objects.pairs:
             if pair.is_reserved or pair.temporary is None or self._kind(pair.target) in ("UNROLL", "VECTOR"):

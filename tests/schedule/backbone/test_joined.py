@@ -22,6 +22,7 @@ from warploom.schedule.backbone import (
     Role,
     RunTimeSize,
     evaluate_program,
+    parse_backbone,
     random_inputs,
     unlike,
     widened,
@@ -202,3 +203,20 @@ def test_gathers_and_other_orders_of_the_index_are_refused() -> None:
     assert "is no operation on values" in str(unlike(whole, gathered, second))
     more = replace(whole, axes=(*whole.axes[:-1], Axis("k", 16)))
     assert "is not seen to be what" in str(unlike(more, first, second))
+
+
+@pytest.mark.parametrize(("taken", "told"), [("total[i, j]", "takes running values"), ("last[i, j]", "is no sum")])
+def test_running_values_are_refused(taken: str, told: str) -> None:
+    stage = parse_backbone(f"""backbone running
+axis i 3: 3
+axis j 5: 5
+input X f32 [3, 5] strides [5, 1]
+output Y f32 [3, 5] strides [5, 1]
+load_X[i, j] = load f32 X[i, j]
+start[i] = move f32 0.0
+total[i, j] = add f32 carry(start; j), load_X[i, j]
+last[i, j] = move f32 before(total[i, j])
+store_Y[i, j] = store f32 {taken} to Y[i, j]
+""")
+    found = unlike(stage, stage, stage)
+    assert found is not None and told in found

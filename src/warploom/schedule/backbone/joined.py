@@ -30,6 +30,7 @@ from warploom.schedule.backbone.nodes import (
     Operator,
     Parameter,
     Position,
+    Previous,
     Result,
     Role,
 )
@@ -163,11 +164,13 @@ class _Writer:
                 return Value("position", user.dtype.name, _over(index, point))
             case Result(instruction=number):
                 made = self.stage.instructions[number]
+                if made.carry is not None and set(made.carry.reduced) & set(operand.mapped):
+                    raise UnlikeError(f"{user.name} of {self.stage.name} takes running values of {made.name}")
                 if not set(_kept(made)) <= set(operand.mapped) or not set(operand.mapped) <= set(point):
                     raise UnlikeError(f"{user.name} of {self.stage.name} takes the last of several values of {made.name}")
                 found = self.value(number, {axis: point[axis] for axis in _kept(made)})
                 return found if made.dtype == user.dtype or user.operator is Operator.CAST else _cast(found, made, user)
-            case Carry():
+            case Carry() | Previous():
                 raise UnlikeError(f"{user.name} of {self.stage.name} is no sum")
 
     def value(self, number: int, point: Mapping[int, str]) -> Written:

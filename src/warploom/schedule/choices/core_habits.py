@@ -62,8 +62,8 @@ class _Sum:
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
         others = [a for a in results if a != self.lanes]
-        vectors = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
-        used_again = [a for a in others if any(a not in axes for axes in vectors)]
+        loaded = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
+        used_again = [a for a in others if any(a not in axes for axes in loaded)]
         self.below = next(iter(used_again or reversed(others)), None)
         """The axis of the rows: one along which a vector that is read is used again, if there is one."""
 

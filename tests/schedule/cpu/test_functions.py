@@ -73,6 +73,7 @@ def test_ends_of_exp_tanh_and_erf(lanes: int) -> None:
     with np.errstate(over="ignore", under="ignore"):
         np.testing.assert_allclose(result(Operator.EXP, x, lanes), np.exp(x), rtol=3e-7, atol=3e-45)
         np.testing.assert_allclose(result(Operator.TANH, x, lanes), np.tanh(x), rtol=4e-7)
+    assert np.array_equal(np.signbit(result(Operator.TANH, x, lanes)[[3, 4]]), [True, False])
     found = result(Operator.ERF, x, lanes)
     np.testing.assert_allclose(found, np.vectorize(math.erf)(x.astype(np.float64)), rtol=4e-7)
     assert np.array_equal(np.signbit(found[[3, 4]]), [True, False])

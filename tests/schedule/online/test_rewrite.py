@@ -89,6 +89,13 @@ def not_rescaled(X: f32["n", "m"], y: out[f32["n"]]):
 
 
 @tensor
+def negated(X: f32["n", "m"], y: out[f32["n"]]):
+    top[i] = max(X[i, j], over=j)
+    below[i] = -top[i]
+    y[i] = sum(exp(X[i, j] + below[i]), over=j)
+
+
+@tensor
 def of_columns(X: f32["n", "m"], W: f32["m", "m"], y: out[f32["n"]]):
     top[i] = max(X[i, j], over=j)
     t[i, j] = sum(W[j, k] * top[i], over=k)
@@ -202,6 +209,7 @@ def test_planted_mistakes_are_other_terms(mistake: str) -> None:
         (scaled, {"n": 3, "m": 8}, "expected the scalar t in what the maximum is of"),
         (rooted, {"n": 3, "m": 8}, "expected sums, products and powers of e, got sqrt"),
         (not_rescaled, {"n": 3, "m": 8}, "is not rescaled by exp(old - new)"),
+        (negated, {"n": 3, "m": 8}, "the sums need below, which is made of the maximum of all of j"),
         (of_columns, {"n": 3, "m": 8}, "t reduces what needs the maximum"),
         (log_sum_exp, {"n": 3, "m": 10}, "tiles of 4 do not divide the 10 iterations of j"),
     ],

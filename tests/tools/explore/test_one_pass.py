@@ -111,7 +111,14 @@ def test_the_tile_is_a_decision() -> None:
 
 @pytest.mark.parametrize(
     ("tile", "why"),
-    [("64", "a tile of 64 is the whole axis"), ("7", "tiles of 7 do not divide"), ("YES", "no number"), ("0", "no number")],
+    [
+        ("64", "a tile of 64 is the whole axis"),
+        ("7", "tiles of 7 do not divide"),
+        ("YES", "no number"),
+        ("0", "no number"),
+        ("²", "no number"),
+        ("8" * 5000, "no number"),
+    ],
 )
 def test_tiles_that_are_refused(tile: str, why: str) -> None:
     with pytest.raises(UserError, match="expected NO or a tile") as refusal:

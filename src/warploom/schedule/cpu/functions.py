@@ -18,17 +18,16 @@ _EXP = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflow
     const $I n = ($I)shifted - 0x4b400000, half = n >> 1;
     return sum * ($V)((half + 127) << 23) * ($V)((n - half + 127) << 23);"""
 
-_TANH = """/* Near zero x times a polynomial of x^2, elsewhere from exp(-2|x|). */
+_TANH = """/* Of |x|, with the sign of x, which -0 keeps: near zero a polynomial, elsewhere from exp(-2|x|). */
     const $V size = $ABS(x), square = x * x;
     $V near = square * -0.0056669745f + 0.020606175f;
     near = near * square - 0.053730007f;
     near = near * square + 0.13331331f;
     near = near * square - 0.33333278f;
-    near = near * square * x + x;
+    near = near * square * size + size;
     const $V power = $EXP(size * -2.0f);
     const $V far = (1.0f - power) / (1.0f + power);
-    const $V signed_far = ($V)(($I)far | (($I)x & (int)0x80000000));
-    return $SELECT(size < 0.625f, near, signed_far);"""
+    return ($V)(($I)$SELECT(size < 0.625f, near, far) | (($I)x & (int)0x80000000));"""
 
 _ERF = """/* Near zero x times a polynomial of x^2, elsewhere 1 - exp(q), where q is a polynomial of |x| near log(1 - erf |x|). */
     $V size = $ABS(x);

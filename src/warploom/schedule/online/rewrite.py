@@ -138,6 +138,8 @@ def _sums(stage: Backbone, top: int) -> _Sums | str:
         if i.carry is not None and top in behind[n]:
             return f"{i.name} reduces what needs the maximum"
     after = frozenset(n for n, i in enumerate(instructions) if n not in whole and axis not in i.axes and behind[n] & whole)
+    if early := [n for n in sorted(after) if any(n in behind[t] for t in totals)]:
+        return f"the sums need {instructions[early[0]].name}, which is made of the maximum of all of {name}"
     return _Sums(top, axis, others[0].instruction, totals, after)
 
 

@@ -41,7 +41,9 @@ def _stage(stage: Backbone, asked: str | None) -> Backbone:
         return stage
     if asked is None:
         return next((found for tile in _TILES if isinstance(found := _of(stage, tile), Backbone)), stage)
-    found = _of(stage, int(asked)) if asked.isdigit() and int(asked) > 0 else "that is no number of iterations"
+    found = (
+        _of(stage, int(asked)) if asked.isdecimal() and len(asked) < 10 and int(asked) > 0 else "that is no number of iterations"
+    )
     if isinstance(found, str):
         message = f"expected {NO} or a tile in which {stage.name} makes its sums in one pass, got {asked}: {found}"
         raise UserError(Diagnostic("CHOICE", message, fix=f"Leave {ONLINE} out, or give one of {', '.join(tiles_of(stage))}."))

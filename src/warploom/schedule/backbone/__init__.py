@@ -7,7 +7,7 @@ Takes statements that `schedule.frontend` builds, or text. Gives a verified `Bac
 from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
-from warploom.schedule.backbone.following import followers, kept_axes, waits_for_sum
+from warploom.schedule.backbone.following import followers, needed, source_of, waits_for_sum
 from warploom.schedule.backbone.inputs import places_of, random_array, random_inputs
 from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
@@ -77,8 +77,8 @@ __all__ = [
     "Rewritten", "Role", "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text",
     "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops",
     "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window",
-    "extents_of", "followers", "identity_of", "joined_repetition", "kept_axes", "matrix_factors", "matrix_of", "matrix_tiles",
-    "moved", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array",
+    "extents_of", "followers", "identity_of", "joined_repetition", "matrix_factors", "matrix_of", "matrix_tiles", "moved",
+    "needed", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array",
     "random_inputs", "read_once", "reads_running", "reduced", "repetition", "run_time_sizes", "running", "serial_axes",
-    "stage_at", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "source_of", "stage_at", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

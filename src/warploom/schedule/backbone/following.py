@@ -7,34 +7,38 @@ from collections.abc import Sequence
 from warploom.schedule.backbone.nodes import Carry, Instruction, Operand, Result
 
 
+def needed(instructions: Sequence[Instruction]) -> list[set[int]]:
+    """For each instruction those that its value depends on, directly or not."""
+    found: list[set[int]] = []
+    for instruction in instructions:
+        own = {n for o in instruction.operands if (n := source_of(o)) is not None}
+        found.append(own.union(*(found[n] for n in own)))
+    return found
+
+
 def followers(instructions: Sequence[Instruction]) -> list[set[int]]:
     """For each instruction those that wait for its value, directly or not."""
     after: list[set[int]] = [set() for _ in instructions]
-    for number in range(len(instructions) - 1, -1, -1):
-        for source in filter(None, map(_source, instructions[number].operands)):
-            after[source[0]] |= {number, *after[number]}
+    for number, sources in enumerate(needed(instructions)):
+        for source in sources:
+            after[source].add(number)
     return after
-
-
-def kept_axes(instruction: Instruction) -> set[int]:
-    """Axes that tell its values apart."""
-    carry = instruction.carry
-    return set(instruction.axes) - set(carry.reduced if carry else ())
 
 
 def waits_for_sum(instructions: Sequence[Instruction], after: Sequence[set[int]], producer: int, user: int) -> bool:
     """Whether the user of a value also waits for a reduction of such values over their own axes, so that the loops of both cannot
     be one; `after` as `followers` gives it."""
-    kept = kept_axes(instructions[producer])
+    kept = set(instructions[producer].kept_axes)
     return any(
         user in after[between] and (carry := instructions[between].carry) is not None and kept & set(carry.reduced)
         for between in after[producer]
     )
 
 
-def _source(operand: Operand) -> tuple[int] | None:
+def source_of(operand: Operand) -> int | None:
+    """The instruction whose value the operand is; None for constants, parameters and the like."""
     match operand:
         case Result(instruction=number) | Carry(init=number):
-            return (number,)
+            return number
         case _:
             return None

@@ -34,6 +34,7 @@ from warploom.schedule.backbone.nodes import (
     Result,
     Role,
 )
+from warploom.schedule.backbone.running import reads_running
 
 Place: TypeAlias = Linear[str]
 """A place in memory, or an index, over variables."""
@@ -164,11 +165,11 @@ class _Writer:
                 return Value("position", user.dtype.name, _over(index, point))
             case Result(instruction=number):
                 made = self.stage.instructions[number]
-                if made.carry is not None and set(made.carry.reduced) & set(operand.mapped):
+                if reads_running(self.stage.instructions, operand):
                     raise UnlikeError(f"{user.name} of {self.stage.name} takes running values of {made.name}")
-                if not set(_kept(made)) <= set(operand.mapped) or not set(operand.mapped) <= set(point):
+                if not set(made.kept_axes) <= set(operand.mapped) or not set(operand.mapped) <= set(point):
                     raise UnlikeError(f"{user.name} of {self.stage.name} takes the last of several values of {made.name}")
-                found = self.value(number, {axis: point[axis] for axis in _kept(made)})
+                found = self.value(number, {axis: point[axis] for axis in made.kept_axes})
                 return found if made.dtype == user.dtype or user.operator is Operator.CAST else _cast(found, made, user)
             case Carry() | Previous():
                 raise UnlikeError(f"{user.name} of {self.stage.name} is no sum")
@@ -208,11 +209,6 @@ class _Writer:
         operands = tuple(self.operand(o, made, inside) for o in others)
         operand = Applied(str(Operator.MUL), made.dtype.name, operands) if is_product else operands[0]
         return Sum(tuple((fresh[a], self.stage.axes[a].size) for a in sorted(carry.reduced)), made.dtype.name, operand)
-
-
-def _kept(made: Instruction) -> tuple[int, ...]:
-    """The axes that a value has."""
-    return tuple(a for a in made.axes if made.carry is None or a not in made.carry.reduced)
 
 
 def _cast(value: Written, source: Instruction, made: Instruction) -> Written:

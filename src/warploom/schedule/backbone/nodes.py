@@ -230,6 +230,12 @@ class Instruction:
     def carry(self) -> Carry | None:
         return next((o for o in self.operands if isinstance(o, Carry)), None)
 
+    @property
+    def kept_axes(self) -> tuple[int, ...]:
+        """Axes that tell its values apart."""
+        carry = self.carry
+        return tuple(a for a in self.axes if carry is None or a not in carry.reduced)
+
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:

@@ -133,7 +133,7 @@ class _WindowEvaluation(SymbolicEvaluation):
             instruction.operator is Operator.FMA and [isinstance(o, Carry) for o in instruction.operands] == [False, False, True]
         ):
             raise NoWindowError(f"expected a sum over {self.backbone.axes[repeated.axis].name} in {instruction.name}")
-        kept = tuple(a for a in instruction.axes if a not in carry.reduced)
+        kept = instruction.kept_axes
         total = np.broadcast_to(self.broadcast(self.values[carry.init], kept, kept, {}), [self.sizes[a] for a in kept])
         added = np.broadcast_to(self.number(0.0, instruction.dtype), total.shape)
         reduced = tuple(a for a in instruction.axes if a in carry.reduced)

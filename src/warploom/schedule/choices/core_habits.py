@@ -16,7 +16,7 @@ from itertools import combinations
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.habits import Habit, stride_along
+from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.objects import Objects, Operation
 from warploom.schedule.targets import Target
 
@@ -26,11 +26,8 @@ _WAYS = 6
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum."""
-    sums = [
-        o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
-    ]
-    ways = [tuple(dict.fromkeys(h for o in sums for h in _Sum(objects, target, o, *tile).habits())) for tile in _tiles(target)]
-    return tuple(way for way in dict.fromkeys(ways) if way)
+    ways = (tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target))
+    return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
 
 def _tiles(target: Target) -> list[tuple[int, int]]:
@@ -48,14 +45,14 @@ class _Sum:
         self.objects, self.total, self.rows, self.vectors = objects, total, rows, vectors
         self.loop = {x.statement: x for x in objects.loops}
         backbone = objects.backbone
-        self.levels = {a: sum(e.axis == a for e in backbone.extents) for a in range(len(backbone.axes))}
+        self.levels = objects.levels
         store = next((i for i in backbone.instructions if i.operator is Operator.STORE), None)
         access = None if store is None else store.access
         reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
         loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD]
-        in_line = {a for a in (*results, *reduced) if any(stride_along(backbone, x, a) == 1 for x in loads)}
-        along = [a for a in results if a in in_line and stride_along(backbone, access, a) == 1]
+        in_line = {a for a in (*results, *reduced) if any(objects.stride(x, a) == 1 for x in loads)}
+        along = [a for a in results if a in in_line and objects.stride(access, a) == 1]
         summed = [a for a in reduced if a in in_line]
         self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
         self.lanes = along[0] if along else summed[0] if summed else None
@@ -80,7 +77,7 @@ class _Sum:
             elif extent.axis == self.below and extent.level == last and last > 0:
                 yield "size", (number,), str(self.rows)
         for temporary in self.objects.temporaries:
-            apart = stride_along(backbone, backbone.instructions[temporary.producer].access, self.lanes) != 1
+            apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
             if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
                 yield from self._copied(temporary)

@@ -30,14 +30,11 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
     if objects.backbone.rewritten is not None:
         return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
-    sums = [
-        o for o in objects.operations if o.temporary is None and objects.backbone.instructions[o.instruction].carry is not None
-    ]
     found: list[tuple[Habit, ...]] = []
     for way in (True, False):
         tiles = [
             Tiles(objects, o, is_tall=not way) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way)
-            for o in sums
+            for o in objects.sums
         ]
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
     windows = windowed_regions(objects.backbone)
@@ -70,7 +67,7 @@ class Tiles:
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
-        self.levels = {a: sum(e.axis == a for e in self.backbone.extents) for a in range(len(self.backbone.axes))}
+        self.levels = objects.levels
         self.own = {self.loop[s].extent: s for s in total.loops}
         self.kinds = {s: self.kind(s) for s in total.loops}
         self.staged = [t for t in objects.temporaries if t.consumer == total.instruction and self._is_loaded(t)]
@@ -186,7 +183,7 @@ class Tiles:
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
         ordered = sorted(
-            (-stride_along(self.backbone, access, self.loop[p.store].axis), *self.place(p.extent), n)
+            (-self.objects.stride(access, self.loop[p.store].axis), *self.place(p.extent), n)
             for p, n in pairs
             if self.loop[p.store].level
         )
@@ -210,7 +207,7 @@ class Tiles:
 
     def _stored_stride(self, statement: int) -> int:
         access = None if self.store is None else self.backbone.instructions[self.store.instruction].access
-        return stride_along(self.backbone, access, self.loop[statement].axis)
+        return self.objects.stride(access, self.loop[statement].axis)
 
     def vector_of(self, temporary: Temporary) -> int | None:
         producer = self.operation[temporary.producer]
@@ -218,9 +215,7 @@ class Tiles:
 
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""
-        return next(
-            (s for s in loops if self.loop[s].is_innermost and stride_along(self.backbone, access, self.loop[s].axis) == 1), None
-        )
+        return next((s for s in loops if self.loop[s].is_innermost and self.objects.stride(access, self.loop[s].axis) == 1), None)
 
 
 class Rows:
@@ -284,7 +279,7 @@ class Windows:
         self.objects, self.windows = objects, windows
         backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
-        self.levels = {a: sum(e.axis == a for e in backbone.extents) for a in range(len(backbone.axes))}
+        self.levels = objects.levels
         store = next(i for i in backbone.instructions if i.operator is Operator.STORE)
         assert store.access is not None
         strides = backbone.regions[store.access.region].strides
@@ -350,17 +345,6 @@ class Windows:
         if loop.level == 0:
             return "BLOCK"
         return "THREAD" if loop.axis == self.fastest and loop.level == self._widest(loop.axis) else "UNROLL"
-
-
-def stride_along(backbone: Backbone, access: Access | None, axis: int) -> int:
-    """Elements between neighbours along an axis in the array that is accessed; 0 without an access."""
-    if access is None:
-        return 0
-    strides = backbone.regions[access.region].strides
-    terms = (
-        (term, factor * stride) for index, stride in zip(access.indices, strides, strict=True) for term, factor in index.terms
-    )
-    return sum(step for term, step in terms if term == axis)
 
 
 _TILES_OF_WINDOWS = ((128, 16, 1), (64, 8, 1))

@@ -27,7 +27,7 @@ class OnePass:
         self.backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
-        self.levels = {a: sum(e.axis == a for e in self.backbone.extents) for a in range(len(self.backbone.axes))}
+        self.levels = objects.levels
         over = {a for i in self.backbone.instructions if i.operator is Operator.MAX for a in i.axes}
         self.parts = {rewritten.outer, rewritten.inner}
         self.rows = over - self.parts
@@ -86,11 +86,7 @@ class OnePass:
 
     def _is_vector(self, access: Access, statement: int) -> bool:
         loop = self.loop[statement]
-        return loop.is_innermost and self._stride(access, loop.axis) == 1
-
-    def _stride(self, access: Access, axis: int) -> int:
-        strides = self.backbone.regions[access.region].strides
-        return sum(c * s for i, s in zip(access.indices, strides, strict=True) for a, c in i.terms if a == axis)
+        return loop.is_innermost and self.objects.stride(access, loop.axis) == 1
 
     def _is_shared(self, statement: int) -> bool:
         """Whether the threads of a row share the loop: the level around the lanes of a vector."""
@@ -148,7 +144,7 @@ class OnePass:
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
         own = [(p, n) for p, n in pairs if self.loop[p.store].axis not in self.rows | {self.rewritten.outer}]
-        ordered = sorted((-self._stride(access, self.loop[p.store].axis), self.loop[p.store].level, n) for p, n in own)
+        ordered = sorted((-self.objects.stride(access, self.loop[p.store].axis), self.loop[p.store].level, n) for p, n in own)
         for n, (*_, first) in enumerate(ordered):
             for *_, second in ordered[n + 1 :]:
                 yield "layout", (first, second), "OUTER"

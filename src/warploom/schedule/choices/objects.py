@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.schedule.backbone import Backbone, Carry, Operator, Previous, Result, Scope, followers, waits_for_sum
+from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Previous, Result, Scope, followers, waits_for_sum
 from warploom.schedule.choices.decided import DimPair, Temporary
 from warploom.schedule.choices.features import Features
 
@@ -78,6 +78,26 @@ class Objects:
     def operation(self, statement: int) -> Operation:
         return next(o for o in self.operations if o.statement == statement)
 
+    @property
+    def sums(self) -> tuple[Operation, ...]:
+        """Reductions."""
+        own = (o for o in self.operations if o.temporary is None)
+        return tuple(o for o in own if self.backbone.instructions[o.instruction].carry is not None)
+
+    @property
+    def levels(self) -> dict[int, int]:
+        """How many levels each axis has."""
+        extents = self.backbone.extents
+        return {a: sum(e.axis == a for e in extents) for a in range(len(self.backbone.axes))}
+
+    def stride(self, access: Access | None, axis: int) -> int:
+        """Elements between neighbours along an axis in the array that is accessed; 0 without an access."""
+        if access is None:
+            return 0
+        strides = self.backbone.regions[access.region].strides
+        terms = ((t, f * stride) for index, stride in zip(access.indices, strides, strict=True) for t, f in index.terms)
+        return sum(step for term, step in terms if term == axis)
+
     def pairs_of(self, temporary: int) -> tuple[int, ...]:
         """The direct pairs of a temporary's value, by their positions; in the order of `Temporary.pairs`."""
         return tuple(n for n, p in enumerate(self.pairs) if p.temporary == temporary and not p.is_reserved)
@@ -125,9 +145,8 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
                     if scope is Scope.BLOCK and (is_result or is_kept):
                         scope = Scope.THREAD
                     uses.append(_Use(producer, number, position, mapped, scope))
-                case Carry(init, reduced):
-                    mapped = tuple(a for a in instruction.axes if a not in reduced)
-                    uses.append(_Use(init, number, position, mapped, Scope.THREAD))
+                case Carry(init):
+                    uses.append(_Use(init, number, position, instruction.kept_axes, Scope.THREAD))
                 case Previous(reduction, mapped):
                     uses.append(_Use(number, reduction, -1, mapped, Scope.THREAD))
                 case _:

@@ -19,7 +19,6 @@ from warploom.schedule.backbone import (
     Backbone,
     Carry,
     Constant,
-    Instruction,
     Operand,
     Operator,
     Parameter,
@@ -258,11 +257,7 @@ class _Plain:
         return tuple(a for a in instruction.axes if a in carry.reduced)
 
     def free_axes(self, number: int) -> set[int]:
-        return set(_without(self.backbone.instructions[number], self.carry(number)))
-
-
-def _without(instruction: Instruction, carry: Carry) -> Iterable[int]:
-    return (a for a in instruction.axes if a not in carry.reduced)
+        return set(self.backbone.instructions[number].kept_axes)
 
 
 def _affine(constant: int, terms: Iterable[tuple[int, int]]) -> Affine:

@@ -395,9 +395,7 @@ class _Lowering:
             return tuple(sorted(a for a, _ in source.index.terms))
         if not isinstance(source, int):
             return ()
-        instruction = self.instructions[source]
-        carry = instruction.carry
-        return tuple(a for a in instruction.axes if carry is None or a not in carry.reduced)
+        return self.instructions[source].kept_axes
 
     def operand(self, source: Source) -> Operand:
         return Result(source, self.axes_of(source)) if isinstance(source, int) else source

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.schedule.backbone import Instruction, Operator, Result, Scope, followers, kept_axes, waits_for_sum
+from warploom.schedule.backbone import Instruction, Operator, Result, Scope, followers, waits_for_sum
 
 
 def with_scopes(instructions: Sequence[Instruction], pointwise: Scope) -> list[Instruction]:
@@ -31,6 +31,6 @@ def with_scopes(instructions: Sequence[Instruction], pointwise: Scope) -> list[I
 
 def _may_be_staged(instructions: Sequence[Instruction], after: Sequence[set[int]], producer: int, user: int) -> bool:
     made, using = instructions[producer], instructions[user]
-    if made.operator is Operator.LOAD or not set(using.axes) <= kept_axes(made):
+    if made.operator is Operator.LOAD or not set(using.axes) <= set(made.kept_axes):
         return True
     return waits_for_sum(instructions, after, producer, user)

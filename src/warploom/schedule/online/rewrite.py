@@ -33,7 +33,9 @@ from warploom.schedule.backbone import (
     assemble,
     extents_of,
     identity_of,
+    needed,
     read_once,
+    source_of,
 )
 from warploom.schedule.online.emit import Emitter, NotEmittedError
 from warploom.schedule.online.law import Law, law_of
@@ -118,7 +120,7 @@ def _sums(stage: Backbone, top: int) -> _Sums | str:
     others = [o for o in maximum.operands if not isinstance(o, Carry)]
     if len(others) != 1 or not isinstance(others[0], Result) or axis not in others[0].mapped:
         return f"the maximum is not of a value at each {name}"
-    behind = _behind(stage)
+    behind = needed(instructions)
     totals = tuple(
         n for n, i in enumerate(instructions) if n != top and i.carry is not None and axis in i.carry.reduced
     )  # fmt: skip
@@ -148,25 +150,6 @@ def _starts(stage: Backbone, carry: Carry, value: float) -> bool:
     return init.operator is Operator.MOVE and init.operands == (Constant(value),)
 
 
-def _behind(stage: Backbone) -> list[set[int]]:
-    """By instruction: those that its value depends on."""
-    found: list[set[int]] = []
-    for instruction in stage.instructions:
-        own = {n for o in instruction.operands if (n := _source(o)) is not None}
-        found.append(own.union(*(found[n] for n in own)))
-    return found
-
-
-def _source(operand: Operand) -> int | None:
-    match operand:
-        case Result(number, _, _):
-            return number
-        case Carry(init, _):
-            return init
-        case _:
-            return None
-
-
 @dataclass(slots=True)
 class _Rewriting:
     stage: Backbone
@@ -189,7 +172,7 @@ class _Rewriting:
         stage, whole = self.stage, (self.sums.top, *self.sums.totals)
         starts = {stage.instructions[n].carry.init for n in whole}  # pyright: ignore[reportOptionalMemberAccess] - all are reductions
         users = {
-            s for n, i in enumerate(stage.instructions) if n not in whole for o in i.operands if (s := _source(o)) is not None
+            s for n, i in enumerate(stage.instructions) if n not in whole for o in i.operands if (s := source_of(o)) is not None
         }
         for n, instruction in enumerate(stage.instructions):
             if n in whole:

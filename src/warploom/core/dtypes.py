@@ -63,6 +63,11 @@ tf32 = DType("tf32", "float", 32)
 e4m3 = DType("e4m3", "float", 8)
 e5m2 = DType("e5m2", "float", 8)
 
+i8x4, u8x4 = DType("i8x4", "int", 32), DType("u8x4", "uint", 32)
+"""Four bytes in a word, the first one lowest: factors of the dot products of CPUs (`machines.dots`)."""
+WORDS: dict[str, DType] = {"i8": i8x4, "u8": u8x4}
+"""By the type of their elements. No array is declared as one of them."""
+
 FACTORS: tuple[DType, ...] = (tf32, e4m3, e5m2)
 """Types that only the factors of products of matrices have: arrays of them are read, and converted to f32."""
 SCALARS: tuple[DType, ...] = (i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64)
@@ -78,6 +83,16 @@ VECTORS: tuple[DType, ...] = tuple(
 )
 
 BY_NAME: dict[str, DType] = {t.name: t for t in SCALARS + VECTORS + FACTORS}
+
+
+def element_of(dtype: DType) -> DType:
+    """The type of the bytes of a word; other types themselves."""
+    return next((BY_NAME[name] for name, word in WORDS.items() if word == dtype), dtype)
+
+
+def other_word(dtype: DType) -> DType:
+    """Words of signed bytes for unsigned ones, and the reverse."""
+    return next(word for word in WORDS.values() if word != dtype)
 
 
 def vector_of(scalar: DType, lanes: int) -> DType:

@@ -24,7 +24,7 @@ from warploom.core.linear import Linear
 
 class Operator(StrEnum):
     """Scalar operations; all operands and the result have the instruction's type, except for `CAST`, the place of a `GATHER`, and
-    the factors of an `FMA`, which may be floats of 16 bits (`widened`)."""
+    the factors of an `FMA`, which may be narrower (`widened`), or words of bytes whose products are all added up (`in_words`)."""
 
     LOAD = "load"
     STORE = "store"
@@ -265,11 +265,13 @@ class Backbone:
     can_reorder: bool = True
     """Sums of floats may be taken in another order."""
     rewritten: Rewritten | None = None
+    unpacked: Backbone | None = None
+    """The same kernel whose factors are bytes, where here they are words (`in_words`)."""
 
     @property
     def plain(self) -> Backbone:
         """The kernel as the function says it."""
-        return self if self.rewritten is None else self.rewritten.plain
+        return self.rewritten.plain if self.rewritten is not None else self.unpacked or self
 
     def statement_of(self, dim: int) -> int:
         return len(self.instructions) + dim

@@ -52,6 +52,7 @@ def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
     rewritten = stage.rewritten
     return replace(
         stage,
+        unpacked=None if stage.unpacked is None else stage_at(stage.unpacked, sizes),
         rewritten=None if rewritten is None else replace(rewritten, plain=stage_at(rewritten.plain, sizes)),
         axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
         regions=tuple(_region_at(r, sizes) for r in stage.regions),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.core import DType
+from warploom.core import WORDS, DType
 from warploom.machines import MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
 from warploom.schedule.backbone.build import assemble
 from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operand, Operator, Result
 
 
 def widens(narrow: DType, wide: DType) -> bool:
-    """An `FMA` of type `wide` may take factors of this type: they are converted, which is exact."""
-    return narrow != wide and matrix_instruction(narrow.name, wide.name) is not None
+    """An `FMA` of type `wide` may take factors of this type: they are converted, which is exact; words byte by byte."""
+    element = next((name for name, word in WORDS.items() if word == narrow), narrow.name)
+    return narrow != wide and matrix_instruction(element, wide.name) is not None
 
 
 def matrix_of(instructions: Sequence[Instruction], total: Instruction) -> MatrixInstruction | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.core import BY_NAME, Diagnostic, DType, UnsupportedError, f32
+from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8x4
 from warploom.ctext import PRIMARY, Text, binary, call
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
+from warploom.schedule.cpu.dots import dot_text
 from warploom.schedule.cpu.functions import OF_VECTORS_F32
 
 _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
@@ -35,7 +36,8 @@ class Helpers:
     def text(self) -> str:
         includes = ["#include <math.h>", "#include <stddef.h>", "#include <stdint.h>"]
         if self._has_intrinsics:
-            includes += ["#if defined(__x86_64__) || defined(__i386__)", "#include <immintrin.h>", "#endif"]
+            includes += ["#if defined(__x86_64__) || defined(__i386__)", "#include <immintrin.h>"]
+            includes += ["#elif defined(__ARM_NEON)", "#include <arm_neon.h>", "#endif"]
         start = [*includes, "", "typedef ptrdiff_t Index;", *self._types.values()]
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
 
@@ -43,12 +45,37 @@ class Helpers:
         """A vector type; beside it, with `_any`, the same at any address of its elements."""
         name = f"{dtype.name}x{lanes}"
         if name not in self._types:
-            scalar, size = c_type(dtype), dtype.size_bytes * lanes
+            if dtype in WORDS.values():
+                self.word(dtype)
+            scalar, size, element = self._stored(dtype), dtype.size_bytes * lanes, element_of(dtype)
             self._types[name] = (
                 f"typedef {scalar} {name} __attribute__((vector_size({size})));\n"
-                f"typedef {scalar} {name}_any __attribute__((vector_size({size}), aligned({dtype.size_bytes}), may_alias));"
+                f"typedef {scalar} {name}_any __attribute__((vector_size({size}), aligned({element.size_bytes}), may_alias));"
             )
         return name
+
+    def word(self, dtype: DType) -> None:
+        """Defines the type of a word: four bytes at any address."""
+        self._types[dtype.name] = f"typedef {self._stored(dtype)} {dtype.name} __attribute__((aligned(1), may_alias));"
+
+    def _stored(self, dtype: DType) -> str:
+        """The integer that a word is, or the type itself."""
+        return c_type(BY_NAME[f"{dtype.kind[0]}{dtype.bits}"]) if dtype in WORDS.values() else c_type(dtype)
+
+    def moved(self, dtype: DType, lanes: int) -> str:
+        """Bytes of words, each moved by 128 into the range of the other type, of which the result is."""
+        other = other_word(dtype)
+        to, of, bits = (self.vector(t, lanes) if lanes > 1 else t.name for t in (other, dtype, u8x4))
+        return self._add(f"moved_{to}", to, f"{of} x", f"return ({to})(({bits})x ^ 0x80808080u);")
+
+    def dot(self, first: DType, second: DType, lanes: int) -> str:
+        """A function of totals and two words, scalars (`lanes` 1) or vectors: the totals and the products of their bytes."""
+        total = self.vector(i32, lanes) if lanes > 1 else c_type(i32)
+        a, b = (self.vector(t, lanes) if lanes > 1 else t.name for t in (first, second))
+        if lanes > 1:
+            self._has_intrinsics = True
+        name = f"dot_{first.name}_{second.name}_x{lanes}"
+        return self._add(name, total, f"{total} sum, {a} a, {b} b", dot_text(total, first, second, lanes))
 
     def load(self, dtype: DType, lanes: int) -> str:
         v = self.vector(dtype, lanes)

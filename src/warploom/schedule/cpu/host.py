@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from warploom.machines import CacheLevel, Port
 from warploom.schedule.cpu.calibration import Calibration, calibrate
+from warploom.schedule.cpu.dots import multiplied_words
 from warploom.schedule.targets import Target, cpu, cpu_rates
 
 SLACK = 1.15
@@ -35,7 +36,7 @@ def target_of(found: Calibration) -> Target:
         caches=_caches(found),
         ports=ports_of(found),
     )
-    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes))
+    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes), words=multiplied_words())
 
 
 def ports_of(found: Calibration) -> tuple[Port, ...]:

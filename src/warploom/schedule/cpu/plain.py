@@ -105,7 +105,7 @@ def plain_loop(backbone: Backbone, *, folder: Path | None = None, compiler: Comp
 
 def plain_nest(backbone: Backbone) -> Nest:
     """UnsupportedError where a value is used after the loop that makes it without being a total."""
-    return _Plain(backbone).nest()
+    return _Plain(backbone.plain).nest()
 
 
 class _Plain:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from warploom.core import Diagnostic, UnsupportedError
+from warploom.core import WORDS, Diagnostic, UnsupportedError
 from warploom.ctext import Text, binary, block_comment, call, decimal, every, plus, unary
 from warploom.schedule.cpu.accesses import Accesses, is_common, is_external, pointer_text
 from warploom.schedule.cpu.affine import Indices, affine_text
@@ -23,6 +23,7 @@ from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, free_names, fresh
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
+from warploom.schedule.cpu.surpluses import surpluses
 from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, Trips, blocks_of
 
 _ALIGNMENT = 64
@@ -92,6 +93,8 @@ def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
 def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
     blocks = blocks_of(nest)
     loops = (*blocks.around, *blocks.inner)
+    for dtype in dict.fromkeys(b.dtype for b in nest.buffers if b.dtype in WORDS.values()):
+        helpers.word(dtype)
     first = _Printer(nest, helpers)
     text = first.part(f"kernel{suffix}", f"{ENTRY}{suffix}", loops, blocks.body)
     if blocks.rest:
@@ -130,9 +133,10 @@ class _Printer:
         self.parameters = {p.name: fresh(names, p.name) for p in nest.parameters}
         self.variables = {n: fresh(names, loop.name) for n, loop in self.loops.items()}
         self.scope = Scope(Indices({n: loop.most for n, loop in self.loops.items()}, {}))
-        self.registers = Registers(nest, self.loops, names)
+        self.surpluses = surpluses(nest)
+        self.registers = Registers(nest, self.loops, names, [s.value for s in self.surpluses.values()])
         accesses = Accesses(nest.buffers, self.buffers, self.helpers, self.scope)
-        self.statements = Statements(nest, accesses, self.registers, self.parameters)
+        self.statements = Statements(nest, accesses, self.registers, self.parameters, self.surpluses)
         self.written = _written(nest.body)
         self.spurned: frozenset[Guard] = frozenset()
         """Guards tested at each statement here."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.core import DType
@@ -11,7 +11,7 @@ from warploom.ctext import Names, Text, element, legal
 from warploom.operations import C_FUNCTIONS
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store, Value
 
 _WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma"
 
@@ -57,7 +57,8 @@ class Storage:
 
 
 class Registers:
-    def __init__(self, nest: Nest, loops: Mapping[int, Loop], names: Names) -> None:
+    def __init__(self, nest: Nest, loops: Mapping[int, Loop], names: Names, more: Sequence[Value] = ()) -> None:
+        """more: values of the printer, behind those of the nest; their registers are known as the text is printed."""
         indexed = {
             ref.value
             for ref in refs_of(nest.body)
@@ -73,9 +74,9 @@ class Registers:
                 next((a.size for a in value.axes if _is_vector(a.is_vector, a.size)), 1),
                 number in indexed,
             )
-            for number, value in enumerate(nest.values)
+            for number, value in enumerate((*nest.values, *more))
         )
-        self._values = nest.values
+        self._values = (*nest.values, *more)
 
     def variable(self, ref: Ref, indices: Indices, lane_loop: int | None, lanes: int) -> Variable:
         """`lane_loop`: the vector loop whose lanes the statement does at once, if any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from warploom.core import Diagnostic, DType, UnsupportedError
+from warploom.core import WORDS, Diagnostic, DType, UnsupportedError, i32, other_word
 from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, unary
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
@@ -14,18 +14,23 @@ from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
+from warploom.schedule.cpu.surpluses import Surplus
 from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
 _INFIX = {o: ROWS[o].c for o in (Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV)}
 
 
 class Statements:
-    def __init__(self, nest: Nest, accesses: Accesses, registers: Registers, parameters: Mapping[str, str]) -> None:
+    def __init__(
+        self, nest: Nest, accesses: Accesses, registers: Registers, parameters: Mapping[str, str], more: Mapping[int, Surplus]
+    ) -> None:
+        """more: surpluses of sums, by their values."""
         self.nest = nest
         self.accesses = accesses
         self.registers = registers
         self.parameters = parameters
         """C names."""
+        self.surpluses = more
         self.owners: dict[str, int] = {}
         """Variable -> value."""
         self.used: dict[int, set[str]] = {}
@@ -107,14 +112,20 @@ class Statements:
                 self.by_lanes(node)
                 return
             tests = parts.tests
-        text = (
-            self.gather(node, node.buffer) if node.buffer is not None else self.expression(node.operator, node.arguments, dtype)
-        )
+        if node.buffer is not None:
+            text = self.gather(node, node.buffer)
+        elif (words := self.words(node)) is not None:
+            text = self.dot(node, words)
+        else:
+            text = self.expression(node.operator, node.arguments, dtype)
         variable = self.variable(node.target)
         self.settle(variable)
         if parts is not None and not parts.is_whole:
             text = call(self.helpers.pick_part(dtype, self.scope.lanes), parts.first, parts.end, text, variable.text)
         self.assign(variable, text, dtype, tests)
+        if (surplus := self.surpluses.get(node.target.value)) is not None and node.operator is Operator.MOVE:
+            if surplus.is_first(node.target, self.scope.indices):
+                self.assign(self.variable(surplus.ref(node.target)), self.argument(Constant(0), dtype), dtype)
 
     def variable(self, ref: Ref) -> Variable:
         loop = None if self.scope.lane_loop is None else self.scope.lane_loop.number
@@ -158,21 +169,25 @@ class Statements:
             case Parameter(name=name):
                 text = Text(self.parameters[name])
             case Ref():
-                variable = self.variable(argument)
-                self.settle(variable)
-                self.note(variable)
-                is_vector = variable.is_whole or bool(variable.parts)
-                if variable.parts:
-                    kind = self.helpers.vector(self.nest.values[argument.value].dtype, self.scope.lanes)
-                    text = vector_of(kind, [p.text for p in variable.parts])
-                else:
-                    text = variable.text
+                text, is_vector = self.read(argument)
+                if (surplus := self.surpluses.get(argument.value)) is not None:
+                    text = binary("-", text, self.read(surplus.ref(argument))[0])
             case Linear():
                 return self.position(argument, dtype)
         if self.scope.lane_loop is None or is_vector or may_be_scalar:
             return text
         own = self.nest.values[argument.value].dtype if isinstance(argument, Ref) else dtype
         return call(self.helpers.splat(own, self.scope.lanes), text)
+
+    def read(self, ref: Ref) -> tuple[Text, bool]:
+        """The registers, and whether they are a vector of the statement's lanes."""
+        variable = self.variable(ref)
+        self.settle(variable)
+        self.note(variable)
+        if not variable.parts:
+            return variable.text, variable.is_whole
+        kind = self.helpers.vector(self.registers.storages[ref.value].dtype, self.scope.lanes)
+        return vector_of(kind, [p.text for p in variable.parts]), True
 
     def position(self, index: Affine, dtype: DType) -> Text:
         """An index as a number, in a vector statement that of each lane."""
@@ -227,6 +242,27 @@ class Statements:
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
 
+    def words(self, node: Compute) -> tuple[DType, DType] | None:
+        """Types of the factors of a sum of products, if they are words."""
+        found = [self.nest.values[a.value].dtype for a in node.arguments[:2] if isinstance(a, Ref)]
+        is_sum = node.operator is Operator.FMA and len(found) == 2
+        return (found[0], found[1]) if is_sum and all(t in WORDS.values() for t in found) else None
+
+    def dot(self, node: Compute, words: tuple[DType, DType]) -> Text:
+        """Totals and the products of the bytes of two words, of one type with their surplus."""
+        lanes, helpers = self.scope.lanes, self.helpers
+        arguments = [self.argument(a, t) for a, t in zip(node.arguments, words, strict=False)]
+        total, _ = self.read(node.target)
+        if (surplus := self.surpluses.get(node.target.value)) is None:
+            return call(helpers.dot(*words, lanes), total, *arguments)
+        other, factor = other_word(words[0]), arguments[surplus.factor]
+        dot = helpers.dot(other, words[0], lanes)
+        if surplus.is_first(node.target, self.scope.indices):
+            high = call(helpers.splat(other, lanes), Text(f"({other.name})0x80808080u"))
+            more = self.variable(surplus.ref(node.target))
+            self.assign(more, call(dot, more.text, high, factor), i32)
+        return call(dot, total, call(helpers.moved(words[0], lanes), arguments[1 - surplus.factor]), factor)
+
     def gather(self, node: Compute, buffer: int) -> Text:
         """The elements at the places that a register holds, one for each lane."""
         name, (place,) = self.accesses.names[buffer], node.arguments
@@ -259,15 +295,9 @@ class Statements:
         for choice in choices:
             if is_across:
                 axis = next(n for n in node.registers if value.axes[n].is_vector)
-                whole = Linear(((-1, 1),))
-                ref = Ref(node.source.value, (*choice[:axis], whole, *choice[axis + 1 :]))
-                sizes = {**self.scope.indices.sizes, -1: value.axes[axis].size}
-                variable = self.registers.variable(ref, Indices(sizes, self.scope.indices.at), -1, value.axes[axis].size)
-                self.owners[variable.name] = ref.value
                 lanes = value.axes[axis].size
-                self.settle(variable)
-                self.note(variable)
-                texts.append(variable.text)
+                ref = Ref(node.source.value, (*choice[:axis], Linear(((-1, 1),)), *choice[axis + 1 :]))
+                texts.append(self.whole(ref, lanes))
             else:
                 texts.append(self.argument(Ref(node.source.value, choice), value.dtype))
         while len(texts) > 1:
@@ -279,3 +309,13 @@ class Statements:
         target = self.variable(node.target)
         self.settle(target)
         self.assign(target, text, value.dtype)
+
+    def whole(self, ref: Ref, lanes: int) -> Text:
+        """All lanes of a register, which the loop -1 selects, outside of statements on vectors."""
+        sizes = {**self.scope.indices.sizes, -1: lanes}
+        variable = self.registers.variable(ref, Indices(sizes, self.scope.indices.at), -1, lanes)
+        self.owners[variable.name] = ref.value
+        self.settle(variable)
+        self.note(variable)
+        surplus = self.surpluses.get(ref.value)
+        return variable.text if surplus is None else binary("-", variable.text, self.whole(surplus.ref(ref), lanes))

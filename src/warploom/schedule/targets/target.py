@@ -45,6 +45,8 @@ class Target:
     has_async_copy: bool = False
     matrices: frozenset[str] = frozenset()
     """Types of factors that whole warps multiply (`machines.matrices`)."""
+    words: frozenset[str] = frozenset()
+    """Types of bytes of which a core multiplies words (`core.WORDS`): one instruction adds four products to each total."""
     rates: Rates = NO_RATES
 
     @property

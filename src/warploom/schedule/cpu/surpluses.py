@@ -1,0 +1,82 @@
+"""Sums of products of bytes of one type, whose machine multiplies signed by unsigned ones: what is to be taken away from them.
+
+    a b = (a + 128) b - 128 b  for signed bytes,   a b = a (b - 128) + 128 a  for unsigned ones
+
+The surplus of a sum is one of a single factor. So one register of surpluses serves all rows of results that are made with the same
+vector of factors, and it is taken away where a total is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from warploom.core import WORDS
+from warploom.core.linear import Linear
+from warploom.schedule.backbone import Operator
+from warploom.schedule.cpu.affine import Indices
+from warploom.schedule.nest import Compute, Kind, Loop, Nest, Ref, Value, loops, references, statements
+
+
+@dataclass(frozen=True, slots=True)
+class Surplus:
+    number: int
+    """Of the value that holds it, behind those of the nest."""
+    value: Value
+    factor: int
+    """Position of the factor whose surplus it is, among the arguments of the sum."""
+    shared: frozenset[int]
+    """Register axes of the sum along which all have the same surplus."""
+
+    def ref(self, total: Ref) -> Ref:
+        return Ref(self.number, tuple(Linear() if n in self.shared else at for n, at in enumerate(total.at)))
+
+    def is_first(self, total: Ref, indices: Indices) -> bool:
+        """Whether this is the first of those that share it."""
+        places = (indices.place(total.at[n]) for n in self.shared)
+        return all(not p.constant and not p.terms and not p.inner for p in places)
+
+
+def surpluses(nest: Nest) -> dict[int, Surplus]:
+    """By the value of the sum; none for sums whose registers are not all known as the text is printed."""
+    found: dict[int, Surplus] = {}
+    every = list(statements(nest.body))
+    kinds = {x.number: x.kind for x in loops(nest.body)}
+    for statement, path in every:
+        if not isinstance(statement, Compute) or statement.operator is not Operator.FMA or statement.guards:
+            continue
+        factor = _factor(nest, statement, path)
+        total = statement.target
+        writers = [s for s, _ in every if any(r.value == total.value for r in references(s)[1])]
+        is_alone = all(s is statement or (isinstance(s, Compute) and s.operator is Operator.MOVE and not s.guards) for s in writers)
+        if factor is None or not is_alone:
+            continue
+        ref = statement.arguments[factor]
+        assert isinstance(ref, Ref)
+        made_in = {x.number for s, p in every if any(r.value == ref.value for r in references(s)[1]) for x in p}
+        depends = made_in | {n for at in ref.at for n, _ in at.terms}
+        shared = frozenset(n for n, at in enumerate(total.at) if at.terms and not depends.intersection(m for m, _ in at.terms))
+        selected = (r for s, _ in every for refs in references(s) for r in refs if r.value == total.value)
+        if all(kinds[m] in (Kind.UNROLL, Kind.VECTOR) for r in selected for at in r.at for m, _ in at.terms):
+            value = nest.values[total.value]
+            number = len(nest.values) + len(found)
+            found[total.value] = Surplus(number, replace(value, name=f"more_{value.name}"), factor, shared)
+    return found
+
+
+def _factor(nest: Nest, statement: Compute, path: tuple[Loop, ...]) -> int | None:
+    """The last factor that is a vector along the lanes of the sum."""
+    if not path or path[-1].kind is not Kind.VECTOR or statement.arguments[2] != statement.target:
+        return None
+    factors = [a for a in statement.arguments[:2] if isinstance(a, Ref)]
+    kinds = {nest.values[a.value].dtype for a in factors}
+    if len(factors) != 2 or len(kinds) != 1 or not kinds <= set(WORDS.values()):
+        return None
+    whole = [n for n, ref in enumerate((*factors, statement.target)) if _is_whole(nest, ref, path[-1])]
+    return max(n for n in whole if n < 2) if 2 in whole and len(whole) > 1 else None
+
+
+def _is_whole(nest: Nest, ref: Ref, lanes: Loop) -> bool:
+    """A register of which the loop does all lanes at once."""
+    size, own = lanes.size, Linear(((lanes.number, 1),))
+    axes = zip(nest.values[ref.value].axes, ref.at, strict=True)
+    return size > 1 and size & (size - 1) == 0 and any(a.is_vector and a.size == size and at == own for a, at in axes)

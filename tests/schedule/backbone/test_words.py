@@ -1,0 +1,114 @@
+"""Sums of products of bytes in words: each reason against it alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from warploom.core import i8x4, u8x4
+from warploom.core.linear import Linear
+from warploom.schedule.backbone import Backbone, Operator, cpu_tiles, in_words, stage_at, verify
+from warploom.schedule.frontend import load_tensors
+
+BYTES = frozenset(("i8", "u8"))
+PRODUCTS = """from warploom import *
+
+@tensor
+def products(A: {0}["m", "k"], B: {1}["n", "k"], C: out[i32["m", "n"]]):
+    C[m, n] += {2}
+"""
+PLAIN = "i32(A[m, k]) * i32(B[n, k])"
+WINDOWS = """from warploom import *
+
+@tensor
+def windows(X: u8["h", "c"], W: i8["o", "kh", "c"], Y: out[i32["h - kh + 1", "o"]]):
+    Y[h, o] += i32(X[h + kh, c]) * i32(W[o, kh, c])
+"""
+SQUARE = """from warploom import *
+
+@tensor
+def square(A: i8["n", "k"], C: out[i32["n", "n"]]):
+    C[i, j] += i32(A[i, k]) * i32(A[j, k]){0}
+"""
+SIZES = {"m": 3, "n": 5, "k": 64}
+
+
+def stage(folder: Path, text: str = PRODUCTS.format("i8", "u8", PLAIN), sizes: dict[str, int] = SIZES) -> Backbone:
+    (folder / "products.py").write_text(text)
+    (function,) = load_tensors(folder / "products.py")
+    return function.program(sizes, cpu_tiles).stages[0]
+
+
+def test_the_summed_index_becomes_one_of_words(tmp_path: Path) -> None:
+    before = stage(tmp_path)
+    after = in_words(before, BYTES)
+    verify(after)
+    assert after.plain is before
+    assert [(a.name, a.size) for a in after.axes] == [("m", 3), ("n", 5), ("k", 16)]
+    assert [(r.name, r.dtype, r.shape, r.strides) for r in after.regions[:2]] == [
+        ("A", i8x4, (3, 16), (16, 1)), ("B", u8x4, (5, 16), (16, 1)),
+    ]  # fmt: skip
+    assert [i.operator for i in after.instructions] == [
+        Operator.LOAD, Operator.LOAD, Operator.MOVE, Operator.FMA, Operator.STORE,
+    ]  # fmt: skip
+    assert max(max(e.sizes) for e in after.extents if e.axis == 2 and e.level > 0) <= 16
+    assert stage_at(after, {}).unpacked == before
+
+
+def test_one_of_several_summed_indices_is_enough(tmp_path: Path) -> None:
+    after = in_words(stage(tmp_path, WINDOWS, {"h": 9, "kh": 3, "c": 8, "o": 2}), BYTES)
+    verify(after)
+    assert {a.name: a.size for a in after.axes} == {"h": 7, "o": 2, "kh": 3, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (PRODUCTS.format("i8", "u8", PLAIN), {"m": 3, "n": 5, "k": 63}),
+        (PRODUCTS.format("i8", "u8", "i32(A[m, k])"), {"m": 3, "k": 64, "n": 5}),
+        (PRODUCTS.format("i8", "i16", PLAIN), SIZES),
+        (PRODUCTS.format("i8", "u8", "i32(A[m, k]) * i32(B[n, 63 - k])"), SIZES),
+        (PRODUCTS.format("i8", "u8", PLAIN).replace('u8["n", "k"]', 'u8["k", "n"]').replace("B[n, k]", "B[k, n]"), SIZES),
+    ],
+    ids=["no whole words", "no factors", "another type", "backwards", "apart in memory"],
+)
+def test_other_sums_stay(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+    before = stage(tmp_path, text, sizes)
+    assert in_words(before, BYTES) is before
+
+
+def test_an_array_may_be_both_factors_and_nothing_else(tmp_path: Path) -> None:
+    after = in_words(stage(tmp_path, SQUARE.format(""), {"n": 3, "k": 64}), BYTES)
+    verify(after)
+    assert [r.shape for r in after.regions] == [(3, 16), (3, 3)]
+    before = stage(tmp_path, SQUARE.format(" + i32(A[i, 0])"), {"n": 3, "k": 64})
+    assert in_words(before, BYTES) is before
+
+
+def test_machines_without_the_instructions_keep_bytes(tmp_path: Path) -> None:
+    before = stage(tmp_path)
+    assert in_words(before, frozenset()) is before
+    assert in_words(before, {"i8"}) is before
+
+
+def test_rows_that_begin_within_a_word_stay(tmp_path: Path) -> None:
+    """And elements that a load fills in, a size known at run time, other readers of the index."""
+    before = stage(tmp_path)
+    load = next(i for i in before.instructions if i.operator is Operator.LOAD)
+    assert load.access is not None
+    region = before.regions[0]
+    for other in (
+        replace(before, regions=(replace(region, strides=(66, 1)), *before.regions[1:])),
+        replace(before, regions=(replace(region, strides=(128, 2)), *before.regions[1:])),
+        replace(before, regions=(replace(region, shape=(3, 68)), *before.regions[1:])),
+        replace(before, instructions=tuple(
+            replace(i, access=replace(load.access, fill=0.0)) if i is load else i for i in before.instructions
+        )),
+        replace(before, instructions=tuple(
+            replace(i, access=replace(load.access, indices=(Linear(((0, 1), (2, 1))), load.access.indices[1]))) if i is load else i
+            for i in before.instructions
+        )),
+    ):  # fmt: skip
+        assert in_words(other, BYTES) is other

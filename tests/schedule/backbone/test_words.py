@@ -9,7 +9,7 @@ import pytest
 
 from warploom.core import i8x4, u8x4
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Backbone, Operator, cpu_tiles, in_words, stage_at, verify
+from warploom.schedule.backbone import Backbone, Instruction, Operator, RunTimeSize, cpu_tiles, in_words, stage_at, verify
 from warploom.schedule.frontend import load_tensors
 
 BYTES = frozenset(("i8", "u8"))
@@ -94,21 +94,22 @@ def test_machines_without_the_instructions_keep_bytes(tmp_path: Path) -> None:
 
 
 def test_rows_that_begin_within_a_word_stay(tmp_path: Path) -> None:
-    """And elements that a load fills in, a size known at run time, other readers of the index."""
+    """And rows of another length, elements that a load fills in, other indices, a size known at run time."""
     before = stage(tmp_path)
     load = next(i for i in before.instructions if i.operator is Operator.LOAD)
-    assert load.access is not None
-    region = before.regions[0]
+    access, region = load.access, before.regions[0]
+    assert access is not None
+    shifted = replace(access, indices=(Linear(((0, 1), (2, 1))), access.indices[1]))
     for other in (
         replace(before, regions=(replace(region, strides=(66, 1)), *before.regions[1:])),
         replace(before, regions=(replace(region, strides=(128, 2)), *before.regions[1:])),
         replace(before, regions=(replace(region, shape=(3, 68)), *before.regions[1:])),
-        replace(before, instructions=tuple(
-            replace(i, access=replace(load.access, fill=0.0)) if i is load else i for i in before.instructions
-        )),
-        replace(before, instructions=tuple(
-            replace(i, access=replace(load.access, indices=(Linear(((0, 1), (2, 1))), load.access.indices[1]))) if i is load else i
-            for i in before.instructions
-        )),
-    ):  # fmt: skip
+        changed(before, load, replace(load, access=replace(access, fill=0.0))),
+        changed(before, load, replace(load, access=shifted)),
+        replace(before, axes=(*before.axes[:2], replace(before.axes[2], run_time=RunTimeSize("k", 4)))),
+    ):
         assert in_words(other, BYTES) is other
+
+
+def changed(stage: Backbone, old: Instruction, new: Instruction) -> Backbone:
+    return replace(stage, instructions=tuple(new if i is old else i for i in stage.instructions))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from warploom.core import WORDS
 from warploom.core.linear import Linear
 from warploom.schedule.backbone.build import assemble, extents_of
-from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Instruction, Operator, Result
+from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Operator, Result
 from warploom.schedule.backbone.widened import widened
 
 BYTES = 4
@@ -75,7 +75,7 @@ def _joined(stage: Backbone, axis: int, loads: tuple[int, ...]) -> Backbone:
         shape, strides = (*region.shape[:-1], region.shape[-1] // BYTES), (*(s // BYTES for s in region.strides[:-1]), 1)
         regions[_access(stage, n).region] = replace(region, dtype=word, shape=shape, strides=strides)
     axes = [_in_words(a) if n == axis else a for n, a in enumerate(stage.axes)]
-    extents = [e for n, a in enumerate(stage.axes) if n != axis for e in stage.extents if e.axis == n]
+    extents = [e for n in range(len(stage.axes)) if n != axis for e in stage.extents if e.axis == n]
     extents += extents_of(axis, axes[axis])
     extents.sort(key=lambda e: (e.axis, e.level))
     return assemble(stage.name, axes, extents, regions, instructions, can_reorder=stage.can_reorder)
@@ -92,4 +92,3 @@ def _access(stage: Backbone, number: int) -> Access:
     access = stage.instructions[number].access
     assert access is not None
     return access
-

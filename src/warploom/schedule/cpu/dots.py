@@ -48,9 +48,7 @@ def _rows(first: DType, second: DType, lanes: int) -> list[tuple[str, str]]:
     if lanes == 4:
         bytes_, high = f"(int8x16_t){signed}", "vdupq_n_s8(-128)"
         moved = f"veorq_s8((int8x16_t){unsigned}, {high})"
-        rows.append(
-            ("defined(__ARM_FEATURE_MATMUL_INT8)", f"vusdotq_s32((int32x4_t)sum, (uint8x16_t){unsigned}, {bytes_})")
-        )
+        rows.append(("defined(__ARM_FEATURE_MATMUL_INT8)", f"vusdotq_s32((int32x4_t)sum, (uint8x16_t){unsigned}, {bytes_})"))
         rows.append(
             (
                 "defined(__ARM_FEATURE_DOTPROD)",

@@ -123,9 +123,9 @@ class Statements:
         if parts is not None and not parts.is_whole:
             text = call(self.helpers.pick_part(dtype, self.scope.lanes), parts.first, parts.end, text, variable.text)
         self.assign(variable, text, dtype, tests)
-        if (surplus := self.surpluses.get(node.target.value)) is not None and node.operator is Operator.MOVE:
-            if surplus.is_first(node.target, self.scope.indices):
-                self.assign(self.variable(surplus.ref(node.target)), self.argument(Constant(0), dtype), dtype)
+        surplus = self.surpluses.get(node.target.value) if node.operator is Operator.MOVE else None
+        if surplus is not None and surplus.is_first(node.target, self.scope.indices):
+            self.assign(self.variable(surplus.ref(node.target)), self.argument(Constant(0), dtype), dtype)
 
     def variable(self, ref: Ref) -> Variable:
         loop = None if self.scope.lane_loop is None else self.scope.lane_loop.number

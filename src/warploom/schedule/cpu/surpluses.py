@@ -2,19 +2,20 @@
 
     a b = (a + 128) b - 128 b  for signed bytes,   a b = a (b - 128) + 128 a  for unsigned ones
 
-The surplus of a sum is one of a single factor. So one register of surpluses serves all rows of results that are made with the same
-vector of factors, and it is taken away where a total is read.
+The surplus of a sum is one of a single factor. So one register of surpluses serves all rows of results that are made with the
+same vector of factors, and it is taken away where a total is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.core import WORDS
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cpu.affine import Indices
-from warploom.schedule.nest import Compute, Kind, Loop, Nest, Ref, Value, loops, references, statements
+from warploom.schedule.nest import Compute, Kind, Loop, Nest, Ref, Statement, Value, loops, references, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +39,43 @@ class Surplus:
 
 def surpluses(nest: Nest) -> dict[int, Surplus]:
     """By the value of the sum; none for sums whose registers are not all known as the text is printed."""
-    found: dict[int, Surplus] = {}
     every = list(statements(nest.body))
-    kinds = {x.number: x.kind for x in loops(nest.body)}
+    found: dict[int, Surplus] = {}
     for statement, path in every:
-        if not isinstance(statement, Compute) or statement.operator is not Operator.FMA or statement.guards:
-            continue
-        factor = _factor(nest, statement, path)
-        total = statement.target
-        writers = [s for s, _ in every if any(r.value == total.value for r in references(s)[1])]
-        is_alone = all(s is statement or (isinstance(s, Compute) and s.operator is Operator.MOVE and not s.guards) for s in writers)
-        if factor is None or not is_alone:
-            continue
-        ref = statement.arguments[factor]
-        assert isinstance(ref, Ref)
-        made_in = {x.number for s, p in every if any(r.value == ref.value for r in references(s)[1]) for x in p}
-        depends = made_in | {n for at in ref.at for n, _ in at.terms}
-        shared = frozenset(n for n, at in enumerate(total.at) if at.terms and not depends.intersection(m for m, _ in at.terms))
-        selected = (r for s, _ in every for refs in references(s) for r in refs if r.value == total.value)
-        if all(kinds[m] in (Kind.UNROLL, Kind.VECTOR) for r in selected for at in r.at for m, _ in at.terms):
-            value = nest.values[total.value]
-            number = len(nest.values) + len(found)
-            found[total.value] = Surplus(number, replace(value, name=f"more_{value.name}"), factor, shared)
+        if isinstance(statement, Compute) and statement.operator is Operator.FMA and not statement.guards:
+            factor = _factor(nest, statement, path)
+            if factor is not None and _is_plain_sum(nest, every, statement):
+                shared = _shared(every, statement, factor)
+                total = nest.values[statement.target.value]
+                made = Surplus(len(nest.values) + len(found), replace(total, name=f"more_{total.name}"), factor, shared)
+                found[statement.target.value] = made
     return found
+
+
+def _is_plain_sum(nest: Nest, every: Sequence[tuple[Statement, tuple[Loop, ...]]], sum_: Compute) -> bool:
+    """Nothing but its start and this statement writes it, and unrolled loops and lanes alone select its registers."""
+    kinds = {x.number: x.kind for x in loops(nest.body)}
+    for statement, _ in every:
+        read, written = references(statement)
+        is_start = isinstance(statement, Compute) and statement.operator is Operator.MOVE and not statement.guards
+        if statement is not sum_ and not is_start and any(r.value == sum_.target.value for r in written):
+            return False
+        selecting = {n for r in (*read, *written) if r.value == sum_.target.value for at in r.at for n, _ in at.terms}
+        if any(kinds[n] not in (Kind.UNROLL, Kind.VECTOR) for n in selecting):
+            return False
+    return True
+
+
+def _shared(every: Sequence[tuple[Statement, tuple[Loop, ...]]], sum_: Compute, factor: int) -> frozenset[int]:
+    """Register axes of the sum along which the factor stays: neither selected by their loops nor made inside of them."""
+    ref = sum_.arguments[factor]
+    assert isinstance(ref, Ref)
+    moves = {n for at in ref.at for n, _ in at.terms}
+    for statement, path in every:
+        if any(r.value == ref.value for r in references(statement)[1]):
+            moves |= {x.number for x in path}
+    axes = enumerate(sum_.target.at)
+    return frozenset(n for n, at in axes if at.terms and not moves.intersection(m for m, _ in at.terms))
 
 
 def _factor(nest: Nest, statement: Compute, path: tuple[Loop, ...]) -> int | None:

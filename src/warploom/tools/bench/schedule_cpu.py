@@ -74,6 +74,7 @@ CASES: dict[str, CpuCase] = {
     "dot": CpuCase("dot", None),
     "axpy": CpuCase("axpy", None, {"n": 1 << 24}),
     "conv2d": CpuCase("conv2d", None),
+    "matmul_i8": CpuCase("matmul_i8", None),
 }
 
 
@@ -118,8 +119,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
         "ours": ours,
         **{f"numpy: {n}": partial(_timed, partial(peer, arrays, kernel.parameters)) for n, peer in _peers(kernel).items()},
     }
-    if name.partition("/")[0] != "cpu":
-        runners |= _frameworks(name, arrays, kernel, threads)
+    runners |= _frameworks(name, arrays, kernel, threads)
     try:
         nests = [plain_loop(stage) for stage in program.stages]
         runners["plain loop"] = _runner(nests, arrays, kernel.parameters, threads)
@@ -160,20 +160,23 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
 
 
 def _frameworks(name: str, arrays: Mapping[str, Array], kernel: TensorKernel, threads: int) -> dict[str, Runner]:
-    """A kernel of a suite in PyTorch and as loops for Numba, where they are installed, on as many threads."""
-    known = name.partition("/")[2].rpartition("-")[0]
+    """A kernel in PyTorch and as loops for Numba, where they are installed and somebody wrote it, on as many threads."""
+    group, _, rest = name.partition("/")
+    known = name if group == "cpu" else rest.rpartition("-")[0]
     scalars = {p.name: to_numpy(p.dtype).type(kernel.parameters[p.name]) for p in kernel.function.parameters}
     found: dict[str, Runner] = {}
     if find_spec("numba") is not None:
-        from warploom.tools.bench.schedule_numba import in_numba
+        from warploom.tools.bench.schedule_numba import NUMBA, in_numba
 
-        title, run = in_numba(known, arrays, scalars, threads)
-        found[title] = partial(_timed, run)
+        if known in NUMBA:
+            title, run = in_numba(known, arrays, scalars, threads)
+            found[title] = partial(_timed, run)
     if find_spec("torch") is not None:
-        from warploom.tools.bench.schedule_torch import in_torch
+        from warploom.tools.bench.schedule_torch import TORCH, in_torch
 
-        title, run = in_torch(known, arrays, kernel.parameters, threads)
-        found[title] = partial(_timed, run)
+        if known in TORCH:
+            title, run = in_torch(known, arrays, kernel.parameters, threads)
+            found[title] = partial(_timed, run)
     return found
 
 

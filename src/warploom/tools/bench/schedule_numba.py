@@ -306,7 +306,7 @@ def _gemver(d, p):
     _added(_matvec, d["B"], d["x"], p["alpha"], 0, d["w"])
 
 
-NUMBA = {
+NUMBA: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], object]] = {
     "gemm": lambda d, p: _multiplied(d["A"], d["B"], p["alpha"], p["beta"], d["C"], d["D"]),
     "2mm": _two_matmul,
     "3mm": _three_matmul,

@@ -1,4 +1,5 @@
-"""The kernels of `polybench/*` and `nn/*` in PyTorch, as one writes them there; imported only where PyTorch is installed."""
+"""The kernels of `polybench/*`, `nn/*` and `cpu/matmul_i8` in PyTorch, as one writes them there; imported only where PyTorch is
+installed."""
 
 # pyright: basic, reportMissingImports=false
 # ruff: noqa: N806  (arrays are called as in the kernels)
@@ -112,8 +113,9 @@ TORCH: dict[str, Way] = {
     "conv2d_strided": lambda d, p: (functional.conv2d(d["X"][None], d["W"], stride=2)[0],),
     "max_pool": lambda d, p: (functional.max_pool2d(d["X"][None], 2)[0],),
     "attention": _attention,
+    "cpu/matmul_i8": lambda d, p: (torch.ops.aten._int_mm(d["A"], d["B"].T),),
 }
-"""By the name of the kernel in its suite."""
+"""By the name of the kernel in its suite, or the name of the case."""
 
 
 def in_torch(name: str, arrays: Tensors, scalars: Mapping[str, float], threads: int) -> tuple[str, Callable[[], tuple[Any, ...]]]:

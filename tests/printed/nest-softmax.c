@@ -4,6 +4,8 @@
 #include <stdint.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 typedef ptrdiff_t Index;

@@ -21,7 +21,7 @@ from warploom.schedule.nest import Compute, Kind, Loop, Nest, Ref, Statement, Va
 @dataclass(frozen=True, slots=True)
 class Surplus:
     number: int
-    """Of the value that holds it, behind those of the nest."""
+    """The value that holds it, behind those of the nest."""
     value: Value
     factor: int
     """Position of the factor whose surplus it is, among the arguments of the sum."""

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 from tests.schedule.choices.test_lower_candidates import descend
 
-from warploom.core.compiler import KERNEL_FLAGS
 from warploom.schedule.backbone import Backbone, cpu_tiles, in_words
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import compile_nest, find_compiler
@@ -28,13 +27,13 @@ WIDE = replace(TARGETS["cpu"], vector_lanes=(8, 16))
 SOURCE = """from warploom import *
 
 @tensor
-def products(A: {0}["m", "k"], B: {1}["n", "k"], C: out[i32["m", "n"]]):
-    C[m, n] += i32(A[m, k]) * i32(B[n, k])
+def products(A: {0}["{2[0]}", "{2[1]}"], B: {1}["{3[0]}", "{3[1]}"], C: out[i32["m", "n"]]):
+    C[m, n] += i32(A[{2[0]}, {2[1]}]) * i32(B[{3[0]}, {3[1]}])
 """
 
 
-def stage_of(first: str, second: str, folder: Path, sizes: dict[str, int]) -> Backbone:
-    (folder / "products.py").write_text(SOURCE.format(first, second))
+def stage_of(first: str, second: str, one: str, two: str, folder: Path, sizes: dict[str, int]) -> Backbone:
+    (folder / "products.py").write_text(SOURCE.format(first, second, one, two))
     (function,) = load_tensors(folder / "products.py")
     return function.program(sizes, cpu_tiles).stages[0]
 
@@ -61,21 +60,24 @@ def extreme(numbers: np.random.Generator, element: str, shape: tuple[int, ...]) 
     return np.where(numbers.random(shape) < 0.5, ends, whole).astype(np.int8 if element == "i8" else np.uint8)
 
 
-def check(nest: Nest, a: NDArray[Any], b: NDArray[Any], folder: Path, flags: tuple[str, ...] = ()) -> None:
+def check(nest: Nest, a: NDArray[Any], b: NDArray[Any], wanted: NDArray[Any], folder: Path) -> None:
     assert verify(nest) == ()
-    kernel = compile_nest(nest, folder=folder, flags=(*KERNEL_FLAGS, *flags))
-    made = np.full((len(a), len(b)), 77, np.int32)
-    kernel.run([a, b, made])
-    np.testing.assert_array_equal(made, a.astype(np.int64) @ b.astype(np.int64).T)
+    made = np.full(wanted.shape, 77, np.int32)
+    compile_nest(nest, folder=folder).run([a, b, made])
+    np.testing.assert_array_equal(made, wanted)
 
 
 @pytest.mark.parametrize(("first", "second"), [("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("i8", "u8")])
-@pytest.mark.parametrize("lanes", ["n3=8", "n3=16", "k2=8"])
-def test_sums_are_exact(first: str, second: str, lanes: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "lanes"), [("mk,nk", "n3=8"), ("mk,nk", "n3=16"), ("mk,nk", "k2=8"), ("mk,kn", "n3=16"), ("km,kn", "n3=8")]
+)
+def test_sums_are_exact(first: str, second: str, form: str, lanes: str, tmp_path: Path) -> None:
     sizes = {"m": 5, "n": 37, "k": 76}
-    stage = in_words(stage_of(first, second, tmp_path, sizes), BYTES)
+    one, two = form.split(",")
+    stage = in_words(stage_of(first, second, one, two, tmp_path, sizes), BYTES)
     assert stage.unpacked is not None
     numbers = np.random.default_rng(1)
-    a, b = (extreme(numbers, t, (sizes[n], sizes["k"])) for t, n in ((first, "m"), (second, "n")))
+    a, b = (extreme(numbers, t, tuple(sizes[n] for n in names)) for t, names in ((first, one), (second, two)))
+    wanted = np.einsum(f"{form}->mn", a.astype(np.int64), b.astype(np.int64))
     for nest in random_nests(stage, lanes, 3, COUNT):
-        check(nest, a, b, tmp_path)
+        check(nest, a, b, wanted, tmp_path)

@@ -58,8 +58,34 @@ def evaluate(backbone: Backbone, arrays: Mapping[str, Array], parameters: Mappin
         for n, r in enumerate(backbone.regions)
     }
     evaluation = Evaluation(backbone, memory, dict(parameters or {}))
+    evaluation.where_used = _used_once(backbone)
     evaluation.run_all()
     return {r.name: memory[n] for n, r in enumerate(backbone.regions) if r.role is not Role.INPUT}
+
+
+def _used_once(backbone: Backbone) -> frozenset[int]:
+    """Instructions whose values one reduction takes point by point, itself or through others of these: whole, a sum of products
+    would hold all of its products."""
+    readers: dict[int, list[tuple[int, Operand]]] = {}
+    for number, instruction in enumerate(backbone.instructions):
+        for operand in instruction.operands:
+            match operand:
+                case Result(made) | Previous(made):
+                    readers.setdefault(made, []).append((number, operand))
+                case Carry(init):
+                    readers.setdefault(init, []).append((number, operand))
+                case _:
+                    pass
+    found: set[int] = set()
+    for number in reversed(range(len(backbone.instructions))):
+        made = backbone.instructions[number]
+        (reader, operand), *others = readers.get(number, [(-1, Constant(0))])
+        if others or made.carry is not None or not isinstance(operand, Result) or set(operand.mapped) != set(made.axes):
+            continue
+        carry = backbone.instructions[reader].carry
+        if reader in found or (carry is not None and set(made.axes) & set(carry.reduced)):
+            found.add(number)
+    return frozenset(found)
 
 
 def _read(dtype: DType, array: Array) -> Array:
@@ -81,10 +107,13 @@ class Evaluation:
         self.before: dict[int, tuple[tuple[int, ...], Array]] = {}
         """The running values of these before each point."""
         self.running = running(backbone.instructions)
+        self.where_used: frozenset[int] = frozenset()
+        """Instructions whose values are made at each point of the reduction that reads them, and held nowhere."""
 
     def run_all(self) -> None:
         for number in range(len(self.backbone.instructions)):
-            self.run(number)
+            if number not in self.where_used:
+                self.run(number)
 
     def number(self, value: object, dtype: DType) -> Array:
         """A constant or a parameter as one element."""
@@ -147,6 +176,10 @@ class Evaluation:
             case Carry():
                 assert carried is not None
                 return carried
+            case Result(producer, mapped, _) if producer in self.where_used:
+                made = self.backbone.instructions[producer]
+                kept = tuple(a for a in made.axes if a not in fixed)
+                return self.broadcast((kept, self.apply(made, kept, fixed, None)), mapped, axes, fixed)
             case Result(producer, mapped, _):
                 return self.broadcast(self.values[producer], mapped, axes, fixed)
             case Previous(producer, mapped):

@@ -139,6 +139,8 @@ class Region:
     span: Span = NOWHERE
     run_time: RunTimeSize | None = None
     """The first index has as many values as this size; the others, and all strides, are known."""
+    spread: int = 1
+    """Bytes from one byte of a word to the next; where they are apart, strides are in bytes."""
 
     @property
     def elements(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from warploom.core import WORDS
 from warploom.core.linear import Linear
 from warploom.schedule.backbone.build import assemble, extents_of
-from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Operator, Result
+from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Operator, Region, Result
 from warploom.schedule.backbone.widened import widened
 
 BYTES = 4
@@ -16,9 +16,9 @@ BYTES = 4
 
 
 def in_words(stage: Backbone, elements: Collection[str]) -> Backbone:
-    """The same kernel in which a sum of products of bytes takes words: its factors are loads along whose last index the bytes of
-    a word lie, its index is that of words, and its multiply-add adds four products to the total. Integers wrap, so that the order
-    of the sum does not matter. Where something has another shape, the kernel as it is.
+    """The same kernel in which a sum of products of bytes takes words: its factors are loads of four bytes along the summed
+    index, that index is one of words, and its multiply-add adds four products to the total. Integers wrap, so that the order of
+    the sum does not matter. Where something has another shape, the kernel as it is.
 
     elements: types of factors whose words the machine multiplies.
     """
@@ -27,7 +27,7 @@ def in_words(stage: Backbone, elements: Collection[str]) -> Backbone:
         if total.operator is not Operator.FMA or total.carry is None or total.dtype.is_float:
             continue
         loads = _factors(made, number, elements)
-        for axis in total.carry.reduced if loads else ():
+        for axis in sorted(total.carry.reduced, key=lambda axis: _apart(made, axis, loads)) if loads else ():
             if _fits(made, axis, number, loads):
                 return replace(_joined(made, axis, loads), unpacked=stage)
     return stage
@@ -41,44 +41,60 @@ def _factors(stage: Backbone, total: int, elements: Collection[str]) -> tuple[in
 
 
 def _fits(stage: Backbone, axis: int, total: int, loads: tuple[int, ...]) -> bool:
-    """Whole words lie along the axis in both factors, and nothing else runs over it or reads their arrays."""
+    """Both factors have whole words along the axis, and nothing else runs over it or reads their arrays."""
     size = stage.axes[axis]
     users = [n for n, i in enumerate(stage.instructions) if axis in i.axes]
     if size.run_time is not None or size.size % BYTES or set(users) != {total, *loads}:
         return False
     touched = {_access(stage, n).region for n in loads}
     users = [n for n, i in enumerate(stage.instructions) if i.access is not None and i.access.region in touched]
-    return set(users) == set(loads) and all(_lies_along(stage, axis, n) for n in loads)
+    places = {(_access(stage, n).region, _place(stage, axis, n)) for n in loads}
+    return set(users) == set(loads) and len(places) == len(touched) and all(place is not None for _, place in places)
 
 
-def _lies_along(stage: Backbone, axis: int, load: int) -> bool:
+def _place(stage: Backbone, axis: int, load: int) -> int | None:
+    """The index of the array that runs over all of the axis, and nothing else does; None if there is none."""
     access = _access(stage, load)
     region = stage.regions[access.region]
-    *outer, last = access.indices
-    return (
-        access.fill is None
-        and last == Linear(((axis, 1),))
-        and not any(a == axis for index in outer for a, _ in index.terms)
-        and region.strides[-1] == 1
-        and region.shape[-1] == stage.axes[axis].size
-        and all(stride % BYTES == 0 for stride in region.strides[:-1])
-    )
+    own = [n for n, index in enumerate(access.indices) if any(a == axis for a, _ in index.terms)]
+    if access.fill is not None or len(own) != 1 or region.shape[own[0]] != stage.axes[axis].size:
+        return None
+    (place,) = own
+    others = (s for n, s in enumerate(region.strides) if n != place)
+    is_whole = region.strides[place] > 1 or all(s % BYTES == 0 for s in others)
+    return place if is_whole and access.indices[place] == Linear(((axis, 1),)) else None
+
+
+def _apart(stage: Backbone, axis: int, loads: tuple[int, ...]) -> int:
+    """Factors whose bytes along the axis lie apart."""
+    accesses = (_access(stage, n) for n in loads)
+    terms = ((stage.regions[a.region].strides, index.terms, n) for a in accesses for n, index in enumerate(a.indices))
+    return sum(strides[n] != 1 for strides, listed, n in terms if axis in dict(listed))
 
 
 def _joined(stage: Backbone, axis: int, loads: tuple[int, ...]) -> Backbone:
     instructions = list(stage.instructions)
     regions = list(stage.regions)
     for n in loads:
-        word = WORDS[instructions[n].dtype.name]
-        instructions[n] = replace(instructions[n], dtype=word)
-        region = stage.regions[_access(stage, n).region]
-        shape, strides = (*region.shape[:-1], region.shape[-1] // BYTES), (*(s // BYTES for s in region.strides[:-1]), 1)
-        regions[_access(stage, n).region] = replace(region, dtype=word, shape=shape, strides=strides)
+        instructions[n] = replace(instructions[n], dtype=WORDS[instructions[n].dtype.name])
+        place, number = _place(stage, axis, n), _access(stage, n).region
+        assert place is not None
+        regions[number] = _region(stage.regions[number], place)
     axes = [_in_words(a) if n == axis else a for n, a in enumerate(stage.axes)]
-    extents = [e for n in range(len(stage.axes)) if n != axis for e in stage.extents if e.axis == n]
+    extents = [e for n in range(len(axes)) if n != axis for e in stage.extents if e.axis == n]
     extents += extents_of(axis, axes[axis])
     extents.sort(key=lambda e: (e.axis, e.level))
     return assemble(stage.name, axes, extents, regions, instructions, can_reorder=stage.can_reorder)
+
+
+def _region(region: Region, place: int) -> Region:
+    """The array as words, whose bytes lie along that index."""
+    spread = region.strides[place]
+    strides = [s * BYTES if n == place else s for n, s in enumerate(region.strides)]
+    if spread == 1:
+        strides = [s // BYTES for s in strides]
+    shape = tuple(n // BYTES if k == place else n for k, n in enumerate(region.shape))
+    return replace(region, dtype=WORDS[region.dtype.name], shape=shape, strides=tuple(strides), spread=spread)
 
 
 def _in_words(axis: Axis) -> Axis:

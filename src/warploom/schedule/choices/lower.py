@@ -57,7 +57,7 @@ def lower(decided: Decided) -> Nest:
     writer = _Writer(decided, operations, tree, registers, places, _gap(tree))
     writer.place_reductions()
     backbone = decided.backbone
-    buffers = [Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in backbone.regions]
+    buffers = [Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time, spread=r.spread) for r in backbone.regions]
     axes = {a.run_time: a.size for a in backbone.axes}
     run_time = tuple((size, axes[size]) for size in run_time_sizes(backbone))
     buffers += [places.buffer(t) for t in decided.temporaries()]

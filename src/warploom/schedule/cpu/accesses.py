@@ -32,15 +32,18 @@ class Accesses:
         name, dtype, lanes = self.names[memory.buffer], buffer.dtype, scope.lanes
         fill = c_literal(dtype, memory.fill)
         if scope.lane_loop is None:
-            text = element(Text(name), self.address(memory, scope.indices))
+            text = self.element(memory, scope.indices)
             return _chosen(scope.tests(memory.guards), text, fill)
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(memory.guards)
-        if memory.swizzle is not None or parts is None or (stride != 1 and not parts.is_whole):
+        is_apart = buffer.spread > 1 and not (stride == 1 and parts is not None and parts.is_whole)
+        if memory.swizzle is not None or parts is None or (stride != 1 and not parts.is_whole) or is_apart:
             each = [self.load_lane(memory, n) for n in range(lanes)]
             return vector_of(self.helpers.vector(dtype, lanes), each)
         place = self.address(memory, scope.indices)
-        if stride == 0:
+        if buffer.spread > 1:
+            text = call(self.helpers.spread(dtype, lanes), pointer_text(name, place), decimal(buffer.spread))
+        elif stride == 0:
             text = call(self.helpers.splat(dtype, lanes), element(Text(name), place))
         elif stride != 1:
             text = call(self.helpers.gather(dtype, lanes), pointer_text(name, place), decimal(stride))
@@ -53,8 +56,16 @@ class Accesses:
     def load_lane(self, memory: Memory, lane: int) -> Text:
         indices = self.scope.at_lane(lane)
         buffer = self.buffers[memory.buffer]
-        text = element(Text(self.names[memory.buffer]), self.address(memory, indices))
+        text = self.element(memory, indices)
         return _chosen(self.scope.tests(memory.guards, indices), text, c_literal(buffer.dtype, memory.fill))
+
+    def element(self, memory: Memory, indices: Indices) -> Text:
+        """One element, of a word whose bytes lie apart put together."""
+        buffer, name = self.buffers[memory.buffer], self.names[memory.buffer]
+        place = self.address(memory, indices)
+        if buffer.spread == 1:
+            return element(Text(name), place)
+        return call(self.helpers.spread(buffer.dtype, 1), pointer_text(name, place), decimal(buffer.spread))
 
     def store(self, memory: Memory, more: Sequence[Guard], text: Text) -> None:
         buffer = self.buffers[memory.buffer]

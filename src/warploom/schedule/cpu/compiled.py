@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError, element_of, to_numpy
+from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, Compiler, build_library
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
@@ -161,8 +161,8 @@ def _check(kernel: CompiledNest, arrays: Sequence[NDArray[Any]], parameters: Map
     if len(arrays) != len(kernel.buffers):
         wrong.append(f"expected {len(kernel.buffers)} arrays, got {len(arrays)}")
     for buffer, array in zip(kernel.buffers, arrays, strict=False):
-        element = element_of(buffer.dtype)
-        wanted, elements = to_numpy(element), buffer.elements * buffer.dtype.size_bytes // element.size_bytes
+        element, elements = buffer.held
+        wanted = to_numpy(element)
         if array.dtype != wanted:
             wrong.append(f"expected {buffer.name} of type {wanted}, got {array.dtype}")
         elif not array.flags.c_contiguous or array.size < elements:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8x4
+from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8, u8x4, u32
 from warploom.ctext import PRIMARY, Text, binary, call
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
@@ -97,6 +97,18 @@ class Helpers:
             )
             body = f"#ifdef {macro}\n    {aligned}\n#endif\n    {body}"
         return self._add(f"stream_{v}", "void", f"{c_type(dtype)} *to, {v} value", body)
+
+    def spread(self, dtype: DType, lanes: int) -> str:
+        """Words, one or a vector of neighbours, of bytes that are `stride` apart."""
+        if lanes == 1:
+            self.word(dtype)
+            to, bits, of = dtype.name, "uint32_t", "(uint32_t)(uint8_t)from[{}]"
+        else:
+            to, bits = self.vector(dtype, lanes), self.vector(u32, lanes)
+            of = f"__builtin_convertvector({self.load(u8, lanes)}((const uint8_t *)from + {{}}), {bits})"
+        parts = " | ".join(f"{of.format(f'{n} * stride' if n else '0')} << {8 * n}" for n in range(4))
+        byte = c_type(element_of(dtype))
+        return self._add(f"spread_{to}", to, f"const {byte} *from, Index stride", f"return ({to})({parts});")
 
     def splat(self, dtype: DType, lanes: int) -> str:
         v = self.vector(dtype, lanes)

@@ -180,7 +180,7 @@ class _Printer:
             for n, (name, buffer) in named:
                 if is_given(buffer):
                     const = "" if n in self.written else "const "
-                    heads.append(f"{const}{c_type(buffer.dtype)} *restrict {name}")
+                    heads.append(f"{const}{c_type(buffer.dtype if buffer.spread == 1 else buffer.held[0])} *restrict {name}")
                     passed.append(f"arrays[{len(passed)}]")
         for n, parameter in enumerate(self.nest.parameters):
             heads.append(f"const {c_type(parameter.dtype)} {self.parameters[parameter.name]}")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from warploom.core import DType
+from warploom.core import DType, element_of
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import MOST_AT_RUN_TIME, Constant, Operator, Parameter, Role, RunTimeSize
 from warploom.schedule.nest.swizzle import Swizzle
@@ -97,6 +97,16 @@ class Buffer:
     """Above 1: used in turn by the iterations of a pipelined loop."""
     run_time: RunTimeSize | None = None
     """The first index has as many values as this size, `elements` is for its value here."""
+    spread: int = 1
+    """Bytes from one byte of a word to the next; where they are apart, offsets are in bytes."""
+
+    @property
+    def held(self) -> tuple[DType, int]:
+        """Type and number of the elements that lie in memory: those of words are bytes."""
+        element = element_of(self.dtype)
+        if self.spread > 1:
+            return element, self.elements + (self.dtype.size_bytes - 1) * self.spread
+        return element, self.elements * self.dtype.size_bytes // element.size_bytes
 
 
 @dataclass(frozen=True, slots=True)

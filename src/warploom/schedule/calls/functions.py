@@ -6,7 +6,7 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +41,22 @@ class _Form:
     """The same of the results."""
 
 
+class Elsewhere(Protocol):
+    """Calls that other memory than the host's is for."""
+
+    def takes(self, given: Sequence[Any], named: Mapping[str, Any]) -> bool: ...
+
+    def __call__(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any: ...
+
+
 class Calls:
     """`make` gives the runner at sizes that were not seen before. UserErrors of it, such as sizes at which the function reads
-    outside of an array, are the call's."""
+    outside of an array, are the call's. `elsewhere` serves the calls that it takes."""
 
-    def __init__(self, signature: Signature, make: MakeRunner) -> None:
+    def __init__(self, signature: Signature, make: MakeRunner, elsewhere: Elsewhere | None = None) -> None:
         self.signature = signature
         self._make = make
+        self._elsewhere = elsewhere
         self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
         self._chosen: set[tuple[int, ...]] = set()
         """Sizes whose runner is not `make`'s."""
@@ -72,6 +81,8 @@ class Calls:
             results = self._shortly(*taken)
             if results is not None:
                 return results[0] if len(results) == 1 else results
+        elif self._elsewhere is not None and self._elsewhere.takes(given, named):
+            return self._elsewhere(given, named)
         binding = self.signature.bind(given, named)
         runner = self.run(binding)
         if runner is not None and taken is not None and generation == self._generation:

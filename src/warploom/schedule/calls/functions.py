@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,10 +77,13 @@ class Calls:
         if named and (ordered := self._ordered(given, named)) is not None:
             given, named = ordered, {}
         generation = self._generation
-        taken = None if named else self._taken(given)
-        if taken is not None:
+        plain = None if named else _plain(given)
+        taken = None if plain is None else self._taken(plain)
+        if plain is not None and taken is not None:
             results = self._shortly(*taken)
             if results is not None:
+                if plain is not given:
+                    results = _as_given(results, plain, given)
                 return results[0] if len(results) == 1 else results
         elif self._elsewhere is not None and self._elsewhere.takes(given, named):
             return self._elsewhere(given, named)
@@ -186,7 +190,7 @@ class Calls:
         if not isinstance(runner, CompiledRunner) or binding.copies or any(type(a) is not np.ndarray for a in given):
             return
         arrays = list(self.signature.arrays.values())
-        known = [next((n for n, g in enumerate(given) if g is array), -1) for array in binding.arrays]
+        known = [next((n for n, g in enumerate(given) if _is_same(g, array)), -1) for array in binding.arrays]
         made = [n for n, place in enumerate(known) if place < 0]
         is_output = [a.role is Role.OUTPUT for a in arrays]
         if any(not is_output[n] for n in made) or len({*known} - {-1}) != len(given):
@@ -209,6 +213,37 @@ class Calls:
             tuple(known),
             outputs,
         )
+
+
+def _plain(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The arguments with NumPy's arrays in the place of PyTorch's tensors; None where one is not taken as it lies in memory."""
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    if kind is None or kind not in map(type, given):
+        return given
+    try:
+        return tuple([value.numpy() if type(value) is kind else value for value in given])
+    except (RuntimeError, TypeError):  # of a GPU, records gradients, is a negated view, or of a type that NumPy lacks
+        return None
+
+
+def _as_given(results: tuple[Array, ...], plain: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors of these results: those that were given, or new ones of the first array's package."""
+    found: list[Any] = []
+    for result in results:
+        own = next((n for n, array in enumerate(plain) if array is result), None)
+        if own is not None:
+            found.append(given[own])
+            continue
+        first = next(n for n, array in enumerate(plain) if isinstance(array, np.ndarray) and array.ndim)
+        found.append(result if given[first] is plain[first] else sys.modules["torch"].from_numpy(result))
+    return tuple(found)
+
+
+def _is_same(one: Array, other: Array) -> bool:
+    return one is other or (
+        one.ctypes.data == other.ctypes.data and one.shape == other.shape and one.strides == other.strides and one.size > 0
+    )
 
 
 def _short(form: _Form, given: Sequence[Array], scalars: tuple[float, ...]) -> tuple[Array, ...] | None:

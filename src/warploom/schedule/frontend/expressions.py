@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from warploom.core import DType, i32, i64, integer_range, polynomials
+from warploom.core import DType, f32, i32, i64, integer_range, polynomials
 from warploom.core.linear import Linear, variable
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
 from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
@@ -41,8 +41,10 @@ _BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGN
 _UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _COMPARING = {sign: operator for operator, sign in COMPARING.items()}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
+_OF_TWO = {"maximum": "max", "minimum": "min"}
 _PLACES = {"argmax": Operator.MAX, "argmin": Operator.MIN}
 _HIGHEST_POWER = 8
+_ROOT = 0.5
 
 
 def read_expression(state: State, node: ast.expr) -> Expression:
@@ -82,8 +84,25 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return choice(state, test, body, other, node)
         case _:
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
-            fix = f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
-            raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+            raise state.problem("UNSUPPORTED_PYTHON", message, node, _instead_of(node))
+
+
+def _instead_of(node: ast.expr) -> str:
+    """How to write what is no arithmetic here."""
+    match node:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not() | ast.Invert()):
+            return f"Write where({ast.unparse(node)}, 1, 0)."
+        case ast.BoolOp() | ast.BinOp(op=ast.BitAnd() | ast.BitOr()):
+            return "Join comparisons in a condition, where(X[i] > 0 and X[i] < 1, 1, 0), or write where(X[i] != 0, X[i], 1)."
+        case ast.BinOp(op=ast.MatMult()):
+            return "Write a sum of products, sum(A[i, k] * B[k, j], over=k)."
+        case ast.BinOp(op=ast.FloorDiv() | ast.Mod() as sign, left=left, right=right):
+            texts = ast.unparse(left), ast.unparse(right)
+            cut = f"i32(f32({texts[0]}) / {texts[1]})"
+            rest = "" if isinstance(sign, ast.FloorDiv) else f", and {texts[0]} less that many times {texts[1]} for the rest"
+            return f"// and % are of indices and sizes; of whole numbers of up to 24 bits write {cut}, cut off towards 0{rest}."
+        case _:
+            return f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
 
 
 def _is_of_indices(state: State, node: ast.expr) -> bool:
@@ -104,14 +123,24 @@ def choice(state: State, test: ast.expr, body: ast.expr, other: ast.expr, node: 
     """`body` where the condition holds, else `other`; of two numbers in the type of what is compared."""
     mask = read_condition(state, test)
     values = [read_expression(state, body), read_expression(state, other)]
-    dtype = next((t for t in map(dtype_of, values) if t is not None), dtype_of(mask))
+    types = [dtype_of(v) for v in sorted(values, key=_is_of_numbers)]
+    dtype = next((t for t in types if t is not None), dtype_of(mask))
     assert dtype is not None
+    if any(isinstance(v, Number) and not fits(v.value, dtype) for v in values) and all(map(_is_number, values)):
+        dtype = f32  # a fraction beside whole numbers, until it meets another type
+        values = [in_type(v, dtype) for v in values]
     return apply(state, Operator.SELECT, [_as(mask, dtype), *values], node)
 
 
 def read_condition(state: State, node: ast.expr) -> Expression:
-    """1 where the condition holds, else 0, in the type of what it compares first."""
+    """1 where the condition holds, else 0, in the type of what it compares first. `&`, `|` and `~` join as NumPy's do."""
     match node:
+        case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
+            return read_condition(state, ast.copy_location(ast.BoolOp(ast.And(), [left, right]), node))
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return read_condition(state, ast.copy_location(ast.BoolOp(ast.Or(), [left, right]), node))
+        case ast.UnaryOp(op=ast.Invert(), operand=operand):
+            return _negated(read_condition(state, operand), state, node)
         case ast.Compare(left=left, ops=signs, comparators=others):
             sides = [left, *others]
             return _all([_compared(state, s, a, b, node) for s, a, b in zip(signs, sides, others, strict=False)], state, node)
@@ -163,12 +192,45 @@ def _as(mask: Expression, dtype: DType) -> Expression:
     return mask if dtype_of(mask) == dtype else Apply(Operator.CAST, (mask,), dtype)
 
 
+def _is_of_numbers(value: Expression) -> bool:
+    """A choice between numbers, or the sum of one: it has the type of what it compares, and could have another."""
+    match value:
+        case Apply(operator=Operator.SELECT, operands=[_, *choices]):
+            return all(map(_is_number, choices))
+        case Reduction(operand=operand):
+            return _is_of_numbers(operand)
+        case _:
+            return False
+
+
+def _is_number(value: Expression) -> bool:
+    return isinstance(value, Number) or _is_of_numbers(value)
+
+
+def in_type(value: Expression, dtype: DType) -> Expression:
+    """A choice between numbers in this type, if it holds them; other values as they are."""
+    match value:
+        case Apply(operator=Operator.SELECT, operands=[mask, *choices]) if _is_of_numbers(value):
+            made = [in_type(c, dtype) for c in choices]
+            if all(fits(c.value, dtype) if isinstance(c, Number) else dtype_of(c) == dtype for c in made):
+                return replace(value, operands=(_as(mask, dtype), *made), dtype=dtype)
+        case Reduction(operand=operand) if _is_of_numbers(value):
+            made = in_type(operand, dtype)
+            return replace(value, operand=made, dtype=dtype) if dtype_of(made) == dtype else value
+        case _:
+            pass
+    return value
+
+
 _SCANS = f"A running sum, or another scan, is made of its serial loop by {SCAN_LIFT}."
 
 
 def apply(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> Expression:
     """One operation; numbers are computed at once."""
-    types = list(dict.fromkeys(t for t in map(dtype_of, operands) if t is not None))
+    types = _types(operands)
+    if len(types) > 1 and len(fixed := _types([o for o in operands if not _is_of_numbers(o)])) == 1:
+        operands = [in_type(o, fixed[0]) for o in operands]
+        types = _types(operands)
     if len(types) > 1:
         got = " and ".join(t.name for t in types)
         fix = f"Convert one of them: {types[0]}(...)."
@@ -188,6 +250,10 @@ def apply(state: State, operator: Operator, operands: Sequence[Expression], node
         except (ArithmeticError, ValueError) as error:
             raise state.problem("NOT_A_NUMBER", f"{ast.unparse(node)} has no value: {error}", node, "Correct it.") from None
     return made
+
+
+def _types(operands: Sequence[Expression]) -> list[DType]:
+    return list(dict.fromkeys(t for t in map(dtype_of, operands) if t is not None))
 
 
 def _index_sum(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> IndexSum:
@@ -306,6 +372,8 @@ def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST
         wanted = f"{name}[{', '.join(definition.indices)}]" if definition.indices else name
         message = f"expected {wanted}, as it was defined, got {ast.unparse(node)}"
         fix = "Values inside of a stage go from index to the same index; for anything else store it in a `temp` array."
+        if len(indices) == len(definition.indices) and all(indices) and set(indices) != set(definition.indices):
+            fix = f"Write {wanted}, reduced over the same names if it is a sum, or store it in a `temp` array."
         raise state.problem("POINT_TO_POINT", message, node, fix, ("defined here", definition.span))
     state.used.add(name)
     dtype = dtype_of(definition.value)
@@ -346,6 +414,8 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
     if array.role is not Role.INPUT and name not in state.stored:
         message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
         fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
+        if state.target == name and None not in plain:
+            fix = f"Declare it as inout[...] where its contents count; over an index write {name}[...] = max(..., over=k)."
         if state.target == name and None in plain:
             fix = f"A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
@@ -448,7 +518,8 @@ def _read_call(state: State, node: ast.Call) -> Expression:
         operand = read_expression(state, node.args[0])
         return reduction(state, _REDUCING[name], operand, _read_over(state, over.value), node)
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-        raise state.problem("CALL", f"expected plain arguments of {name}", node, f"Write {name}(value).")
+        wanted = f"{name}(value, over=k), k being an index of the value" if name in _REDUCING else f"{name}(value)"
+        raise state.problem("CALL", f"expected plain arguments of {name}, got {ast.unparse(node)}", node, f"Write {wanted}.")
     if name == "where":
         if len(node.args) != 3:
             message = f"expected where(condition, value, other), got {ast.unparse(node)}"
@@ -457,13 +528,13 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     operands = [read_expression(state, a) for a in node.args]
     if name in _UNARY and len(operands) == 1:
         return apply(state, _UNARY[name], operands, node)
-    if name in ("max", "min") and len(operands) >= 2:
+    if (name in ("max", "min") and len(operands) >= 2) or (name in _OF_TWO and len(operands) == 2):
         result = operands[0]
         for operand in operands[1:]:
-            result = apply(state, _REDUCING[name], [result, operand], node)
+            result = apply(state, _REDUCING[_OF_TWO.get(name, name)], [result, operand], node)
         return result
     wanted = f"{name}(a, b) or {name}(value, over=k)" if name in ("max", "min") else f"{name}(value, over=k)"
-    wanted = f"{name}(value)" if name in _UNARY else "pad(X, 0)[i - 1]" if name == "pad" else wanted
+    wanted = f"{name}(value)" if name in _UNARY else f"{name}(a, b)" if name in _OF_TWO else "pad(X, 0)[i - 1]" if name == "pad" else wanted
     raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}.")
 
 
@@ -534,10 +605,13 @@ def _read_cast(state: State, dtype: DType, node: ast.Call) -> Expression:
 
 def _read_power(state: State, left: ast.expr, right: ast.expr, node: ast.AST) -> Expression:
     base, power = read_expression(state, left), read_expression(state, right)
-    if not isinstance(power, Number) or power.value not in range(1, _HIGHEST_POWER + 1):
-        message = f"expected a power from 1 to {_HIGHEST_POWER}, got {ast.unparse(right)}"
+    value = power.value if isinstance(power, Number) else 0
+    if value == _ROOT:
+        return apply(state, _UNARY["sqrt"], [base], node)
+    if abs(value) not in range(1, _HIGHEST_POWER + 1):
+        message = f"expected a power from 1 to {_HIGHEST_POWER}, one below 0, or 0.5, got {ast.unparse(right)}"
         raise state.problem("UNSUPPORTED_PYTHON", message, right, "Multiply, or use sqrt, exp and log.")
     result = base
-    for _ in range(int(power.value) - 1):
+    for _ in range(abs(int(value)) - 1):
         result = apply(state, Operator.MUL, [result, base], node)
-    return result
+    return result if value > 0 else apply(state, Operator.DIV, [Number(1), result], node)

@@ -151,6 +151,15 @@ def test_an_explored_kernel_is_called_saved_and_loaded(explored: wl.Explored, tm
             kernel(X[:32], 2)
 
 
+def test_results_and_loaded_kernels_go_to_other_processes_and_are_copied(explored: wl.Explored, tmp_path: Path) -> None:
+    modelled = wl.explore(made(), sizes={"n": 64}, target="sm_90", nodes=5)
+    for found in (explored, modelled, wl.load_kernel(explored.save(tmp_path / "scaled.kernel"))):
+        found(X, 2)
+        for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+            assert again is not found and again.line == found.line
+            np.testing.assert_array_equal(again(X, 3), X * 3)
+
+
 def test_a_kernel_of_a_gpu_is_interpreted_here_saved_and_loaded(tmp_path: Path) -> None:
     modelled = wl.explore(made(), sizes={"n": 64}, target="sm_90", nodes=5)
     assert modelled.suffixes == (".json", ".html", ".cu", ".kernel")

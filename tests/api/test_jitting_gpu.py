@@ -19,7 +19,7 @@ from warploom.schedule.calls import spread_nest
 from warploom.schedule.cpu import plain_nest
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.nest import verify
-from warploom.tools.kernels import background, on_gpu, searching, store, tuning
+from warploom.tools.kernels import background, on_gpu, searching, store
 from warploom.tools.kernels.background import Answer, Request, Searches
 
 __all__ = ["driver", "make_driver"]
@@ -113,7 +113,7 @@ def test_kernels_of_gpus_that_are_not_here(folder: Path) -> None:
     assert found.line["kept"] is True and function.kind(X, 2) == "plain"
     known = on_gpu.known_kernels(function.tensor, {"m": 2, "n": 3}, "sm_80")
     assert known is not None and all(kernel.options.arch == "sm_80" for kernel in known.kernels)
-    with pytest.raises(UserError, match="OPTION.*expected a value of each size for sm_80, got a class of m"):
+    with pytest.raises(UserError, match=r"OPTION.*expected a value of each size for sm_80, got a class of m"):
         function.tune(sizes={"m": "?", "n": 3}, target="sm_80")
     with pytest.raises(UserError, match="UNKNOWN_TARGET"):
         function.tune(sizes={"m": 2, "n": 3}, target="sm_1")
@@ -139,7 +139,7 @@ def test_searches_of_other_targets_in_the_background(
 
 def test_a_gpu_that_is_older_than_all_targets(make_driver: Callable[..., FakeDriver]) -> None:
     driver = make_driver((7, 0))
-    with pytest.raises(UserError, match="CALL_DEVICE.*expected a GPU for which kernels are compiled, got sm_70"):
+    with pytest.raises(UserError, match=r"CALL_DEVICE.*expected a GPU for which kernels are compiled, got sm_70"):
         made()(Plain(driver, X), 2)
 
 

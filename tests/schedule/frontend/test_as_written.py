@@ -127,6 +127,6 @@ def compile_of(source: str) -> Any:
 )
 def test_what_is_told(body: str, fix: str) -> None:
     if not fix:
-        assert "f32" in told('m[i] = where(N[i] > 0, 0.5, 0)\ny[i] = X[i]', 'm: wl.out[i32["n"]], y: wl.out[f32["n"]]')
+        assert "f32" in told("m[i] = where(N[i] > 0, 0.5, 0)\ny[i] = X[i]", 'm: wl.out[i32["n"]], y: wl.out[f32["n"]]')
         return
     assert fix in told(body)

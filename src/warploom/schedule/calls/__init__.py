@@ -16,5 +16,6 @@ from warploom.schedule.calls.spread import spread_nest
 __all__ = [
     "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "GpuCalls", "KernelsAt",
     "Runner", "ShapeClass", "Signature", "in_class", "narrowest",
-    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "spread_nest", "unpack", "unpack_cuda", "unpack_signature",
+    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "spread_nest", "unpack",
+    "unpack_cuda", "unpack_signature",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.gpu import (
+    DeviceTensor,
     Launch,
     Place,
     Wanted,

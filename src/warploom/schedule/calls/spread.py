@@ -1,6 +1,7 @@
 """The plain loops of a kernel as a launch: every result has a thread of its own, which runs the loops inside by itself.
 
-Goal: a kernel of a GPU that is right, for every function and at once. Non-goals: shared memory, vectors, totals by several threads.
+Goal: a kernel of a GPU that is right, for every function and at once. Non-goals: shared memory, vectors, totals of
+several threads.
 """
 
 from __future__ import annotations

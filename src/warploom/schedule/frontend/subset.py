@@ -52,7 +52,12 @@ ROWS: tuple[Row, ...] = (
     Row("place of an extreme", "m[i] = argmax(A[i, k], over=k)", True, "`argmax argmin`, as NumPy: the first, of NaNs the first"),
     Row("running result", "y[i] = y[i - 1] + X[i]", False, "`warploom scan lift`"),
     Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", True, "both values are computed; a NaN compares as in Python"),
-    Row("`where`", "y[i] = where(0 < X[i] <= 1 or not X[i] < n, X[i], -X[i])", True, "as in NumPy, too: `(X[i] > 0) & ~(X[i] > 1)`"),
+    Row(
+        "`where`",
+        "y[i] = where(0 < X[i] <= 1 or not X[i] < n, X[i], -X[i])",
+        True,
+        "as in NumPy, too: `(X[i] > 0) & ~(X[i] > 1)`",
+    ),
     Row("a choice of numbers", "m[i] = where(X[i] > 0, 1, 0)", True, "takes the type of what it meets, else the compared type"),
     Row("`and`, `or`, comparisons as values", "y[i] = X[i] or 1", False, "`where(X[i] != 0, X[i], 1)`"),
     Row("loops, `if`, `return`", "for i in range(3):\n    y[i] = X[i]", False, "indices run by themselves"),

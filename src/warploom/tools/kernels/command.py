@@ -139,9 +139,7 @@ def _row(kept: Kept) -> str:
     on = record.get("target") or f"{record.get('threads')} threads"
     times = f"{record.get('time_ms')} ms" + (f", plain loop {record['plain_ms']} ms" if "plain_ms" in record else "")
     what = times if record.get("kind") == "found" else "the plain loop is the fastest"
-    return f"{record['function']!s:<24} {at:<28} {on}  {what}" + (
-        f"; does not count: {why}" if why else ""
-    )
+    return f"{record['function']!s:<24} {at:<28} {on}  {what}" + (f"; does not count: {why}" if why else "")
 
 
 def _asked(size: Json, multiple: Json) -> str:

@@ -1,4 +1,4 @@
-"""On a GPU: completed kernels and functions of `wl.jit` called with tensors of each package, beside the interpreter; microseconds for a call.
+"""On a GPU: completed kernels and functions of `wl.jit` called with tensors of each package; microseconds for a call.
 
 `python benchmarks/gpu/calls.py [--json] [--dry-run] [CASE ...]`, cases are `numpy`, `torch`, `cupy`, `jax`, `numba`. A case whose
 package is missing says so. Each calls a small kernel on a stream of its own, with outputs given and left out, behind work that is
@@ -43,7 +43,7 @@ def kernel(x: wl.Global[f32, n], y: wl.Global[f32, n]):
 
 
 @wl.jit(threads=1)
-def thrice(x: f32["n"], y: wl.out[f32["n"]]):
+def thrice(x: f32["n"], y: wl.out[f32["n"]]):  # noqa: UP037 (the language's)
     y[i] = x[i] * 3  # noqa: F821 (an index is a name of the language)
 
 

@@ -314,7 +314,7 @@ class JitFunction(TensorHolder):
         self._gpu.ask_again()
 
     def __reduce__(self) -> tuple[type[JitFunction], tuple[object, ...]]:
-        """What it is made of; kernels are looked up, or compiled again, where it is read."""
+        """Its parts; kernels are looked up, or compiled again, where it is read."""
         return JitFunction, (self.tensor, self.threads, self.kernels, self._search)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What people write first, beside NumPy; and what is told them where it is not in the language."""
+"""Programs as people write them first, beside NumPy; and the words for those that are not in the language."""
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def one_row(X: f32["n", "d"], s: wl.out[f32[1, "d"]]):
 
 
 def added_to_one(X: f32["n", "d"], s: wl.inout[f32[1]]):
-    s[0] = s[0] * 2 + sum(X[i, j], over=(i, j))
+    s[0] = s[0] * 2 + sum(X[only, j], over=(only, j))
 
 
 def no_axes(X: f32["n", "d"], s: wl.out[f32[()]]):

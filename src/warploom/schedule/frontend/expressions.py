@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.core import DType, f32, i32, i64, integer_range, polynomials
-from warploom.core.linear import Linear, variable
+from warploom.core.linear import variable
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
-from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
+from warploom.schedule.backbone import COMPARING, ROWS, Operator, Role
+from warploom.schedule.frontend.arithmetic import apply, as_type, check_number, fits, in_type, is_number, is_of_numbers
 from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_size
 from warploom.schedule.frontend.sizes import names_of
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Silent, State
 from warploom.schedule.frontend.tree import (
-    NO_SIZES,
     Apply,
     ArrayParameter,
     Expression,
@@ -123,13 +122,13 @@ def choice(state: State, test: ast.expr, body: ast.expr, other: ast.expr, node: 
     """`body` where the condition holds, else `other`; of two numbers in the type of what is compared."""
     mask = read_condition(state, test)
     values = [read_expression(state, body), read_expression(state, other)]
-    types = [dtype_of(v) for v in sorted(values, key=_is_of_numbers)]
+    types = [dtype_of(v) for v in sorted(values, key=is_of_numbers)]
     dtype = next((t for t in types if t is not None), dtype_of(mask))
     assert dtype is not None
-    if any(isinstance(v, Number) and not fits(v.value, dtype) for v in values) and all(map(_is_number, values)):
+    if any(isinstance(v, Number) and not fits(v.value, dtype) for v in values) and all(map(is_number, values)):
         dtype = f32  # a fraction beside whole numbers, until it meets another type
         values = [in_type(v, dtype) for v in values]
-    return apply(state, Operator.SELECT, [_as(mask, dtype), *values], node)
+    return apply(state, Operator.SELECT, [as_type(mask, dtype), *values], node)
 
 
 def read_condition(state: State, node: ast.expr) -> Expression:
@@ -178,9 +177,9 @@ def _all(masks: Sequence[Expression], state: State, node: ast.expr) -> Expressio
     made = masks[-1]
     dtype = dtype_of(masks[0])
     assert dtype is not None
-    made = _as(made, dtype)
+    made = as_type(made, dtype)
     for mask in masks[-2::-1]:
-        made = apply(state, Operator.SELECT, [_as(mask, dtype), made, Number(0)], node)
+        made = apply(state, Operator.SELECT, [as_type(mask, dtype), made, Number(0)], node)
     return made
 
 
@@ -188,152 +187,7 @@ def _negated(mask: Expression, state: State, node: ast.expr) -> Expression:
     return apply(state, Operator.SELECT, [mask, Number(0), Number(1)], node)
 
 
-def _as(mask: Expression, dtype: DType) -> Expression:
-    return mask if dtype_of(mask) == dtype else Apply(Operator.CAST, (mask,), dtype)
-
-
-def _is_of_numbers(value: Expression) -> bool:
-    """A choice between numbers, or the sum of one: it has the type of what it compares, and could have another."""
-    match value:
-        case Apply(operator=Operator.SELECT, operands=[_, *choices]):
-            return all(map(_is_number, choices))
-        case Reduction(operand=operand):
-            return _is_of_numbers(operand)
-        case _:
-            return False
-
-
-def _is_number(value: Expression) -> bool:
-    return isinstance(value, Number) or _is_of_numbers(value)
-
-
-def in_type(value: Expression, dtype: DType) -> Expression:
-    """A choice between numbers in this type, if it holds them; other values as they are."""
-    match value:
-        case Apply(operator=Operator.SELECT, operands=[mask, *choices]) if _is_of_numbers(value):
-            made = [in_type(c, dtype) for c in choices]
-            if all(fits(c.value, dtype) if isinstance(c, Number) else dtype_of(c) == dtype for c in made):
-                return replace(value, operands=(_as(mask, dtype), *made), dtype=dtype)
-        case Reduction(operand=operand) if _is_of_numbers(value):
-            made = in_type(operand, dtype)
-            return replace(value, operand=made, dtype=dtype) if dtype_of(made) == dtype else value
-        case _:
-            pass
-    return value
-
-
 _SCANS = f"A running sum, or another scan, is made of its serial loop by {SCAN_LIFT}."
-
-
-def apply(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> Expression:
-    """One operation; numbers are computed at once."""
-    types = _types(operands)
-    if len(types) > 1 and len(fixed := _types([o for o in operands if not _is_of_numbers(o)])) == 1:
-        operands = [in_type(o, fixed[0]) for o in operands]
-        types = _types(operands)
-    if len(types) > 1:
-        got = " and ".join(t.name for t in types)
-        fix = f"Convert one of them: {types[0]}(...)."
-        raise state.problem("DTYPE", f"expected operands of one type, got {got}", node, fix)
-    dtype = types[0] if types else None
-    if dtype is None and any(isinstance(o, IndexValue) for o in operands):
-        return IndexValue(_index_sum(state, operator, operands, node))
-    if dtype and not dtype.is_float and operator in FLOAT_ONLY:
-        fix = "Convert the operands: f32(...)."
-        raise state.problem("DTYPE", f"expected floats for {operator}, got {dtype}", node, fix)
-    for operand in operands:
-        check_number(state, operand, dtype, node)
-    made = Apply(operator, tuple(operands), dtype, state.span(node))
-    if all(isinstance(o, Number) for o in operands):
-        try:
-            return Number(number(made, {}))
-        except (ArithmeticError, ValueError) as error:
-            raise state.problem("NOT_A_NUMBER", f"{ast.unparse(node)} has no value: {error}", node, "Correct it.") from None
-    return made
-
-
-def _types(operands: Sequence[Expression]) -> list[DType]:
-    return list(dict.fromkeys(t for t in map(dtype_of, operands) if t is not None))
-
-
-def _index_sum(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> IndexSum:
-    """Arithmetic on indices that stays an index; anything else needs a type."""
-    found = _joined(operator, operands)
-    if found is None:
-        message = f"expected a type for the index in {ast.unparse(node)}, got none"
-        raise state.problem("INDEX_AS_VALUE", message, node, "Convert the index: f32(i).")
-    return replace(found, span=state.span(node))
-
-
-def _joined(operator: Operator, operands: Sequence[Expression]) -> IndexSum | None:
-    parts = [p for p in map(_as_index, operands) if p is not None]
-    match operator, parts if len(parts) == len(operands) else []:
-        case Operator.ADD | Operator.SUB, [first, second]:
-            sign = 1 if operator is Operator.ADD else -1
-            return IndexSum(first.sum.plus(second.sum, sign), sizes=first.sizes.plus(second.sizes, sign))
-        case Operator.NEG, [only]:
-            return IndexSum(only.sum.scaled(-1), sizes=NO_SIZES.plus(only.sizes, -1))
-        case Operator.MUL, [first, second]:
-            for one, other in ((first, second), (second, first)):
-                if not one.sum.terms and one.sizes == NO_SIZES:
-                    factor = one.sum.constant
-                    return IndexSum(other.sum.scaled(factor), sizes=other.sizes.times(polynomials.number(factor)))
-        case _:
-            pass
-    return None
-
-
-def _as_index(value: Expression) -> IndexSum | None:
-    match value:
-        case IndexValue(index, None):
-            return index
-        case Number(int(number)):
-            return IndexSum(Linear((), number))
-        case SizeValue(size):
-            return IndexSum(Linear(), sizes=size)
-        case Apply(operator=operator, operands=operands, dtype=None):
-            return _joined(operator, operands)
-        case _:
-            return None
-
-
-def fits(value: int | float, dtype: DType) -> bool:
-    """Whether an element of type `dtype` can hold the number; floats round."""
-    if dtype.is_float:
-        return True
-    low, high = integer_range(dtype)
-    return math.isfinite(value) and value == int(value) and low <= value <= high
-
-
-def check_number(state: State, value: Expression, dtype: DType | None, node: ast.AST) -> None:
-    """A number takes the type of what it meets, unchanged."""
-    if isinstance(value, Number) and dtype is not None and not fits(value.value, dtype):
-        message = f"expected a number that {dtype} holds, got {value.value}"
-        raise state.problem("DTYPE", message, node, "Use a whole number in its range, or convert the elements: f32(...).")
-
-
-def number(expression: Expression, sizes: Mapping[str, int]) -> int | float:
-    """The value of numbers and sizes. Raises ArithmeticError or ValueError where there is none, TypeError for other operands."""
-    match expression:
-        case Number(value):
-            return value
-        case SizeValue(size):
-            return size.whole_at(sizes)
-        case Apply(operator=operator, operands=operands):
-            return evaluate_number(operator, [number(o, sizes) for o in operands])
-        case _:
-            raise TypeError("not a number")
-
-
-def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
-    """The result as Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other
-    operators."""
-    row = ROWS.get(operator)
-    if row is None or row.exact is None or len(values) != row.arity:
-        raise TypeError(f"{operator} of numbers")
-    if operator in (Operator.MAX, Operator.MIN) and any(map(math.isnan, values)):
-        return math.nan
-    return row.exact(*values)
 
 
 def _read_name(state: State, name: str, node: ast.AST) -> Expression:
@@ -454,7 +308,7 @@ def gather(
         place = Apply(Operator.CAST, (index,), i64) if index.array.dtype != i64 else index
         for low, high in ((Number(-1), place), (place, SizeValue(size))):
             inside = apply(state, Operator.LESS, [low, high], node)
-            made = apply(state, Operator.SELECT, [_as(inside, array.dtype), made, Number(fill)], node)
+            made = apply(state, Operator.SELECT, [as_type(inside, array.dtype), made, Number(fill)], node)
     return made
 
 
@@ -559,11 +413,11 @@ def _read_place(state: State, operator: Operator, name: str, node: ast.Call) -> 
     is_best = apply(state, Operator.EQUAL, [value, best], node)
     own = dtype_of(value)
     if own is not None and own.is_float:
-        is_number = apply(state, Operator.EQUAL, [value, value], node)
-        is_best = apply(state, Operator.SELECT, [is_number, is_best, Number(1)], node)
+        is_same = apply(state, Operator.EQUAL, [value, value], node)
+        is_best = apply(state, Operator.SELECT, [is_same, is_best, Number(1)], node)
     place = IndexValue(IndexSum(variable(over.id), state.span(over)), dtype)
     last = Number(integer_range(dtype)[1])
-    places = apply(state, Operator.SELECT, [_as(is_best, dtype), place, last], node)
+    places = apply(state, Operator.SELECT, [as_type(is_best, dtype), place, last], node)
     return reduction(state, Operator.MIN, places, [(over.id, over)], node)
 
 

@@ -38,7 +38,7 @@ from warploom.schedule.backbone import (
     identity_of,
     matrix_factors,
 )
-from warploom.schedule.frontend.expressions import fits, number
+from warploom.schedule.frontend.arithmetic import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.splits import Split, span_of, split_of
 from warploom.schedule.frontend.tree import (

@@ -10,7 +10,8 @@ from warploom.core import Diagnostic, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
 from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.frontend.expressions import apply, check_number, in_type, read_expression, reduction
+from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
+from warploom.schedule.frontend.expressions import read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import is_quotient
 from warploom.schedule.frontend.stand_ins import SCAN_LIFT
@@ -123,6 +124,7 @@ class _Named(ast.NodeTransformer):
 
     def __init__(self, state: State, stored: Collection[str]) -> None:
         self.state, self.stored = state, stored
+        self.names: dict[int, str] = {}
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
@@ -140,12 +142,14 @@ class _Named(ast.NodeTransformer):
         return node
 
     def _name(self, axis: int) -> str:
-        name = f"only{axis or ''}"
-        while name in self.state.sizes or name in self.state.arrays or name in self.state.scalars:
-            name += "_"
-        self.state.own_indices |= {name}
-        self.state.bound_indices |= {name}
-        return name
+        if axis not in self.names:
+            state, name = self.state, f"only{axis or ''}"
+            while name in {*state.sizes, *state.arrays, *state.scalars, *state.definitions, *state.own_indices}:
+                name += "_"
+            self.names[axis] = name
+            state.own_indices |= {name}
+            state.bound_indices |= {name}
+        return self.names[axis]
 
 
 def _read_statement(state: State, node: ast.stmt) -> None:

@@ -19,7 +19,7 @@ from warploom.tools.kernels import store
 
 @dataclass(frozen=True, slots=True)
 class GpuKernels:
-    """What calls at the same sizes run on GPUs of one target."""
+    """Kernels that calls at the same sizes run on GPUs of one target."""
 
     program: Program
     kernels: Sequence[CudaKernel]

@@ -45,7 +45,7 @@ def spread_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str) 
 
 
 def known_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str, shipped: Path | None = None) -> GpuKernels | None:
-    """Those in the user's store, or else in the folder of a package; None where neither has any that count."""
+    """Kernels in the user's store, or else in the folder of a package; None where neither has any that count."""
     program = function.program(sizes)
     for folder in (store.store_folder(), shipped):
         is_shipped = folder is not None and folder == shipped

@@ -1,4 +1,4 @@
-"""On a GPU: completed and explored kernels called with tensors of each package, beside the interpreter; microseconds for a call.
+"""On a GPU: completed kernels and functions of `wl.jit` called with tensors of each package; microseconds for a call.
 
 `python benchmarks/gpu/calls.py [--json] [--dry-run] [CASE ...]`, cases are `numpy`, `torch`, `cupy`, `jax`, `numba`. A case whose
 package is missing says so. Each calls a small kernel on a stream of its own, with outputs given and left out, behind work that is
@@ -40,6 +40,11 @@ def kernel(x: wl.Global[f32, n], y: wl.Global[f32, n]):
     at = wl.global_id()
     if at < n:
         y[at] = x[at] * 3
+
+
+@wl.jit(threads=1)
+def thrice(x: f32["n"], y: wl.out[f32["n"]]):  # noqa: UP037 (the language's)
+    y[i] = x[i] * 3  # noqa: F821 (an index is a name of the language)
 
 
 class Package:
@@ -112,13 +117,17 @@ def compared(case: str, *, dry: bool) -> dict[str, Any]:
         expected = package.host(x) * 3
         x = package.delayed(package.tensor(values))
         same &= bool(np.array_equal(package.host(completed(x, **more)), expected))
+        x = package.delayed(package.tensor(values))
+        same &= bool(np.array_equal(package.host(thrice(x, **more)), expected))
         if package.name != "jax":
             y = package.tensor(values * 0)
             x = package.delayed(package.tensor(values))
-            completed(x, y, **more)
-            same &= bool(np.array_equal(package.host(y), expected))
+            for call in (completed, thrice):
+                call(x, y, **more)
+                same &= bool(np.array_equal(package.host(y), expected))
         if not dry:
             line["call_us"] = timed(lambda: completed(x, **more))
+            line["jit_call_us"] = timed(lambda: thrice(x, **more))
     return line | {"same": same, "elements": size}
 
 

@@ -1,7 +1,9 @@
 """`wl.jit`: a call is right at once, and faster after a search."""
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,28 @@ def test_a_search_is_kept_for_later_programs() -> None:
     assert kind in ("plain", "found") and float(str(found.line["time_over_plain"])) <= 1
     assert function.kind(X, 2) == made().kind(X, 2) == kind
     np.testing.assert_array_equal(made()(X, 3), X * 3)
+
+
+def test_functions_go_to_other_processes_and_are_copied() -> None:
+    function = made()
+    function(X, 2)
+    for again in (pickle.loads(pickle.dumps(function)), copy.deepcopy(function)):
+        assert again is not function and repr(again) == repr(function) and again.threads == 1
+        np.testing.assert_array_equal(again(X, 3), X * 3)
+
+
+def test_waiting_ends_in_time_for_all_searches_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    function, clock, asked = made(), [100.0], list[float | None]()
+
+    class Slow:
+        def wait(self, timeout_s: float | None) -> bool:
+            asked.append(timeout_s)
+            clock[0] += 2
+            return True
+
+    monkeypatch.setattr(jitting.time, "monotonic", lambda: clock[0])
+    function._asked = {("cpu", n): Slow() for n in range(3)}  # type: ignore[dict-item,misc] # pyright: ignore
+    assert function.wait(3) and asked == [3, 1, 0] and function.wait() and asked[3:] == [None] * 3
 
 
 def line(**more: object) -> dict[str, object]:
@@ -125,6 +149,15 @@ def test_an_explored_kernel_is_called_saved_and_loaded(explored: wl.Explored, tm
         np.testing.assert_array_equal(kernel(X, 2), X * 2)
         with pytest.raises(wl.UserError, match="CALL_SHAPE"):
             kernel(X[:32], 2)
+
+
+def test_results_and_loaded_kernels_go_to_other_processes_and_are_copied(explored: wl.Explored, tmp_path: Path) -> None:
+    modelled = wl.explore(made(), sizes={"n": 64}, target="sm_90", nodes=5)
+    for found in (explored, modelled, wl.load_kernel(explored.save(tmp_path / "scaled.kernel"))):
+        found(X, 2)
+        for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+            assert again is not found and again.line == found.line
+            np.testing.assert_array_equal(again(X, 3), X * 3)
 
 
 def test_a_kernel_of_a_gpu_is_interpreted_here_saved_and_loaded(tmp_path: Path) -> None:

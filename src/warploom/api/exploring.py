@@ -80,7 +80,7 @@ class Explored(Result):
         if self.options.target.kind != "cpu":
             arch = arch_of(self.options.target)
 
-            def kernels_at(sizes: Mapping[str, int]) -> tuple[Program, list[CudaKernel]]:
+            def kernels_at(sizes: Mapping[str, int], _: str) -> tuple[Program, list[CudaKernel]]:
                 program, nests = self._nests_at(sizes)
                 return program, [cuda_kernel(nest, CudaOptions(arch=arch)) for nest in nests]
 

@@ -6,9 +6,10 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
@@ -16,8 +17,10 @@ from typing import Any, Literal, TypeAlias, overload
 from warploom.api.exploring import Explored
 from warploom.api.result import Progress, worked
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.calls import Calls, EvaluatedRunner, Runner, ShapeClass, Signature, narrowest, plain_class
+from warploom.schedule.backbone import Program
+from warploom.schedule.calls import Calls, EvaluatedRunner, GpuCalls, Runner, ShapeClass, Signature, narrowest, plain_class
 from warploom.schedule.cpu import core_count
+from warploom.schedule.cuda import CudaKernel
 from warploom.schedule.frontend import TensorFunction, TensorHolder, tensor_within
 from warploom.tools.command.duration import seconds_of
 from warploom.tools.command.outcome import Outcome, nothing_said
@@ -27,6 +30,7 @@ from warploom.tools.explore.result import ExploredOutcome
 from warploom.tools.explore.run_time import AskedSizes, asked_sizes, searched_at
 from warploom.tools.kernels import background
 from warploom.tools.kernels.background import Answer, Request
+from warploom.tools.kernels.on_gpu import GpuKernels, known_kernels, spread_kernels, target_of
 from warploom.tools.kernels.tuning import known_class, known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
@@ -45,10 +49,11 @@ class SearchWarning(UserWarning):
 
 
 class JitFunction(TensorHolder):
-    """A tensor function that is called with arrays: NumPy's, or tensors in the memory of the CPU that DLPack hands over.
+    """A tensor function that is called with arrays: NumPy's, or tensors in the memory of the CPU or of a GPU.
 
-    A call computes at once: by a kernel that `tune` found for these sizes, else by plain compiled loops, else by evaluating the
-    mathematics. Outputs are written where they are given, and returned.
+    A call computes at once: by a kernel that a search found for these sizes, else by plain compiled loops, else by evaluating the
+    mathematics. On a GPU plain loops are spread over threads, one for each result. Outputs are written where they are given, and
+    returned.
     """
 
     def __init__(
@@ -64,15 +69,19 @@ class JitFunction(TensorHolder):
         self.kernels = kernels
         """Folder of kernels that were exported."""
         self.__name__ = self.__qualname__ = function.name
-        self._calls = Calls(Signature.of(function), self._made)
+        signature = Signature.of(function)
+        self._gpu = GpuCalls(signature, self._on_gpu)
+        self._calls = Calls(signature, self._made, self._gpu)
         self._found: list[ShapeClass] = []
         """Classes of shapes that this program searched or found in a store, the newest first."""
         self._plain: list[ShapeClass] = []
         self._search: SearchMode | None = search
-        self._asked: dict[tuple[int, ...], threading.Event] = {}
-        """Sizes that were searched for in the background, or will be; set: its answer is there."""
-        self._arrived: deque[tuple[Mapping[str, int], Runner | None, str]] = deque()
-        """Answers of searches in the background since the last call: a runner, or why there is none."""
+        self._gpu_found: dict[tuple[object, ...], GpuKernels] = {}
+        """Kernels of GPUs that this program searched or found in a store, by target and sizes."""
+        self._asked: dict[tuple[object, ...], threading.Event] = {}
+        """Targets and sizes that were searched for in the background, or will be; set: its answer is there."""
+        self._arrived: deque[tuple[Callable[[], object] | None, str]] = deque()
+        """Answers of searches in the background since the last call: how they are used, or why there is none."""
         self._is_failed = False
         """A search in the background failed, which was told: there will be no others."""
 
@@ -87,7 +96,12 @@ class JitFunction(TensorHolder):
         return self._calls.signature.text
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """The output, or a tuple of several. UserError: CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY."""
+        """The output, or a tuple of several.
+
+        Beside tensors of a GPU `stream=` says on which stream; `device=` copies NumPy's arrays to that GPU and back. UserError:
+        CALL_ARGUMENTS, CALL_ARRAY, CALL_DTYPE, CALL_SHAPE, CALL_MEMORY, CALL_INDEX, and beside tensors of a GPU CALL_DEVICE,
+        CALL_STREAM, NO_DEVICE, CUDA_DRIVER, LAUNCH_FAILED.
+        """
         if self._arrived:
             self._take()
         if "torch._dynamo" in sys.modules:
@@ -109,6 +123,7 @@ class JitFunction(TensorHolder):
         self,
         *arrays: Any,
         sizes: Mapping[str, int | str] | None = None,
+        target: str | None = None,
         budget_s: float | None = None,
         nodes: int | None = None,
         seed: int = 0,
@@ -123,7 +138,8 @@ class JitFunction(TensorHolder):
         kernel is known. Beside arrays, `sizes` names classes only; they are searched for the size of the arrays.
 
         A kernel is used if its results were compared with the function and it is faster than the plain loop. The line has `kept`,
-        and `not_kept` with the reason where it was not written. budget_s: wall seconds, 60 if not said.
+        and `not_kept` with the reason where it was not written. budget_s: wall seconds, 60 if not said. target: `cpu`, or a GPU's
+        such as `sm_90`, which need not be here; if not said, that of the arrays. Kernels of GPUs are for one value of each size.
         """
         if sizes is not None and not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - without a checker
             raise UserError(Diagnostic("OPTION", f"expected sizes by name, got {sizes!r}", fix='Write sizes={"n": 1024}.'))
@@ -139,54 +155,79 @@ class JitFunction(TensorHolder):
                 raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
         asked = asked_sizes((str(name), str(size)) for name, size in (sizes or {}).items())
         if has_arrays:
-            asked = AskedSizes({**self._calls.signature.bind(arrays, named).sizes, **asked.values}, asked.run_time)
+            known, on = self._asked_for(arrays, named)
+            target, asked = target or on, AskedSizes({**known, **asked.values}, asked.run_time)
+        on, _ = machine_of(target or "cpu", self.threads)
+        if on.kind != "cpu" and asked.run_time:
+            message = f"expected a value of each size for {on.name}, got a class of {', '.join(asked.run_time)}"
+            raise UserError(Diagnostic("OPTION", message, fix="Name classes of sizes for the CPU only."))
         whole = searched_at(asked.values, asked.run_time)
         program = plain_program(self.tensor, whole)  # refuses wrong sizes before anything is measured
         self.tensor.at_run_time(program, asked.run_time)
-        return self._tuned(whole, asked.run_time, budget_s, nodes, seed, progress or nothing_said)
+        return self._tuned(whole, asked.run_time, budget_s, nodes, seed, progress or nothing_said, on.name)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until no search in the background is left that calls so far have asked for; whether that is so."""
-        return all(event.wait(timeout_s) for event in list(self._asked.values()))
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        return all(event.wait(None if end is None else max(0.0, end - time.monotonic())) for event in list(self._asked.values()))
 
     def kind(self, *arrays: Any, **named: Any) -> str:
         """Kind of kernel that a call with these arrays runs: `found` by a search, `plain` loops, or `evaluated`."""
         self._take()
-        return self._calls.runner(self._calls.signature.bind(arrays, named).sizes).kind
+        sizes, on = self._asked_for(arrays, named)
+        return self._calls.runner(sizes).kind if on == "cpu" else self._made_for_gpu(sizes, on).kind
 
     def _take(self) -> None:
         """Uses from now on what searches in the background have found; tells the first failure."""
         while self._arrived:
             try:
-                sizes, runner, error = self._arrived.popleft()
+                use, error = self._arrived.popleft()
             except IndexError:  # another thread took it
                 return
-            if runner is not None and not self._calls.is_chosen(sizes):
-                self._calls.use(sizes, runner)
+            if use is not None:
+                use()
             if error and not self._is_failed:
                 self._is_failed = True
                 told = f"the search for a faster {self.name} in the background failed, there will be no others: {error}"
                 warnings.warn(told, SearchWarning, stacklevel=3)
 
-    def _search_beside(self, sizes: Mapping[str, int], budget_s: float) -> None:
-        key = tuple(sizes[name] for name in self._calls.signature.sizes)
+    def _search_beside(self, sizes: Mapping[str, int], budget_s: float, on: str = "cpu") -> None:
+        key = self._key(sizes, on)
         done = threading.Event()
         if self._is_failed or self._asked.setdefault(key, done) is not done:
             return
 
         def tell(answer: Answer) -> None:
-            runner, error = None, answer.error
+            use, error = None, answer.error
             try:
                 if answer.kept:
-                    runner = known_runner(self.tensor, sizes, self.threads, self.kernels)
+                    use = self._use_of(sizes, on)
             except Exception as failure:
                 error = f"{type(failure).__name__}: {failure}"
-            if runner is not None or error:
-                self._arrived.append((dict(sizes), runner, error))
+            if use is not None or error:
+                self._arrived.append((use, error))
             done.set()
 
-        if not background.searches.ask(Request(self.tensor, dict(sizes), self.threads, budget_s), tell):
+        if not background.searches.ask(Request(self.tensor, dict(sizes), self.threads, budget_s, target=on), tell):
             del self._asked[key]
+
+    def _use_of(self, sizes: Mapping[str, int], on: str) -> Callable[[], object] | None:
+        """How a call begins to use what the store has now, beside calls that run."""
+        if on != "cpu":
+            kernels = known_kernels(self.tensor, sizes, on, self.kernels)
+            return None if kernels is None else lambda: self._use_on_gpu(sizes, on, kernels)
+        runner = known_runner(self.tensor, sizes, self.threads, self.kernels)
+        return None if runner is None else lambda: self._calls.is_chosen(sizes) or self._calls.use(sizes, runner)
+
+    def _key(self, sizes: Mapping[str, int], on: str) -> tuple[object, ...]:
+        return (on, *(sizes[name] for name in self._calls.signature.sizes))
+
+    def _asked_for(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Mapping[str, int], str]:
+        """Sizes and target of a call with these arguments."""
+        if self._gpu.takes(arrays, named):
+            sizes, arch = self._gpu.place_of(arrays, named)
+            return sizes, target_of(arch)
+        return self._calls.signature.bind(arrays, named).sizes, "cpu"
 
     def _background_s(self) -> float | None:
         """Seconds for each search in the background; None where nothing is searched there. UserError (OPTION)."""
@@ -201,13 +242,13 @@ class JitFunction(TensorHolder):
 
     def _tuned(
         self, sizes: Mapping[str, int], run_time: Mapping[str, int], budget_s: float | None, nodes: int | None, seed: int,
-        tell: Progress,
+        tell: Progress, target: str = "cpu",
     ) -> Explored:  # fmt: skip
-        on, threads = machine_of("cpu", self.threads)
+        on, threads = machine_of(target, self.threads)
         options = KernelOptions(
             target=on, sizes=dict(sizes), run_time=dict(run_time), threads=threads, budget_s=budget_s, nodes=nodes, seed=seed
         )
-        results: list[Runner | ShapeClass | None] = []
+        results: list[Runner | ShapeClass | GpuKernels | None] = []
 
         def work(watch: Stopwatch) -> Outcome:
             tuned = search(self.tensor, options, watch, tell)
@@ -220,6 +261,8 @@ class JitFunction(TensorHolder):
                 same = (made.fixed, made.multiples)
                 self._found = [made, *(c for c in self._found if (c.fixed, c.multiples) != same)]
                 self._calls.ask_again()
+            elif isinstance(made, GpuKernels):
+                self._use_on_gpu(sizes, on.name, made)
             elif made is not None:
                 self._calls.use(sizes, made)
         found = outcome.explored if isinstance(outcome, ExploredOutcome) else None
@@ -234,11 +277,7 @@ class JitFunction(TensorHolder):
             self._found.append(found)
         if found is not None:
             return found.runner(sizes)
-        # A process that this one started to measure kernels runs its program's file again: no search in a search.
-        if (asked := os.environ.get(TUNE)) and multiprocessing.parent_process() is None:
-            budget_s = seconds_of(asked)
-            if not budget_s:
-                raise UserError(Diagnostic("OPTION", f"expected a time such as 30s in {TUNE}, got {asked!r}"))
+        if (budget_s := _tune_s()) is not None:
             self._tuned(sizes, {}, budget_s, None, 0, nothing_said)
             if (tuned := self._calls.known(sizes)) is not None:
                 return tuned
@@ -252,8 +291,46 @@ class JitFunction(TensorHolder):
             self._search_beside(sizes, beside_s)
         return plain.runner(sizes)
 
+    def _on_gpu(self, sizes: Mapping[str, int], arch: str) -> tuple[Program, Sequence[CudaKernel]]:
+        made = self._made_for_gpu(sizes, target_of(arch))
+        return made.program, made.kernels
+
+    def _made_for_gpu(self, sizes: Mapping[str, int], on: str) -> GpuKernels:
+        key = self._key(sizes, on)
+        found = self._gpu_found.get(key) or known_kernels(self.tensor, sizes, on, self.kernels)
+        if found is None and (budget_s := _tune_s()) is not None:
+            self._tuned(sizes, {}, budget_s, None, 0, nothing_said, on)
+            found = self._gpu_found.get(key)
+        if found is not None:
+            self._gpu_found[key] = found
+            return found
+        found = spread_kernels(self.tensor, sizes, on)
+        if (beside_s := self._background_s()) is not None:
+            self._search_beside(sizes, beside_s, on)
+        return found
+
+    def _use_on_gpu(self, sizes: Mapping[str, int], on: str, kernels: GpuKernels) -> None:
+        self._gpu_found[self._key(sizes, on)] = kernels
+        self._gpu.ask_again()
+
+    def __reduce__(self) -> tuple[type[JitFunction], tuple[object, ...]]:
+        """Its parts; kernels are looked up, or compiled again, where it is read."""
+        return JitFunction, (self.tensor, self.threads, self.kernels, self._search)
+
     def __repr__(self) -> str:
         return f"<jit {self.text}>"
+
+
+def _tune_s() -> float | None:
+    """Seconds for a search at the first call of each size; None where none is made. UserError (OPTION)."""
+    asked = os.environ.get(TUNE)
+    # A process that this one started to measure kernels runs its program's file again: no search in a search.
+    if not asked or multiprocessing.parent_process() is not None:
+        return None
+    budget_s = seconds_of(asked)
+    if not budget_s:
+        raise UserError(Diagnostic("OPTION", f"expected a time such as 30s in {TUNE}, got {asked!r}"))
+    return budget_s
 
 
 @overload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,16 @@ class LoadedKernel(Result):
 
     calls: Calls | GpuCalls | SketchCalls
     """Checks the arguments and runs the kernel."""
+    path: Path
+    """The file, from which copies in other processes are loaded again."""
 
     @property
     def text(self) -> str:
         """How it is called: `product(A, B, [C])`."""
         return self.calls.text
+
+    def __reduce__(self) -> tuple[Callable[[Path], LoadedKernel], tuple[Path]]:
+        return load_kernel, (self.path,)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Runs the kernel as the result that was saved does."""
@@ -37,4 +43,4 @@ def load_kernel(path: str | Path) -> LoadedKernel:
     file of another kind, and for one that was changed.
     """
     calls, line = loaded(Path(path))
-    return LoadedKernel(line=dict(line), calls=calls)
+    return LoadedKernel(line=dict(line), calls=calls, path=Path(path).absolute())

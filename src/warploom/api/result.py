@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -89,6 +90,14 @@ class Result:
 
     def _page(self) -> str:
         return line_page(self.line)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Its fields: what was made of them when it was called is made again."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
 
     def _repr_html_(self) -> str:
         """The table that notebooks show."""

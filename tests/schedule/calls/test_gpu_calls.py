@@ -32,7 +32,7 @@ def one_thread(nest: Nest) -> Nest:
 def calls_of(function: Any, arch: str = "sm_80") -> GpuCalls:
     made: list[Any] = []
 
-    def kernels_at(sizes: Any) -> Any:
+    def kernels_at(sizes: Any, _: str) -> Any:
         made.append(sizes)
         program = function.program(sizes)
         return program, [cuda_kernel(one_thread(plain_nest(stage)), Options(arch=arch)) for stage in program.stages]

@@ -41,6 +41,13 @@ class Tensor:
     def detach(self) -> Any:
         return Tensor(self.array, self.dtype, negated=self.negated)
 
+    def numpy(self) -> np.ndarray:
+        if self.requires_grad or self.negated:
+            raise RuntimeError
+        if self.dtype == "torch.bfloat16":
+            raise TypeError
+        return self.array
+
     def item(self) -> float:
         return self.array.item()
 
@@ -57,6 +64,7 @@ class FakeTensor(Tensor):
 def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
     package: Any = ModuleType("torch")
     package.Tensor, package.from_dlpack, package.enabled = Tensor, lambda array: Tensor(np.asarray(array)), True
+    package.from_numpy = package.from_dlpack
     package.is_grad_enabled = lambda: package.enabled
     monkeypatch.setitem(sys.modules, "torch", package)
     monkeypatch.setattr(Tensor, "__module__", "torch")
@@ -100,3 +108,16 @@ def test_outputs_by_the_name_of_numpy_and_torch() -> None:
         for own in (np.zeros(3, np.float32), Tensor(np.zeros(3, np.float32))):
             assert call((2.0, X), {"out": own}) is own
             np.testing.assert_array_equal(getattr(own, "array", own), 2 * X)
+
+
+def test_tensors_go_the_short_way_and_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = wl.JitFunction(scaled, threads=1)._calls
+    y = Tensor(np.zeros(3, np.float32))
+    assert call((2.0, Tensor(X), y), {}) is y and type(call((2.0, Tensor(X)), {})) is Tensor
+    monkeypatch.setattr(call.signature, "bind", None)  # nothing is looked at again
+    for by, x in ((3.0, Tensor(X + 1)), (4.0, X)):
+        assert call((by, x, y), {}) is y
+        np.testing.assert_array_equal(y.array, by * (X + 1 if x is not X else X))
+        made = call((by, x), {})
+        assert type(made) is type(x)
+        np.testing.assert_array_equal(getattr(made, "array", made), y.array)

@@ -13,7 +13,7 @@ from warploom.core.linear import Linear
 from warploom.schedule.backbone import FUNCTIONS, Operator, Role
 from warploom.schedule.backbone.evaluate import compute
 from warploom.schedule.cpu import compile_nest, find_compiler
-from warploom.schedule.frontend.expressions import evaluate_number
+from warploom.schedule.frontend.arithmetic import evaluate_number
 from warploom.schedule.nest import Buffer, Compute, Kind, Load, Loop, Memory, Nest, Ref, Register, Store, Value
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")

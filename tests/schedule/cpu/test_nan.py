@@ -29,7 +29,7 @@ from warploom.schedule.cuda import interpret as interpret_cuda
 from warploom.schedule.cuda.helpers import helper_texts
 from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.frontend import TensorFunction
-from warploom.schedule.frontend.expressions import evaluate_number
+from warploom.schedule.frontend.arithmetic import evaluate_number
 from warploom.schedule.targets import TARGETS
 
 ROWS, COLUMNS = 16, 24

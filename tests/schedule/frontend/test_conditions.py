@@ -90,7 +90,7 @@ def test_types_of_conditions_and_values_differ() -> None:
         ("Y[i] = X[i] if 1 < 2 else 0", "CONDITION.*got one of numbers"),
         ("Y[i] = X[i] if X[i] < N[i] else 0", "DTYPE.*operands of one type"),
         ("Y[i] = X[i] if X[i] < 1 else N[i]", "DTYPE.*operands of one type"),
-        ("Y[i] = 1 if N[i] < 1 else 0", r"DTYPE.*Convert it: f64"),
+        ("Y[i] = (1 if N[i] < 1 else 0) + N[i]", r"DTYPE.*Convert it: f64"),
         ("Y[i] = X[i] if N[i] < 0.5 else 0", "DTYPE.*i32 holds"),
         ("Y[i] = where(X[i] < 0, 1)", r"CALL.*where\(condition, value, other\)"),
         ("Y[i] = X[i] < 0", "UNSUPPORTED_PYTHON"),

@@ -11,7 +11,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Operator
-from warploom.schedule.frontend import expressions, indices, load_tensors
+from warploom.schedule.frontend import arithmetic, indices, load_tensors
 
 HEAD = "X: f32['n'], a: f32, S: wl.out[f32['n']]"
 
@@ -47,9 +47,9 @@ def test_a_function_with_one_fault(body: str, head: str, told: str, tmp_path: Pa
 
 def test_what_no_numbers_are_computed_of() -> None:
     with pytest.raises(TypeError, match="not a number"):
-        expressions.number(SimpleNamespace(), {})  # pyright: ignore[reportArgumentType]
+        arithmetic.number(SimpleNamespace(), {})  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="of numbers"):
-        expressions.evaluate_number(Operator.ADD, [1])
+        arithmetic.evaluate_number(Operator.ADD, [1])
 
 
 def test_factors_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from numpy.typing import NDArray
 
 from warploom.core import to_numpy
-from warploom.schedule.backbone import Program, Scope, Tiles, count_compulsory_bytes, count_flops, no_tiles, random_inputs
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.backbone import Program, Tiles, count_compulsory_bytes, count_flops, no_tiles, random_inputs
+from warploom.schedule.frontend import ProgramOptions, TensorFunction
 
 Array: TypeAlias = NDArray[Any]
 Compute: TypeAlias = Callable[..., tuple[Array, ...]]
@@ -28,18 +28,10 @@ class TensorKernel:
     """Scalars to try it with."""
 
     def program(
-        self,
-        sizes: Mapping[str, int] | None = None,
-        tiles: Tiles = no_tiles,
-        *,
-        can_reorder: bool = True,
-        divisors_only: bool = False,
-        pointwise: Scope = Scope.THREAD,
-    ) -> Program:
+        self, sizes: Mapping[str, int] | None = None, tiles: Tiles = no_tiles, **options: Unpack[ProgramOptions]
+    ) -> Program:  # fmt: skip
         """The kernels at these sizes, or the default ones for those left out; options as of `TensorFunction.program`."""
-        return self.function.program(
-            self.sizes_with(sizes), tiles, can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise
-        )
+        return self.function.program(self.sizes_with(sizes), tiles, **options)
 
     def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
         """The same as `TensorFunction.at_run_time`."""

@@ -11,9 +11,11 @@ from warploom.schedule.calls.gpu_calls import GpuCalls, KernelsAt
 from warploom.schedule.calls.packed import pack, pack_signature, unpack, unpack_signature
 from warploom.schedule.calls.packed_cuda import pack_cuda, unpack_cuda
 from warploom.schedule.calls.runners import CompiledRunner, EvaluatedRunner, Runner
+from warploom.schedule.calls.spread import spread_nest
 
 __all__ = [
     "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "GpuCalls", "KernelsAt",
     "Runner", "ShapeClass", "Signature", "in_class", "narrowest",
-    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "unpack", "unpack_cuda", "unpack_signature",
+    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "spread_nest", "unpack",
+    "unpack_cuda", "unpack_signature",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from warploom.core import NOWHERE, Diagnostic, Span, UserError, integer_range, t
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.calls.solving import solved_sizes
 from warploom.schedule.frontend import TensorFunction
-from warploom.schedule.frontend.expressions import fits
+from warploom.schedule.frontend.arithmetic import fits
 from warploom.schedule.frontend.tree import ArrayParameter, Places
 
 Array: TypeAlias = NDArray[Any]

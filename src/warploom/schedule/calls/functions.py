@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +42,22 @@ class _Form:
     """The same of the results."""
 
 
+class Elsewhere(Protocol):
+    """Calls that other memory than the host's is for."""
+
+    def takes(self, given: Sequence[Any], named: Mapping[str, Any]) -> bool: ...
+
+    def __call__(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any: ...
+
+
 class Calls:
     """`make` gives the runner at sizes that were not seen before. UserErrors of it, such as sizes at which the function reads
-    outside of an array, are the call's."""
+    outside of an array, are the call's. `elsewhere` serves the calls that it takes."""
 
-    def __init__(self, signature: Signature, make: MakeRunner) -> None:
+    def __init__(self, signature: Signature, make: MakeRunner, elsewhere: Elsewhere | None = None) -> None:
         self.signature = signature
         self._make = make
+        self._elsewhere = elsewhere
         self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
         self._chosen: set[tuple[int, ...]] = set()
         """Sizes whose runner is not `make`'s."""
@@ -67,11 +77,16 @@ class Calls:
         if named and (ordered := self._ordered(given, named)) is not None:
             given, named = ordered, {}
         generation = self._generation
-        taken = None if named else self._taken(given)
-        if taken is not None:
+        plain = None if named else _plain(given)
+        taken = None if plain is None else self._taken(plain)
+        if plain is not None and taken is not None:
             results = self._shortly(*taken)
             if results is not None:
+                if plain is not given:
+                    results = _as_given(results, plain, given)
                 return results[0] if len(results) == 1 else results
+        elif self._elsewhere is not None and self._elsewhere.takes(given, named):
+            return self._elsewhere(given, named)
         binding = self.signature.bind(given, named)
         runner = self.run(binding)
         if runner is not None and taken is not None and generation == self._generation:
@@ -175,7 +190,7 @@ class Calls:
         if not isinstance(runner, CompiledRunner) or binding.copies or any(type(a) is not np.ndarray for a in given):
             return
         arrays = list(self.signature.arrays.values())
-        known = [next((n for n, g in enumerate(given) if g is array), -1) for array in binding.arrays]
+        known = [next((n for n, g in enumerate(given) if _is_same(g, array)), -1) for array in binding.arrays]
         made = [n for n, place in enumerate(known) if place < 0]
         is_output = [a.role is Role.OUTPUT for a in arrays]
         if any(not is_output[n] for n in made) or len({*known} - {-1}) != len(given):
@@ -198,6 +213,37 @@ class Calls:
             tuple(known),
             outputs,
         )
+
+
+def _plain(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The arguments with NumPy's arrays in the place of PyTorch's tensors; None where one is not taken as it lies in memory."""
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    if kind is None or kind not in map(type, given):
+        return given
+    try:
+        return tuple([value.numpy() if type(value) is kind else value for value in given])
+    except (RuntimeError, TypeError):  # of a GPU, records gradients, is a negated view, or of a type that NumPy lacks
+        return None
+
+
+def _as_given(results: tuple[Array, ...], plain: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors of these results: those that were given, or new ones of the first array's package."""
+    found: list[Any] = []
+    for result in results:
+        own = next((n for n, array in enumerate(plain) if array is result), None)
+        if own is not None:
+            found.append(given[own])
+            continue
+        first = next(n for n, array in enumerate(plain) if isinstance(array, np.ndarray) and array.ndim)
+        found.append(result if given[first] is plain[first] else sys.modules["torch"].from_numpy(result))
+    return tuple(found)
+
+
+def _is_same(one: Array, other: Array) -> bool:
+    return one is other or (
+        one.ctypes.data == other.ctypes.data and one.shape == other.shape and one.strides == other.strides and one.size > 0
+    )
 
 
 def _short(form: _Form, given: Sequence[Array], scalars: tuple[float, ...]) -> tuple[Array, ...] | None:

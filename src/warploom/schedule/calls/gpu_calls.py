@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.gpu import (
+    DeviceTensor,
     Launch,
     Place,
     Wanted,
@@ -18,6 +20,7 @@ from warploom.gpu import (
     call_stream,
     copied_to,
     copy_on_device,
+    device_arch,
     device_of,
     device_tensor,
     finish,
@@ -37,7 +40,7 @@ from warploom.schedule.calls.runners import Runner
 from warploom.schedule.cuda import CudaKernel, interpret_all, launch_numbers, text_options
 
 Array: TypeAlias = NDArray[Any]
-KernelsAt: TypeAlias = Callable[[Mapping[str, int]], "tuple[Program, Sequence[CudaKernel]]"]
+KernelsAt: TypeAlias = Callable[[Mapping[str, int], str], "tuple[Program, Sequence[CudaKernel]]"]
 _ALIGNMENT = 16
 """Bytes: of arrays that explored kernels take."""
 _KEPT = 64
@@ -86,14 +89,29 @@ class CopyingRunner:
                 run_launches(place, launches, {**pointers, **more})
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Arguments of a call, as their packages hand them over."""
+
+    values: Mapping[str, Any]
+    """Arrays as they were given."""
+    tensors: Mapping[str, DeviceTensor]
+    scalars: Mapping[str, float]
+    sizes: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]]
+    stream: int
+
+
 class GpuCalls:
-    """`kernels_at` gives the program and its kernels at the sizes of a call, and refuses sizes that they do not serve."""
+    """`kernels_at` gives the program and its kernels at the sizes of a call on a GPU of an architecture (`sm_90`; empty: on the
+    interpreter), and refuses sizes that they do not serve."""
 
     def __init__(self, signature: Signature, kernels_at: KernelsAt) -> None:
         self.signature = signature
         self._make = kernels_at
-        self._made: OrderedDict[tuple[int, ...], tuple[Program, tuple[CudaKernel, ...]]] = OrderedDict()
-        self._interpreted = Calls(signature, lambda sizes: InterpretedRunner(*self._at(sizes)))
+        self._made: OrderedDict[tuple[object, ...], tuple[Program, tuple[CudaKernel, ...]]] = OrderedDict()
+        self._interpreted = Calls(signature, lambda sizes: InterpretedRunner(*self._at(sizes, "")))
+        self._lock = threading.Lock()
         self._words = tuple(w for w in _WORDS if w not in signature.all)
 
     @property
@@ -122,20 +140,41 @@ class GpuCalls:
             raise UserError(Diagnostic("CALL_STREAM", message, fix="Leave stream out: the interpreter has none."))
         return self._interpreted(given, named)
 
-    def _copying(self, sizes: Mapping[str, int], device: int, stream: int) -> Runner:
-        return CopyingRunner(*self._at(sizes), device, stream)
+    def takes(self, given: Sequence[Any], named: Mapping[str, Any]) -> bool:
+        """Whether a tensor of a GPU is among the arguments, or a word of the call says that it is one for a GPU."""
+        return any(named.get(word) is not None for word in self._words) or any(
+            is_on_device(value) for value in (*given, *named.values(), *_outputs_given(named))
+        )
 
-    def _at(self, sizes: Mapping[str, int]) -> tuple[Program, tuple[CudaKernel, ...]]:
-        key = tuple(sizes[name] for name in self.signature.sizes)
+    def place_of(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[dict[str, int], str]:
+        """The sizes of a call with these tensors of a GPU, and the GPU's architecture. UserErrors as a call."""
+        found = self._given(given, {n: v for n, v in named.items() if n not in self._words}, None)
+        with at_tensors(found.tensors, found.stream) as place:
+            return dict(found.sizes), place.arch
+
+    def ask_again(self) -> None:
+        """`kernels_at` is asked again for all sizes."""
+        with self._lock:
+            self._made = OrderedDict()
+
+    def _copying(self, sizes: Mapping[str, int], device: int, stream: int) -> Runner:
+        return CopyingRunner(*self._at(sizes, device_arch(device)), device, stream)
+
+    def _at(self, sizes: Mapping[str, int], arch: str) -> tuple[Program, tuple[CudaKernel, ...]]:
+        key = (arch, *(sizes[name] for name in self.signature.sizes))
         found = self._made.get(key)
         if found is None:
-            program, kernels = self._make(sizes)
-            found = self._made[key] = (program, tuple(kernels))
-            while len(self._made) > _KEPT:
-                self._made.popitem(last=False)
+            made = self._made  # an answer from before `ask_again` is not remembered after it
+            program, kernels = self._make(sizes, arch)
+            found = (program, tuple(kernels))
+            with self._lock:
+                if made is self._made:
+                    self._made[key] = found
+                while len(self._made) > _KEPT:
+                    self._made.popitem(last=False)
         return found
 
-    def _on_device(self, given: Sequence[Any], named: Mapping[str, Any], stream: Any) -> Any:
+    def _given(self, given: Sequence[Any], named: Mapping[str, Any], stream: Any) -> _Given:
         signature = self.signature
         values = signature.by_name(given, named)
         arrays = {name: value for name, value in values.items() if name in signature.arrays}
@@ -145,6 +184,11 @@ class GpuCalls:
         scalars = {name: signature.number(p, values[name]) for name, p in signature.scalars.items()}
         tensors = {name: taken(name, spans[name], device_tensor(value, handle)) for name, value in arrays.items()}
         sizes, shapes = signature.sizes_and_shapes({name: t.shape for name, t in tensors.items()})
+        return _Given(arrays, tensors, scalars, sizes, shapes, handle)
+
+    def _on_device(self, given: Sequence[Any], named: Mapping[str, Any], stream: Any) -> Any:
+        signature, call = self.signature, self._given(given, named, stream)
+        arrays, tensors, sizes, shapes = call.values, call.tensors, call.sizes, call.shapes
         wanted = [
             Wanted(n, a.dtype, shapes[n], a.role is Role.OUTPUT, _ALIGNMENT, a.span)
             for n, a in signature.arrays.items()
@@ -156,17 +200,17 @@ class GpuCalls:
         require_apart(wanted, tensors)
         is_empty = all(0 in shapes[name] for name in signature.outputs)
         package = next(iter(tensors.values())).package
-        with at_tensors(tensors, handle) as place:
+        with at_tensors(tensors, call.stream) as place:
             made = {one.name: new_tensor(place, package, one.extents, one.component) for one in wanted if one.name not in tensors}
             if not is_empty:
                 signature.check_sizes(sizes, shapes)
                 for p in signature.places:
                     words = to_host(place, tensors[p.indices]).view(to_numpy(signature.arrays[p.indices].dtype))
                     signature.check_places(p, words.reshape(shapes[p.indices]), p.size.whole_at(sizes))
-                _, kernels = self._at(sizes)
+                _, kernels = self._at(sizes, place.arch)
                 _require_machine(kernels, place)
                 pointers = {name: t.pointer for name, t in {**tensors, **made}.items()}
-                launches, temporaries = _launches(kernels, pointers, scalars)
+                launches, temporaries = _launches(kernels, pointers, call.scalars)
                 for old, own in signature.olds.items():
                     temporaries[old] = tensors[own].size_bytes
                 with place.temporaries(temporaries) as more:

@@ -22,14 +22,14 @@ Takes such a function. Gives a `TensorFunction`, whose `program` is a `Program` 
 An index runs over the axis on which it stands alone. A statement loads each element that it names once.
 """
 
-from warploom.schedule.frontend.functions import TensorFunction, TensorHolder, tensor, tensor_within
+from warploom.schedule.frontend.functions import ProgramOptions, TensorFunction, TensorHolder, tensor, tensor_within
 from warploom.schedule.frontend.loader import load_tensors
 from warploom.schedule.frontend.parted import PartedFunction, parted_sum
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "PartedFunction", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors", "out", "pad", "parted_sum",
-    "prod", "temp", "tensor", "tensor_within", "where",
+    "PartedFunction", "ProgramOptions", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors", "out",
+    "pad", "parted_sum", "prod", "temp", "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

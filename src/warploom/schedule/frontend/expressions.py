@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.core import DType, i32, i64, integer_range, polynomials
-from warploom.core.linear import Linear, variable
+from warploom.core import DType, f32, i32, i64, integer_range, polynomials
+from warploom.core.linear import variable
 from warploom.operations import COMPARISONS, SIGN_OF, SIGN_OF_COMPARISON
-from warploom.schedule.backbone import COMPARING, FLOAT_ONLY, ROWS, Operator, Role
+from warploom.schedule.backbone import COMPARING, ROWS, Operator, Role
+from warploom.schedule.frontend.arithmetic import apply, as_type, check_number, fits, in_type, is_number, is_of_numbers
 from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_size
 from warploom.schedule.frontend.sizes import names_of
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Silent, State
 from warploom.schedule.frontend.tree import (
-    NO_SIZES,
     Apply,
     ArrayParameter,
     Expression,
@@ -41,8 +40,10 @@ _BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGN
 _UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _COMPARING = {sign: operator for operator, sign in COMPARING.items()}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
+_OF_TWO = {"maximum": "max", "minimum": "min"}
 _PLACES = {"argmax": Operator.MAX, "argmin": Operator.MIN}
 _HIGHEST_POWER = 8
+_ROOT = 0.5
 
 
 def read_expression(state: State, node: ast.expr) -> Expression:
@@ -82,8 +83,25 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return choice(state, test, body, other, node)
         case _:
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
-            fix = f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
-            raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+            raise state.problem("UNSUPPORTED_PYTHON", message, node, _instead_of(node))
+
+
+def _instead_of(node: ast.expr) -> str:
+    """How to write what is no arithmetic here."""
+    match node:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not() | ast.Invert()):
+            return f"Write where({ast.unparse(node)}, 1, 0)."
+        case ast.BoolOp() | ast.BinOp(op=ast.BitAnd() | ast.BitOr()):
+            return "Join comparisons in a condition, where(X[i] > 0 and X[i] < 1, 1, 0), or write where(X[i] != 0, X[i], 1)."
+        case ast.BinOp(op=ast.MatMult()):
+            return "Write a sum of products, sum(A[i, k] * B[k, j], over=k)."
+        case ast.BinOp(op=ast.FloorDiv() | ast.Mod() as sign, left=left, right=right):
+            texts = ast.unparse(left), ast.unparse(right)
+            cut = f"i32(f32({texts[0]}) / {texts[1]})"
+            rest = "" if isinstance(sign, ast.FloorDiv) else f", and {texts[0]} less that many times {texts[1]} for the rest"
+            return f"// and % are of indices and sizes; of whole numbers of up to 24 bits write {cut}, cut off towards 0{rest}."
+        case _:
+            return f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
 
 
 def _is_of_indices(state: State, node: ast.expr) -> bool:
@@ -104,14 +122,24 @@ def choice(state: State, test: ast.expr, body: ast.expr, other: ast.expr, node: 
     """`body` where the condition holds, else `other`; of two numbers in the type of what is compared."""
     mask = read_condition(state, test)
     values = [read_expression(state, body), read_expression(state, other)]
-    dtype = next((t for t in map(dtype_of, values) if t is not None), dtype_of(mask))
+    types = [dtype_of(v) for v in sorted(values, key=is_of_numbers)]
+    dtype = next((t for t in types if t is not None), dtype_of(mask))
     assert dtype is not None
-    return apply(state, Operator.SELECT, [_as(mask, dtype), *values], node)
+    if any(isinstance(v, Number) and not fits(v.value, dtype) for v in values) and all(map(is_number, values)):
+        dtype = f32  # a fraction beside whole numbers, until it meets another type
+        values = [in_type(v, dtype) for v in values]
+    return apply(state, Operator.SELECT, [as_type(mask, dtype), *values], node)
 
 
 def read_condition(state: State, node: ast.expr) -> Expression:
-    """1 where the condition holds, else 0, in the type of what it compares first."""
+    """1 where the condition holds, else 0, in the type of what it compares first. `&`, `|` and `~` join as NumPy's do."""
     match node:
+        case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
+            return read_condition(state, ast.copy_location(ast.BoolOp(ast.And(), [left, right]), node))
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return read_condition(state, ast.copy_location(ast.BoolOp(ast.Or(), [left, right]), node))
+        case ast.UnaryOp(op=ast.Invert(), operand=operand):
+            return _negated(read_condition(state, operand), state, node)
         case ast.Compare(left=left, ops=signs, comparators=others):
             sides = [left, *others]
             return _all([_compared(state, s, a, b, node) for s, a, b in zip(signs, sides, others, strict=False)], state, node)
@@ -149,9 +177,9 @@ def _all(masks: Sequence[Expression], state: State, node: ast.expr) -> Expressio
     made = masks[-1]
     dtype = dtype_of(masks[0])
     assert dtype is not None
-    made = _as(made, dtype)
+    made = as_type(made, dtype)
     for mask in masks[-2::-1]:
-        made = apply(state, Operator.SELECT, [_as(mask, dtype), made, Number(0)], node)
+        made = apply(state, Operator.SELECT, [as_type(mask, dtype), made, Number(0)], node)
     return made
 
 
@@ -159,115 +187,7 @@ def _negated(mask: Expression, state: State, node: ast.expr) -> Expression:
     return apply(state, Operator.SELECT, [mask, Number(0), Number(1)], node)
 
 
-def _as(mask: Expression, dtype: DType) -> Expression:
-    return mask if dtype_of(mask) == dtype else Apply(Operator.CAST, (mask,), dtype)
-
-
 _SCANS = f"A running sum, or another scan, is made of its serial loop by {SCAN_LIFT}."
-
-
-def apply(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> Expression:
-    """One operation; numbers are computed at once."""
-    types = list(dict.fromkeys(t for t in map(dtype_of, operands) if t is not None))
-    if len(types) > 1:
-        got = " and ".join(t.name for t in types)
-        fix = f"Convert one of them: {types[0]}(...)."
-        raise state.problem("DTYPE", f"expected operands of one type, got {got}", node, fix)
-    dtype = types[0] if types else None
-    if dtype is None and any(isinstance(o, IndexValue) for o in operands):
-        return IndexValue(_index_sum(state, operator, operands, node))
-    if dtype and not dtype.is_float and operator in FLOAT_ONLY:
-        fix = "Convert the operands: f32(...)."
-        raise state.problem("DTYPE", f"expected floats for {operator}, got {dtype}", node, fix)
-    for operand in operands:
-        check_number(state, operand, dtype, node)
-    made = Apply(operator, tuple(operands), dtype, state.span(node))
-    if all(isinstance(o, Number) for o in operands):
-        try:
-            return Number(number(made, {}))
-        except (ArithmeticError, ValueError) as error:
-            raise state.problem("NOT_A_NUMBER", f"{ast.unparse(node)} has no value: {error}", node, "Correct it.") from None
-    return made
-
-
-def _index_sum(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> IndexSum:
-    """Arithmetic on indices that stays an index; anything else needs a type."""
-    found = _joined(operator, operands)
-    if found is None:
-        message = f"expected a type for the index in {ast.unparse(node)}, got none"
-        raise state.problem("INDEX_AS_VALUE", message, node, "Convert the index: f32(i).")
-    return replace(found, span=state.span(node))
-
-
-def _joined(operator: Operator, operands: Sequence[Expression]) -> IndexSum | None:
-    parts = [p for p in map(_as_index, operands) if p is not None]
-    match operator, parts if len(parts) == len(operands) else []:
-        case Operator.ADD | Operator.SUB, [first, second]:
-            sign = 1 if operator is Operator.ADD else -1
-            return IndexSum(first.sum.plus(second.sum, sign), sizes=first.sizes.plus(second.sizes, sign))
-        case Operator.NEG, [only]:
-            return IndexSum(only.sum.scaled(-1), sizes=NO_SIZES.plus(only.sizes, -1))
-        case Operator.MUL, [first, second]:
-            for one, other in ((first, second), (second, first)):
-                if not one.sum.terms and one.sizes == NO_SIZES:
-                    factor = one.sum.constant
-                    return IndexSum(other.sum.scaled(factor), sizes=other.sizes.times(polynomials.number(factor)))
-        case _:
-            pass
-    return None
-
-
-def _as_index(value: Expression) -> IndexSum | None:
-    match value:
-        case IndexValue(index, None):
-            return index
-        case Number(int(number)):
-            return IndexSum(Linear((), number))
-        case SizeValue(size):
-            return IndexSum(Linear(), sizes=size)
-        case Apply(operator=operator, operands=operands, dtype=None):
-            return _joined(operator, operands)
-        case _:
-            return None
-
-
-def fits(value: int | float, dtype: DType) -> bool:
-    """Whether an element of type `dtype` can hold the number; floats round."""
-    if dtype.is_float:
-        return True
-    low, high = integer_range(dtype)
-    return math.isfinite(value) and value == int(value) and low <= value <= high
-
-
-def check_number(state: State, value: Expression, dtype: DType | None, node: ast.AST) -> None:
-    """A number takes the type of what it meets, unchanged."""
-    if isinstance(value, Number) and dtype is not None and not fits(value.value, dtype):
-        message = f"expected a number that {dtype} holds, got {value.value}"
-        raise state.problem("DTYPE", message, node, "Use a whole number in its range, or convert the elements: f32(...).")
-
-
-def number(expression: Expression, sizes: Mapping[str, int]) -> int | float:
-    """The value of numbers and sizes. Raises ArithmeticError or ValueError where there is none, TypeError for other operands."""
-    match expression:
-        case Number(value):
-            return value
-        case SizeValue(size):
-            return size.whole_at(sizes)
-        case Apply(operator=operator, operands=operands):
-            return evaluate_number(operator, [number(o, sizes) for o in operands])
-        case _:
-            raise TypeError("not a number")
-
-
-def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
-    """The result as Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other
-    operators."""
-    row = ROWS.get(operator)
-    if row is None or row.exact is None or len(values) != row.arity:
-        raise TypeError(f"{operator} of numbers")
-    if operator in (Operator.MAX, Operator.MIN) and any(map(math.isnan, values)):
-        return math.nan
-    return row.exact(*values)
 
 
 def _read_name(state: State, name: str, node: ast.AST) -> Expression:
@@ -306,6 +226,8 @@ def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST
         wanted = f"{name}[{', '.join(definition.indices)}]" if definition.indices else name
         message = f"expected {wanted}, as it was defined, got {ast.unparse(node)}"
         fix = "Values inside of a stage go from index to the same index; for anything else store it in a `temp` array."
+        if len(indices) == len(definition.indices) and all(indices) and set(indices) != set(definition.indices):
+            fix = f"Write {wanted}, reduced over the same names if it is a sum, or store it in a `temp` array."
         raise state.problem("POINT_TO_POINT", message, node, fix, ("defined here", definition.span))
     state.used.add(name)
     dtype = dtype_of(definition.value)
@@ -346,6 +268,8 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
     if array.role is not Role.INPUT and name not in state.stored:
         message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
         fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
+        if state.target == name and None not in plain:
+            fix = f"Declare it as inout[...] where its contents count; over an index write {name}[...] = max(..., over=k)."
         if state.target == name and None in plain:
             fix = f"A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
@@ -384,7 +308,7 @@ def gather(
         place = Apply(Operator.CAST, (index,), i64) if index.array.dtype != i64 else index
         for low, high in ((Number(-1), place), (place, SizeValue(size))):
             inside = apply(state, Operator.LESS, [low, high], node)
-            made = apply(state, Operator.SELECT, [_as(inside, array.dtype), made, Number(fill)], node)
+            made = apply(state, Operator.SELECT, [as_type(inside, array.dtype), made, Number(fill)], node)
     return made
 
 
@@ -448,7 +372,8 @@ def _read_call(state: State, node: ast.Call) -> Expression:
         operand = read_expression(state, node.args[0])
         return reduction(state, _REDUCING[name], operand, _read_over(state, over.value), node)
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-        raise state.problem("CALL", f"expected plain arguments of {name}", node, f"Write {name}(value).")
+        wanted = f"{name}(value, over=k), k being an index of the value" if name in _REDUCING else f"{name}(value)"
+        raise state.problem("CALL", f"expected plain arguments of {name}, got {ast.unparse(node)}", node, f"Write {wanted}.")
     if name == "where":
         if len(node.args) != 3:
             message = f"expected where(condition, value, other), got {ast.unparse(node)}"
@@ -457,13 +382,21 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     operands = [read_expression(state, a) for a in node.args]
     if name in _UNARY and len(operands) == 1:
         return apply(state, _UNARY[name], operands, node)
-    if name in ("max", "min") and len(operands) >= 2:
+    if (name in ("max", "min") and len(operands) >= 2) or (name in _OF_TWO and len(operands) == 2):
         result = operands[0]
         for operand in operands[1:]:
-            result = apply(state, _REDUCING[name], [result, operand], node)
+            result = apply(state, _REDUCING[_OF_TWO.get(name, name)], [result, operand], node)
         return result
     wanted = f"{name}(a, b) or {name}(value, over=k)" if name in ("max", "min") else f"{name}(value, over=k)"
-    wanted = f"{name}(value)" if name in _UNARY else "pad(X, 0)[i - 1]" if name == "pad" else wanted
+    wanted = (
+        f"{name}(value)"
+        if name in _UNARY
+        else f"{name}(a, b)"
+        if name in _OF_TWO
+        else "pad(X, 0)[i - 1]"
+        if name == "pad"
+        else wanted
+    )
     raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}.")
 
 
@@ -480,11 +413,11 @@ def _read_place(state: State, operator: Operator, name: str, node: ast.Call) -> 
     is_best = apply(state, Operator.EQUAL, [value, best], node)
     own = dtype_of(value)
     if own is not None and own.is_float:
-        is_number = apply(state, Operator.EQUAL, [value, value], node)
-        is_best = apply(state, Operator.SELECT, [is_number, is_best, Number(1)], node)
+        is_same = apply(state, Operator.EQUAL, [value, value], node)
+        is_best = apply(state, Operator.SELECT, [is_same, is_best, Number(1)], node)
     place = IndexValue(IndexSum(variable(over.id), state.span(over)), dtype)
     last = Number(integer_range(dtype)[1])
-    places = apply(state, Operator.SELECT, [_as(is_best, dtype), place, last], node)
+    places = apply(state, Operator.SELECT, [as_type(is_best, dtype), place, last], node)
     return reduction(state, Operator.MIN, places, [(over.id, over)], node)
 
 
@@ -534,10 +467,13 @@ def _read_cast(state: State, dtype: DType, node: ast.Call) -> Expression:
 
 def _read_power(state: State, left: ast.expr, right: ast.expr, node: ast.AST) -> Expression:
     base, power = read_expression(state, left), read_expression(state, right)
-    if not isinstance(power, Number) or power.value not in range(1, _HIGHEST_POWER + 1):
-        message = f"expected a power from 1 to {_HIGHEST_POWER}, got {ast.unparse(right)}"
+    value = power.value if isinstance(power, Number) else 0
+    if value == _ROOT:
+        return apply(state, _UNARY["sqrt"], [base], node)
+    if abs(value) not in range(1, _HIGHEST_POWER + 1):
+        message = f"expected a power from 1 to {_HIGHEST_POWER}, one below 0, or 0.5, got {ast.unparse(right)}"
         raise state.problem("UNSUPPORTED_PYTHON", message, right, "Multiply, or use sqrt, exp and log.")
     result = base
-    for _ in range(int(power.value) - 1):
+    for _ in range(abs(int(value)) - 1):
         result = apply(state, Operator.MUL, [result, base], node)
-    return result
+    return result if value > 0 else apply(state, Operator.DIV, [Number(1), result], node)

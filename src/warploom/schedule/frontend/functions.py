@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypedDict, Unpack, cast
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Parameter, Program, Role, Scope, Tiles, TileTable, no_tiles
@@ -17,6 +17,17 @@ from warploom.schedule.frontend.reader import read_tensor
 from warploom.schedule.frontend.run_time import with_run_time_sizes
 from warploom.schedule.frontend.sizes import Sizes
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
+
+
+class ProgramOptions(TypedDict, total=False):
+    """How the kernels of a function are made of it."""
+
+    can_reorder: bool
+    """Sums of floats may be taken in another order; they may, if nobody says."""
+    divisors_only: bool
+    """No tile combination that leaves a rest; there may be some, if nobody says."""
+    pointwise: Scope
+    """How values travel that need no temporary array (`scopes`); within a thread, if nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +54,10 @@ class TensorFunction:
         return self.tree.arrays
 
     def program(
-        self,
-        sizes: Mapping[str, int],
-        tiles: Tiles = no_tiles,
-        *,
-        can_reorder: bool = True,
-        divisors_only: bool = False,
-        pointwise: Scope = Scope.THREAD,
-    ) -> Program:
+        self, sizes: Mapping[str, int], tiles: Tiles = no_tiles, **options: Unpack[ProgramOptions]
+    ) -> Program:  # fmt: skip
         """The kernels at these sizes, with the tile sizes to choose from.
 
-        `can_reorder`: sums of floats may be taken in another order. `divisors_only`: no tile combination that leaves a rest.
-        `pointwise`: how values travel that need no temporary array (`scopes`).
         Raises UserError if sizes are missing, unknown or below 1, an index leaves its array, or tiles are wrong.
         """
         tree = self.tree
@@ -64,12 +67,9 @@ class TensorFunction:
         if not callable(tiles):
             self._check_tiles(tiles)
         backbones = tuple(
-            lower_stage(
-                stage, name, tree.arrays, sizes, tiles,
-                can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise,
-            )
+            lower_stage(stage, name, tree.arrays, sizes, tiles, **options)
             for stage, name in zip(tree.stages, self.stage_names, strict=True)
-        )  # fmt: skip
+        )
         return Program(
             tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
         )

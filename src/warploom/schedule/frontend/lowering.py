@@ -38,7 +38,7 @@ from warploom.schedule.backbone import (
     identity_of,
     matrix_factors,
 )
-from warploom.schedule.frontend.expressions import fits, number
+from warploom.schedule.frontend.arithmetic import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.splits import Split, span_of, split_of
 from warploom.schedule.frontend.tree import (
@@ -79,9 +79,9 @@ def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Re
 
 def lower_stage(
     stage: Stage, name: str, arrays: tuple[ArrayParameter, ...], sizes: Mapping[str, int], tiles: Tiles,
-    *, can_reorder: bool, divisors_only: bool, pointwise: Scope,
+    *, can_reorder: bool = True, divisors_only: bool = False, pointwise: Scope = Scope.THREAD,
 ) -> Backbone:  # fmt: skip
-    """Raises UserError where an index leaves its array or tiles are wrong."""
+    """Options as `ProgramOptions`. Raises UserError where an index leaves its array or tiles are wrong."""
     lowering = _Lowering(stage, arrays, sizes)
     for definition in stage.definitions:
         lowering.define(definition)

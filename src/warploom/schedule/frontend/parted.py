@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.linear import variable
 from warploom.core.polynomials import number, size
-from warploom.schedule.backbone import Operator, Program, Role, Scope, Tiles, no_tiles
+from warploom.schedule.backbone import Operator, Program, Role, Tiles, no_tiles
 from warploom.schedule.frontend.lowering import region_of
 from warploom.schedule.frontend.sizes import names_of
 from warploom.schedule.frontend.tree import (
@@ -40,7 +40,7 @@ from warploom.schedule.frontend.tree import (
 )
 
 if TYPE_CHECKING:
-    from warploom.schedule.frontend.functions import TensorFunction
+    from warploom.schedule.frontend.functions import ProgramOptions, TensorFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +180,14 @@ class PartedFunction:
         return {**sizes, self.sum.size: sizes[self.sum.size] * self.parts}
 
     def program(
-        self,
-        sizes: Mapping[str, int],
-        tiles: Tiles = no_tiles,
-        *,
-        can_reorder: bool = True,
-        divisors_only: bool = False,
-        pointwise: Scope = Scope.THREAD,
-    ) -> Program:
+        self, sizes: Mapping[str, int], tiles: Tiles = no_tiles, **options: Unpack[ProgramOptions]
+    ) -> Program:  # fmt: skip
         """Two kernels, options as of `TensorFunction.program`. `arguments` are the arrays as the function declares them, and what
         the first kernel writes for the second. UserError as there, and SIZES where the parts do not divide the sum."""
         inner = self.inner(sizes)
         whole = {a.name: region_of(a, sizes, a.role) for a in self.whole.arrays}
         two = replace(self.whole, tree=in_parts(self.whole.tree, self.sum, self.parts))
-        program = two.program(inner, tiles, can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise)
+        program = two.program(inner, tiles, **options)
         return replace(program, arguments=tuple(whole.get(r.name, r) for r in program.arguments))
 
 

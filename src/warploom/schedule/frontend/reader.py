@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from warploom.core import Diagnostic, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
 from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.frontend.expressions import apply, check_number, read_expression, reduction
+from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
+from warploom.schedule.frontend.expressions import read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import is_quotient
 from warploom.schedule.frontend.stand_ins import SCAN_LIFT
@@ -118,7 +119,42 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
             )
 
 
+class _Named(ast.NodeTransformer):
+    """The only place on an axis of one element of an array that is stored, `total[0]`, by the name of an index."""
+
+    def __init__(self, state: State, stored: Collection[str]) -> None:
+        self.state, self.stored = state, stored
+        self.names: dict[int, str] = {}
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        array = self.state.arrays.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        elements = _elements(node)
+        if array is None or array.name not in self.stored or len(elements) != len(array.shape):
+            return node
+        for axis, (element, size) in enumerate(zip(elements, array.shape, strict=True)):
+            if isinstance(element, ast.Constant) and element.value == 0 and size == polynomials.number(1):
+                elements[axis] = ast.copy_location(ast.Name(self._name(axis), ast.Load()), element)
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = elements
+        else:
+            (node.slice,) = elements
+        return node
+
+    def _name(self, axis: int) -> str:
+        if axis not in self.names:
+            state, name = self.state, f"only{axis or ''}"
+            while name in {*state.sizes, *state.arrays, *state.scalars, *state.definitions, *state.own_indices}:
+                name += "_"
+            self.names[axis] = name
+            state.own_indices |= {name}
+            state.bound_indices |= {name}
+        return self.names[axis]
+
+
 def _read_statement(state: State, node: ast.stmt) -> None:
+    if isinstance(node, ast.Assign | ast.AugAssign):
+        node = _Named(state, {name for name, _ in _targets(node)}).visit(node)
     state.storing = dict(_targets(node))
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
@@ -216,6 +252,7 @@ def _read_assignment(
                 "INDEX_UNUSED", message, target, f"Leave {missing[0]} out: the value is the same for all of them."
             )
         return Definition(name, indices, expression, state.span(node))
+    expression = in_type(expression, array.dtype)
     dtype = dtype_of(expression)
     check_number(state, expression, array.dtype, value)
     if dtype not in (None, array.dtype):
@@ -261,7 +298,7 @@ def _read_target(state: State, target: ast.expr) -> tuple[str, list[ast.Name]]:
             for element in slices.elts if isinstance(slices, ast.Tuple) else [slices]:
                 if not isinstance(element, ast.Name):
                     message = f"expected plain indices on the left, got {ast.unparse(element)}"
-                    raise state.problem("TARGET_INDEX", message, element, "Shift the indices on the right side instead.")
+                    raise state.problem("TARGET_INDEX", message, element, _plain_instead(element))
                 if element.id in (p.id for p in places):
                     message = f"expected different indices on the left, got {element.id!r} twice"
                     raise state.problem("TARGET_INDEX", message, element, "Use a name of its own for each axis.")
@@ -270,6 +307,20 @@ def _read_target(state: State, target: ast.expr) -> tuple[str, list[ast.Name]]:
         case _:
             message = f"expected an output or a name on the left, got {ast.unparse(target)}"
             raise state.problem("UNSUPPORTED_PYTHON", message, target, "Write C[m, n] = ....")
+
+
+def _plain_instead(element: ast.expr) -> str:
+    """How to write what is no plain index on the left."""
+    match element:
+        case ast.Slice():
+            return "Write an index for each axis: Y[i] = X[i] + 1."
+        case ast.Constant():
+            return "Stores cover their array: use an index, with a condition on it (where(i == 0, a, b)); for one result f32[1]."
+        case ast.Subscript():
+            text = ast.unparse(element)
+            return f"Use an index, and sum what belongs there: Y[k] = sum(where({text} == k, X[i], 0), over=i)."
+        case _:
+            return "Shift the indices on the right side instead."
 
 
 def _check_target(state: State, array: ArrayParameter, indices: tuple[str, ...], target: ast.expr) -> None:
@@ -331,7 +382,7 @@ def _ranges(
                 found[name] = (size, span)
         if not fits:
             message = f"expected {name!r} to run over {first[0]}, got an axis of {size}"
-            fix = "Use another index, or give both axes the same size."
+            fix = "Use another index, give both axes the same size, or write pad(X, 0)[...], which is 0 outside."
             raise Problem(Diagnostic("SIZE_MISMATCH", message, span, fix, (("runs over it here", first[1]),)))
 
     stored: set[str] = set()

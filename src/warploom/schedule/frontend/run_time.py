@@ -76,7 +76,7 @@ def _extent(extent: Extent, axes: tuple[Axis, ...]) -> Extent:
 
 
 def _region(region: Region, arrays: Mapping[str, ArrayParameter], sizes: Mapping[str, RunTimeSize]) -> Region:
-    first = arrays[region.name].shape[0]
+    first = next(iter(arrays[region.name].shape), None)
     return replace(region, run_time=next((s for name, s in sizes.items() if first == size(name)), None))
 
 

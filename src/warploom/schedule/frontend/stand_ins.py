@@ -102,6 +102,13 @@ NOT_HERE: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("dot", "matmul", "einsum", "inner", "tensordot"), ("is a sum of products", "Write sum(A[i, k] * B[k, j], over=k).")
     ),
+    **dict.fromkeys(
+        ("floor", "ceil", "round", "rint", "trunc"),
+        ("rounds to a whole number", "Write f32(i32(value)), which cuts the fraction off, where i32 holds the value."),
+    ),
+    "sign": ("has the sign of a number", "Write where(x > 0, 1, where(x < 0, -1, 0))."),
+    "clip": ("limits a number", "Write min(max(x, low), high)."),
+    **dict.fromkeys(("power", "pow"), ("raises to a power", "Write x ** 2, sqrt(x), or exp(y * log(x)).")),
     **dict.fromkeys(("cumsum", "cumprod", "accumulate", "cummax", "cummin"), (_RUNNING, _AS_LOOP)),
 }
 """Functions that newcomers look for, what they do, and what to write instead."""
@@ -114,6 +121,8 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "abs": (abs, math.fabs, np.abs),
     "max": (max, np.max),
     "min": (min, np.min),
+    "maximum": (np.maximum,),
+    "minimum": (np.minimum,),
     "sum": (sum, np.sum),
     "prod": (prod, math.prod, np.prod),
     "pad": (pad,),

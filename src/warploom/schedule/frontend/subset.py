@@ -20,7 +20,7 @@ ROWS: tuple[Row, ...] = (
     Row("fraction on integers", "m[i] = N[i] + 0.5", False, "convert: `f32(N[i])`"),
     Row("`/` of integers", "m[i] = N[i] / 2", False, "convert: `f32(N[i]) / 2`"),
     Row("`//`, `%` of elements", "m[i] = N[i] // 2", False, "of indices: yes"),
-    Row("powers 1 to 8", "y[i] = X[i] ** 3", True),
+    Row("powers", "y[i] = X[i] ** 3 + X[i] ** -2 + X[i] ** 0.5", True, "whole numbers from 1 to 8, the same below 0, and 0.5"),
     Row("functions", "y[i] = max(abs(X[i]), sqrt(exp(X[i])), 1)", True, "by what the name is bound to, not by its spelling"),
     Row("reductions", "y[i] = max(A[i, k], over=k)", True, "`sum prod max min`"),
     Row("sum by `+=`", "y[i] += A[i, k]", True),
@@ -52,7 +52,13 @@ ROWS: tuple[Row, ...] = (
     Row("place of an extreme", "m[i] = argmax(A[i, k], over=k)", True, "`argmax argmin`, as NumPy: the first, of NaNs the first"),
     Row("running result", "y[i] = y[i - 1] + X[i]", False, "`warploom scan lift`"),
     Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", True, "both values are computed; a NaN compares as in Python"),
-    Row("`where`", "y[i] = where(0 < X[i] <= 1 or not X[i] < n, X[i], -X[i])", True, "of numbers alone: in the compared type"),
+    Row(
+        "`where`",
+        "y[i] = where(0 < X[i] <= 1 or not X[i] < n, X[i], -X[i])",
+        True,
+        "as in NumPy, too: `(X[i] > 0) & ~(X[i] > 1)`",
+    ),
+    Row("a choice of numbers", "m[i] = where(X[i] > 0, 1, 0)", True, "takes the type of what it meets, else the compared type"),
     Row("`and`, `or`, comparisons as values", "y[i] = X[i] or 1", False, "`where(X[i] != 0, X[i], 1)`"),
     Row("loops, `if`, `return`", "for i in range(3):\n    y[i] = X[i]", False, "indices run by themselves"),
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Unpack
 
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Program, Scope, Tiles, no_tiles, unlike
-from warploom.schedule.frontend import PartedFunction, TensorFunction
+from warploom.schedule.backbone import Program, Tiles, no_tiles, unlike
+from warploom.schedule.frontend import PartedFunction, ProgramOptions, TensorFunction
 from warploom.terms import algebra_for
 
 
@@ -23,16 +24,10 @@ class InParts:
         return PartedFunction(self.whole.function if isinstance(self.whole, TensorKernel) else self.whole, self.parts)
 
     def program(
-        self,
-        sizes: Mapping[str, int],
-        tiles: Tiles = no_tiles,
-        *,
-        can_reorder: bool = True,
-        divisors_only: bool = False,
-        pointwise: Scope = Scope.THREAD,
-    ) -> Program:
+        self, sizes: Mapping[str, int], tiles: Tiles = no_tiles, **options: Unpack[ProgramOptions]
+    ) -> Program:  # fmt: skip
         """As `PartedFunction.program`."""
-        return self.parted.program(sizes, tiles, can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise)
+        return self.parted.program(sizes, tiles, **options)
 
     def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
         """The program: no size of such a function is known at run time only."""

@@ -27,6 +27,8 @@ MOST_WAITING = 32
 """Searches that wait; more are not taken."""
 QUIET = ("WARPLOOM_BACKGROUND", "WARPLOOM_TUNE", "WARPLOOM_RUN")
 """Environment variables that the process does not get: no search in a search."""
+_NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
+"""The program's GPU is left to the program."""
 _PROGRAM = f"import sys; sys.path.append({ROOT!a}); from warploom.tools.kernels.searching import main; main()"
 
 
@@ -37,6 +39,8 @@ class Request:
     threads: int
     budget_s: float
     nodes: int | None = None
+    target: str = "cpu"
+    """`sm_90` and the like: kernels for tensors of a GPU, by the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ _mutex = threading.Lock()
 
 def run_apart(request: Request) -> Answer:
     """One search in a process of its own, which sees its end in that of the pipe that it reads."""
-    environment = {name: value for name, value in os.environ.items() if name not in QUIET}
+    environment = {name: value for name, value in os.environ.items() if name not in QUIET} | _NO_GPU
     payload = pickle.dumps(request)
     with _mutex:
         if _children.is_ended:

@@ -123,7 +123,7 @@ def _fields(kept: Kept) -> Line:
     if why:
         found["why_not"] = why
     if kept.record is not None:
-        names = ("function", "sizes", "run_time", "threads", "kind", "time_ms", "plain_ms", "made")
+        names = ("function", "sizes", "run_time", "threads", "target", "kind", "time_ms", "plain_ms", "made")
         found |= {name: kept.record[name] for name in names if name in kept.record}
     return found
 
@@ -136,11 +136,10 @@ def _row(kept: Kept) -> str:
     sizes, opened = record.get("sizes"), record.get("run_time")
     opened = opened if isinstance(opened, dict) else {}
     at = ",".join(f"{name}={_asked(n, opened.get(name))}" for name, n in sizes.items()) if isinstance(sizes, dict) else ""
-    times = f"{record.get('time_ms')} ms, plain loop {record.get('plain_ms')} ms"
+    on = record.get("target") or f"{record.get('threads')} threads"
+    times = f"{record.get('time_ms')} ms" + (f", plain loop {record['plain_ms']} ms" if "plain_ms" in record else "")
     what = times if record.get("kind") == "found" else "the plain loop is the fastest"
-    return f"{record['function']!s:<24} {at:<28} {record.get('threads')} threads  {what}" + (
-        f"; does not count: {why}" if why else ""
-    )
+    return f"{record['function']!s:<24} {at:<28} {on}  {what}" + (f"; does not count: {why}" if why else "")
 
 
 def _asked(size: Json, multiple: Json) -> str:

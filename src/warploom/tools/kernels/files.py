@@ -76,7 +76,7 @@ def loaded(path: Path) -> tuple[Calls | GpuCalls | SketchCalls, Mapping[str, Jso
         launches = unpack_cuda(program, kept.record["cuda"])
         if launches is None:
             raise _refused(path, "it lacks kernels")
-        return GpuCalls(signature, lambda _: (whole, launches)), line
+        return GpuCalls(signature, lambda _sizes, _arch: (whole, launches)), line
     kernels = unpack(program, kept.record.get("stages"))
     if kernels is None:
         raise _refused(path, "it lacks kernels")

@@ -15,6 +15,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.kernels.background import Answer, Request
 from warploom.tools.kernels.ending import end_with
+from warploom.tools.kernels.on_gpu import known_kernels
 from warploom.tools.kernels.tuning import known_runner, search
 
 _LOWEST = 19
@@ -46,14 +47,20 @@ def _answers() -> int:
 def searched(request: Request) -> Answer:
     """Searches unless another process of this user has, meanwhile: of all processes one searches at a time."""
     with device_turn(_TURN):
-        if known_runner(request.function, request.sizes, request.threads) is not None:
+        if _is_known(request):
             return Answer(kept=True)
-        on, threads = machine_of("cpu", request.threads)
+        on, threads = machine_of(request.target, request.threads)
         options = KernelOptions(
             target=on, sizes=dict(request.sizes), threads=threads, budget_s=request.budget_s, nodes=request.nodes
         )
         line = search(request.function, options, Stopwatch(), nothing_said).outcome.line
     if line["kept"] is True:
         return Answer(kept=True)
-    is_failed = line["status"] == "error" or (line["status"] == "solved" and line["verdict"] == "tested")
+    is_failed = line["status"] == "error" or (line["status"] == "solved" and line["verdict"] in ("tested", "proved"))
     return Answer(kept=False, error=str(line["not_kept"]) if is_failed else "")
+
+
+def _is_known(request: Request) -> bool:
+    if request.target == "cpu":
+        return known_runner(request.function, request.sizes, request.threads) is not None
+    return known_kernels(request.function, request.sizes, request.target) is not None

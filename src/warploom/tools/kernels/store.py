@@ -62,15 +62,22 @@ def key_of(program: Program, threads: int, multiples: Mapping[str, int] | None =
     ])  # fmt: skip
 
 
-def made_by() -> str:
-    """Digest of this version, the machine and the compiler."""
+def gpu_key_of(program: Program, on: str) -> str:
+    """Digest of the function at its sizes, of the target (`sm_90`) and this version."""
+    return problem_key([FORMAT, [backbone_text(stage) for stage in program.stages], {"target": on}])
+
+
+def made_by(on: Json = None) -> str:
+    """Digest of this version, the machine and the compiler; of this version and the target of a GPU where there is one."""
+    if on is not None:
+        return problem_key([FORMAT, {"target": on}])
     compiler = find_compiler()
     return problem_key([FORMAT, machine_text(), compiler.version if compiler is not None else ""])
 
 
 def is_current(record: Mapping[str, Json]) -> bool:
-    """Whether this version made it, on this machine, with this compiler."""
-    return record.get("made_by") == made_by()
+    """Whether this version made it, on this machine, with this compiler; for a GPU's target, whether this version made it."""
+    return record.get("made_by") == made_by(record.get("target"))
 
 
 def machine_digest() -> str:
@@ -81,7 +88,7 @@ def add(folder: Path, record: Mapping[str, Json]) -> Path:
     """Writes the file of a record, in place of an older one of its key. UserError (NOT_WRITTEN)."""
     kind = _CLASS if "run_time" in record else ""
     path = folder / f"{legal(str(record['function']))}-{kind}{str(record['key'])[:_KEY_DIGITS]}.json"
-    write_bytes(path, file_text({"made_by": made_by(), **record}).encode(), mode=0o600)
+    write_bytes(path, file_text({"made_by": made_by(record.get("target")), **record}).encode(), mode=0o600)
     return path
 
 
@@ -91,14 +98,12 @@ def file_text(record: Mapping[str, Json]) -> str:
     return json.dumps({**whole, "digest": _digest(whole)}, ensure_ascii=False) + "\n"
 
 
-def find(
-    folder: Path | None, function: str, program: Callable[[], Program], threads: int, *, is_shipped: bool = False
-) -> Kept | None:
-    """The file for this program, which is asked for only where the function has files; None where there is none. One that does
+def find(folder: Path | None, function: str, wanted: Callable[[], str], *, is_shipped: bool = False) -> Kept | None:
+    """The file of the key wanted, which is asked for only where the function has files; None where there is none. One that does
     not count says why."""
     if folder is None or all(path.name.startswith(f"{legal(function)}-{_CLASS}") for path in _of(folder, function)):
         return None
-    key = key_of(program(), threads)
+    key = wanted()
     path = folder / f"{legal(function)}-{key[:_KEY_DIGITS]}.json"
     if not os.path.lexists(path):
         return None
@@ -147,7 +152,7 @@ def read(path: Path, *, is_shipped: bool = False) -> Kept:
     digest = record.pop("digest", None)
     if record.get("format") != FORMAT or digest != _digest(record) or not isinstance(record.get("function"), str):
         return Kept(path, None, "it is damaged, or of another version")
-    if record.get("machine") != machine_digest():
+    if "target" not in record and record.get("machine") != machine_digest():
         return Kept(path, record, "it is of another machine")
     return Kept(path, record)
 

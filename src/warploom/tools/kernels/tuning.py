@@ -17,43 +17,52 @@ from warploom.schedule.calls import (
     in_class,
     narrowest,
     pack,
+    pack_cuda,
     plain_class,
     plain_runner,
     unpack,
 )
 from warploom.schedule.cpu import compile_nest
+from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction
 from warploom.solve import Json
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.result import Explored, ExploredOutcome
 from warploom.tools.kernels import store
+from warploom.tools.kernels.on_gpu import GpuKernels
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
     outcome: Outcome
-    made: Runner | ShapeClass | None
-    """The runner of calls of these sizes from now on, or that of every size of their class; None: as before."""
+    made: Runner | ShapeClass | GpuKernels | None
+    """The runner of calls of these sizes from now on, that of every size of their class, or kernels for tensors of a GPU; None:
+    as before."""
 
 
 def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, progress: Progress) -> Tuned:
-    """The fastest kernels found, if they were compared with the mathematics and are faster than plain loops. They are kept then,
-    and where plain loops are as fast, that is kept. `kept` of the line says whether, `not_kept` why not."""
+    """The fastest kernels found, if they were compared with the mathematics and, on a CPU, are faster than plain loops. They are
+    kept then, and where plain loops are as fast, that is kept. `kept` of the line says whether, `not_kept` why not."""
     outcome = explore_tensor(function.name, function, options, watch, progress)
     explored = outcome.explored if isinstance(outcome, ExploredOutcome) else None
     line = dict(outcome.line)
     reason = ""
-    made: Runner | ShapeClass | None = None
+    made: Runner | ShapeClass | GpuKernels | None = None
     if explored is None or line["status"] != "solved":
         reason = str(line.get("reason") or line["status"])
-    elif line["verdict"] != "tested":
+    elif line["verdict"] not in ("tested", "proved"):
         reason = f"the results were not compared with the function: {line.get('note', line['verdict'])}"
+    elif options.target.kind == "cuda":
+        kernels = [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests]
+        made = GpuKernels(function.program(options.sizes), kernels, "found")
+        reason = _kept(function, options, line, {"cuda": pack_cuda(kernels)})
     else:
         made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
-        reason = _kept(function, options, line, [] if explored.plain else pack(explored.nests))
+        reason = _kept(function, options, line, {"stages": [] if explored.plain else pack(explored.nests)})
     line |= {"kept": not reason} | ({"not_kept": reason} if reason else {})
     return Tuned(replace(outcome, line=line), made)
 
@@ -69,23 +78,28 @@ def _made(function: TensorFunction, options: KernelOptions, explored: Explored, 
     return ShapeClass(explored.program, fixed, dict(options.run_time), kernels, options.threads, kind)
 
 
-def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], stages: list[Json]) -> str:
-    """Writes the record; why it could not, or nothing."""
+def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], code: dict[str, list[Json]]) -> str:
+    """Writes the record; why it could not, or nothing. `code`: kernels by the field that holds them; none: plain loops."""
     folder = store.store_folder(make=True)
     if folder is None:
         return "the cache is off"
     sizes, multiples = cast("dict[str, int]", line["sizes"]), dict(options.run_time)
-    program = class_program(function, sizes, multiples) if multiples else plain_program(function, options.sizes)
+    if options.target.kind == "cuda":
+        key = store.gpu_key_of(function.program(options.sizes), options.target.name)
+    elif multiples:
+        key = store.key_of(class_program(function, sizes, multiples), options.threads, multiples)
+    else:
+        key = key_of_sizes(function, options.sizes, options.threads)
     record: dict[str, Json] = {
         "function": function.name,
-        "key": store.key_of(program, options.threads, multiples or None),
+        "key": key,
         "sizes": dict(sizes),
         **({"run_time": multiples} if multiples else {}),
-        "threads": options.threads,
-        "kind": "found" if stages else "plain",
-        "verdict": "tested",
+        **({"target": options.target.name} if options.target.kind == "cuda" else {"threads": options.threads}),
+        "kind": "found" if any(code.values()) else "plain",
+        "verdict": str(line["verdict"]),
         "made": int(time.time()),
-        "stages": stages,
+        **code,
         **{name: line[name] for name in ("cases", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     try:
@@ -100,6 +114,10 @@ def plain_program(function: TensorFunction, sizes: Mapping[str, int]) -> Program
     return function.program(sizes, cpu_tiles)
 
 
+def key_of_sizes(function: TensorFunction, sizes: Mapping[str, int], threads: int) -> str:
+    return store.key_of(plain_program(function, sizes), threads)
+
+
 def class_program(function: TensorFunction, sizes: Mapping[str, int], multiples: Mapping[str, int]) -> Program:
     """The program whose text is in keys of a class of shapes: the same for all of its sizes."""
     least = {name: max(2, multiple) for name, multiple in multiples.items()}
@@ -111,7 +129,7 @@ def known_runner(function: TensorFunction, sizes: Mapping[str, int], threads: in
     where those are the fastest. None where neither has one."""
     for folder in (store.store_folder(), shipped):
         kept = store.find(
-            folder, function.name, lambda: plain_program(function, sizes), threads,
+            folder, function.name, lambda: key_of_sizes(function, sizes, threads),
             is_shipped=folder is not None and folder == shipped,
         )  # fmt: skip
         runner = None if kept is None else runner_of(kept, function, plain_program(function, sizes), threads)

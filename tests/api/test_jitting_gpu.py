@@ -1,0 +1,200 @@
+"""`wl.jit` called with tensors of a GPU, on a double of the driver, whose launches run the compiler's PTX."""
+
+# ruff: noqa: F821 (indices and sizes are names of the language)
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.gpu.calls.conftest import driver, make_driver
+from tests.gpu.calls.fake_driver import FakeDriver
+from tests.gpu.calls.packages import Capsule, Cupy, Jax, Plain, Streams, Torch, cupy_double, jax_double, torch_double
+
+import warploom as wl
+from warploom import UserError, exp, f32, i32, where
+from warploom.api import jitting
+from warploom.schedule.calls import spread_nest
+from warploom.schedule.cpu import plain_nest
+from warploom.schedule.cuda import Options, cuda_kernel
+from warploom.schedule.nest import verify
+from warploom.tools.kernels import background, on_gpu, searching, store
+from warploom.tools.kernels.background import Answer, Request, Searches
+
+__all__ = ["driver", "make_driver"]
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store for this test alone."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(store, "store_folder", lambda make=False: tmp_path)
+    monkeypatch.delenv(jitting.BACKGROUND, raising=False)
+    return tmp_path
+
+
+def made(**more: Any) -> wl.JitFunction:
+    @wl.jit(threads=1, **more)
+    def scaled(X: f32["m", "n"], by: f32, Y: wl.out[f32["m", "n"]]):
+        Y[i, j] = X[i, j] * by
+
+    return scaled
+
+
+def right(function: wl.JitFunction, device: FakeDriver, by: float = 2) -> None:
+    x, y = Plain(device, X, stream=4), Plain(device, X * 0, stream=4)
+    assert function(x, by, y) is y
+    device.drain_all()
+    np.testing.assert_array_equal(y.host(), X * by)
+    assert not device.findings and not device.contexts
+
+
+def test_plain_loops_are_launched_at_once_and_compiled_once(driver: FakeDriver) -> None:
+    function = made()
+    for _ in range(2):
+        right(function, driver)
+    assert {stream for *_, stream in driver.launched} == {4} and len(driver.launched) == 2
+    assert [arch for _, arch, _ in driver.compiled] == ["sm_90"]
+    assert function.kind(Plain(driver, X), 2) == "plain"
+    np.testing.assert_array_equal(function(X, 2), X * 2)  # NumPy's arrays stay on the CPU
+    assert len(driver.launched) == 2
+
+
+def test_tensors_of_packages_and_words_of_a_call(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    doubles = {
+        "torch": torch_double(driver, Streams()), "cupy": cupy_double(driver, Streams()), "jax": jax_double(driver),
+    }  # fmt: skip
+    for name, module in doubles.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    function = made()
+    for kind in (Torch, Cupy, Jax):
+        y = function(kind(driver, X), 2)
+        driver.drain_all()
+        assert type(y) is kind
+        np.testing.assert_array_equal(y.host(), X * 2)
+    y = Plain(driver, X * 0)
+    function(Capsule(driver, X), 3, out=y, stream=9)
+    assert driver.launched[-1][3] == 9
+    driver.drain(9)
+    np.testing.assert_array_equal(y.host(), X * 3)
+    np.testing.assert_array_equal(function(X, 4, device="cuda:0"), X * 4)  # there and back
+    for given, named, text in (
+        ((Plain(driver, X), 2, X), {}, "CALL_DEVICE.*for 'Y'.*got a ndarray"),
+        ((X, 2), {"stream": 1}, "CALL_STREAM.*NumPy's arrays alone"),
+        ((Plain(driver, X.astype(np.int32)), 2), {}, "CALL_DTYPE.*float32 for 'X', got i32"),
+        ((X, 2), {"device": "cuda:7"}, "NO_DEVICE"),
+    ):
+        with pytest.raises(UserError, match=text):
+            function(*given, **named)
+
+
+def test_a_search_is_kept_for_its_target_and_used_by_later_programs(driver: FakeDriver, folder: Path) -> None:
+    function = made()
+    right(function, driver)
+    found = function.tune(Plain(driver, X), 2, nodes=4, budget_s=600)
+    assert found.status == "solved" and found.line["kept"] is True and found.line["target"] == "sm_90"
+    for again in (function, made()):
+        assert again.kind(Plain(driver, X), 2) == "found"
+        right(again, driver, 3)
+    assert made().kind(Plain(driver, X[:1]), 2) == "plain" and made().kind(X, 2) == "plain"
+    assert on_gpu.known_kernels(made().tensor, {"m": 2, "n": 3}, "sm_80") is None
+    (path,) = folder.iterdir()
+    assert store.read(path).record is not None and store.is_current(store.read(path).record or {})
+    path.write_text(path.read_text().replace("Y", "Z", 1))
+    assert made().kind(Plain(driver, X), 2) == "plain"
+    right(made(), driver)
+
+
+def test_kernels_of_gpus_that_are_not_here(folder: Path) -> None:
+    function = made()
+    found = function.tune(sizes={"m": 2, "n": 3}, target="sm_80", nodes=4, budget_s=600)
+    assert found.line["kept"] is True and function.kind(X, 2) == "plain"
+    known = on_gpu.known_kernels(function.tensor, {"m": 2, "n": 3}, "sm_80")
+    assert known is not None and all(kernel.options.arch == "sm_80" for kernel in known.kernels)
+    with pytest.raises(UserError, match=r"OPTION.*expected a value of each size for sm_80, got a class of m"):
+        function.tune(sizes={"m": "?", "n": 3}, target="sm_80")
+    with pytest.raises(UserError, match="UNKNOWN_TARGET"):
+        function.tune(sizes={"m": 2, "n": 3}, target="sm_1")
+
+
+def test_searches_of_other_targets_in_the_background(
+    make_driver: Callable[..., FakeDriver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, asked = make_driver((8, 0)), list[Request]()
+
+    def run(request: Request) -> Answer:
+        asked.append(request)
+        return searching.searched(Request(request.function, request.sizes, 1, 600, nodes=4, target=request.target))
+
+    monkeypatch.setattr(background, "searches", Searches(run))
+    function = made(search="background")
+    right(function, driver)
+    assert function.wait(120) and [request.target for request in asked] == ["sm_80"]
+    assert function.kind(Plain(driver, X), 2) == "found"
+    right(function, driver, 5)
+    assert run(asked[0]) == Answer(kept=True) and len(asked) == 2
+
+
+def test_a_gpu_that_is_older_than_all_targets(make_driver: Callable[..., FakeDriver]) -> None:
+    driver = make_driver((7, 0))
+    with pytest.raises(UserError, match=r"CALL_DEVICE.*expected a GPU for which kernels are compiled, got sm_70"):
+        made()(Plain(driver, X), 2)
+
+
+@wl.tensor
+def softmax(X: f32["n", "d"], Y: wl.out[f32["n", "d"]]):
+    m[i] = max(X[i, j], over=j)
+    s[i] = sum(exp(X[i, j] - m[i]), over=j)
+    Y[i, j] = exp(X[i, j] - m[i]) / s[i]
+
+
+@wl.tensor
+def turned(A: f32["a", "b", "c", "d"], C: wl.out[f32["d", "c", "b", "a"]]):
+    C[l, k, j, i] = A[i, j, k, l] + (i + 2 * j)
+
+
+@wl.tensor
+def picked(A: f32["n", "d"], I: i32["m"], C: wl.out[f32["m", "d"]]):
+    C[i, j] = where(j < 5, A[I[i], j], wl.pad(A, 0)[I[i], j] * 2)
+
+
+@wl.tensor
+def everything(A: f32["n"], C: wl.out[f32["o"]]):
+    C[i] = sum(A[j], over=j)
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes", "grid", "block"),
+    [
+        (softmax, {"n": 300, "d": 5}, (3, 1, 1), (128, 1, 1)),
+        (turned, {"a": 2, "b": 130, "c": 4, "d": 6}, (2, 6, 4), (128, 1, 1)),
+        (turned, {"a": 32, "b": 3, "c": 70_000, "d": 2}, (1, 3, 2), (32, 1, 1)),
+        (picked, {"n": 4, "m": 3, "d": 40}, (1, 3, 1), (64, 1, 1)),
+        (everything, {"n": 9, "o": 1}, (1, 1, 1), (1, 1, 1)),
+    ],
+)
+def test_spread_loops_are_nests_that_keep_the_rules(
+    function: Any, sizes: dict[str, int], grid: tuple[int, ...], block: tuple[int, ...]
+) -> None:
+    (stage,) = function.program(sizes).stages
+    nest = spread_nest(plain_nest(stage))
+    assert verify(nest) == ()
+    kernel = cuda_kernel(nest, Options(arch="sm_90"))
+    assert (kernel.grid, kernel.block) == (grid, block)
+
+
+@pytest.mark.parametrize("function", [softmax, turned, picked, everything], ids=lambda f: f.name)
+def test_what_spread_loops_compute(driver: FakeDriver, function: Any) -> None:
+    values = np.random.default_rng(0)
+    A = {
+        "softmax": values.random((37, 3)), "turned": values.random((2, 3, 4, 5)), "picked": values.random((4, 40)),
+        "everything": values.random(9),
+    }[function.name].astype(np.float32)  # fmt: skip
+    arrays = [A, np.array([3, 0, 3], np.int32)][: 2 if function is picked else 1]
+    outputs = [np.zeros(1, np.float32)] if function is everything else []
+    expected = wl.JitFunction(function, threads=1)(*arrays, *outputs)
+    got = wl.JitFunction(function, threads=1)(*arrays, *outputs, device=0)
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert driver.launched and not driver.findings

@@ -98,7 +98,7 @@ class _Sum:
                 yield "size", (number,), str(self.rows)
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
-            depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
+            depends = {self.loop[p.store].axis for p in temporary.pairs}
             if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
                 yield from self._copied(temporary)
         if self.lanes in self.reduced:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 from tests.schedule.choices.test_lower_candidates import descend, small_tiles, stages
 from tests.schedule.nest.interpreter import interpret
 
-from warploom.core import f32
-from warploom.schedule.backbone import Backbone, Operator, Role, evaluate
+from warploom.core import UserError, f32
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import Backbone, Carry, Result, Role, evaluate
 from warploom.schedule.choices.kernel import KernelSpace, kernel_space
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.frontend import out, tensor
@@ -93,3 +95,73 @@ def check(backbone: Backbone, name: str, count: int) -> int:
                 np.testing.assert_allclose(results[array].reshape(value.shape), value, rtol=1e-4, atol=1e-4)
         checked += len(found)
     return checked
+
+
+def decided(space: KernelSpace, decisions: dict[str, str]) -> Candidate:
+    candidate = space.root()
+    for name, value in decisions.items():
+        candidate = space.set_by_name(candidate, name, value)
+    return candidate
+
+
+KEPT = {"order(mad.m0, mad.n0)": "OUTER", "dim_kind(mad.n0)": "LOOP"}
+
+
+def test_kept_totals_follow_from_the_order() -> None:
+    """A loop over results inside the outer part of the sum: its totals can only lie in an array."""
+    space = kernel_space(backbones("matvec_t")[0], TARGETS["cpu"])
+    start, user = "dim_mapping(init.n0->mad.n0)", "dim_mapping(mad.n0->store_y.n0)"
+    names = [space.names.parse(name) for name in (start, user)]
+    root, found = space.root(), decided(space, KEPT)
+    for choice, arguments in names:
+        assert len(root.values(choice, *arguments)) > 1
+        assert found.values(choice, *arguments) == ("IN_MEMORY",)
+
+
+@pytest.mark.parametrize(
+    "against",
+    [
+        {"order(mad.m0, mad.n0)": "INNER"},
+        {"dim_kind(mad.m0)": "UNROLL"},
+        {"dim_kind(mad.n0)": "UNROLL"},
+        {"dim_kind(store_y.n0)": "UNROLL"},
+        {"dim_kind(mad.m1)": "UNROLL", "size(m1)": "4", "partials(mad.m1)": "TREE"},
+    ],
+)
+def test_what_kept_totals_need(against: dict[str, str]) -> None:
+    """Of either side of the sum: each of these decisions is possible by itself, none with totals in an array."""
+    space = kernel_space(backbones("matvec_t")[0], TARGETS["cpu"])
+    decided(space, against)
+    for name in ("dim_mapping(init.n0->mad.n0)", "dim_mapping(mad.n0->store_y.n0)"):
+        with pytest.raises(UserError):
+            decided(space, {**against, name: "IN_MEMORY"})
+
+
+def test_kept_totals_fit_the_cache_of_a_core() -> None:
+    (backbone,) = tensor_kernel("matvec_t").program({"m": 64, "n": 1 << 16}, small_tiles).stages
+    most = TARGETS["cpu"].shared_bytes
+    assert 4 << 16 <= most
+    decided(kernel_space(backbone, TARGETS["cpu"]), KEPT)
+    with pytest.raises(UserError):
+        decided(kernel_space(backbone, replace(TARGETS["cpu"], shared_bytes=(4 << 16) - 1)), {**KEPT, "dim_kind(mad.n1)": "LOOP"})
+
+
+def test_sums_whose_totals_stay_in_registers() -> None:
+    """A sum that starts from what another one uses, too; one that another sum starts from; one whose last total only is read;
+    one without results of their own; on a GPU every one."""
+    (backbone,) = backbones("matvec_t")
+    mad = next(n for n, i in enumerate(backbone.instructions) if i.name == "mad")
+    init = next(n for n, i in enumerate(backbone.instructions) if i.name == "init")
+    store = len(backbone.instructions) - 1
+    assert keeping_sums(backbone) == {mad}
+    (value,) = backbone.instructions[store].operands
+    assert isinstance(value, Result)
+    others = (
+        replace(backbone.instructions[store], operands=(replace(value, instruction=init),)),
+        replace(backbone.instructions[store], operands=(replace(value, mapped=()),)),
+        replace(backbone.instructions[store], operands=(Carry(mad, (9,)),)),
+    )
+    for other in others:
+        assert not keeping_sums(replace(backbone, instructions=(*backbone.instructions[:store], other)))
+    assert not keeping_sums(backbones("dot")[0])
+    assert not may_keep(kernel_space(backbone, TARGETS["sm_80"]))

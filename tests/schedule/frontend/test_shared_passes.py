@@ -113,7 +113,7 @@ def check(program: Program, names: list[str]) -> Program:
 )
 def test_kernels_of_the_suite(name: str, stages: list[str]) -> None:
     kernel = POLYBENCH[name].kernel
-    check(kernel.program({s: 6 for s in kernel.sizes}, cpu_tiles), stages)
+    check(kernel.program(dict.fromkeys(kernel.sizes, 6), cpu_tiles), stages)
 
 
 @pytest.mark.parametrize(("function", "stages"), [(maps, ["maps"]), (rows, ["rows"])])
@@ -126,7 +126,7 @@ def test_values_pass_from_index_to_index(function: TensorFunction, stages: list[
 @pytest.mark.parametrize(("name", "loads"), [("bicg", 1), ("atax", 2)])
 def test_an_element_is_loaded_once_unless_a_sum_over_it_comes_between(name: str, loads: int) -> None:
     kernel = POLYBENCH[name].kernel
-    (stage,) = sharing_passes(kernel.program({s: 6 for s in kernel.sizes}, cpu_tiles), cpu_tiles).stages
+    (stage,) = sharing_passes(kernel.program(dict.fromkeys(kernel.sizes, 6), cpu_tiles), cpu_tiles).stages
     assert sum(i.name.startswith("load_A") for i in stage.instructions) == loads
 
 
@@ -157,9 +157,7 @@ def test_what_the_language_does_not_say_keeps_stages_apart() -> None:
         replace(i, operands=tuple(replace(o, init=load) if isinstance(o, Carry) else o for o in i.operands))
         for i in takes.instructions
     )
-    constant = tuple(
-        replace(i, operands=(Constant(1.0),)) if i.operator is Operator.STORE else i for i in makes.instructions
-    )
+    constant = tuple(replace(i, operands=(Constant(1.0),)) if i.operator is Operator.STORE else i for i in makes.instructions)
     for stages in (
         (first, replace(second, regions=renamed)),
         (first, in_order),

@@ -82,6 +82,11 @@ class _Sum:
         self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
+    @property
+    def _written_out(self) -> set[int | None]:
+        """Axes of which a step holds several rows."""
+        return {self.below} | (self.reduced if self.keeps else set())
+
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:
             return
@@ -92,9 +97,7 @@ class _Sum:
                 yield "size", (number,), str(max((n for n in extent.sizes if n <= self.width), default=1))
             elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
                 yield "size", (number,), str(self.vectors)
-            elif extent.axis == self.below and extent.level == last and last > 0:
-                yield "size", (number,), str(self.rows)
-            elif self.keeps and extent.axis in self.reduced and extent.level == last:
+            elif extent.level == last and last > 0 and extent.axis in self._written_out:
                 yield "size", (number,), str(self.rows)
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1

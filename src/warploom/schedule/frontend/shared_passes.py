@@ -192,7 +192,9 @@ class _Join:
                 continue
             first[n] = len(made)
             access = _moved(instruction.access, self.first, number, {})
-            made.append(replace(instruction, operands=tuple(_moved_to(o, first, {}) for o in instruction.operands), access=access))
+            made.append(
+                replace(instruction, operands=tuple(_moved_to(o, first, {}) for o in instruction.operands), access=access)
+            )
         second: dict[int, int] = {}
         names = {i.name for i in made}
         for n, instruction in enumerate(self.second.instructions):

@@ -1,9 +1,9 @@
 """Ways of values from the instruction that computes them to those that use them.
 
 `dim_mapping(p)` says how a value travels between the two dims of pair p: merged loops (MERGED), registers of unrolled or vector
-loops (UNROLL_MAP), registers of threads mapped alike (THREAD_MAP), or an array (NOT_MAPPED; of totals IN_MEMORY, `kept_totals`). It follows from order, kinds and
-thread mapping. NOT_MAPPED brings a temporary to life with its store, its load and their dims (trigger `stage`): a pair that is
-not merged becomes a dimension of the array.
+loops (UNROLL_MAP), registers of threads mapped alike (THREAD_MAP), or an array (NOT_MAPPED; of totals IN_MEMORY, `kept_totals`).
+It follows from order, kinds and thread mapping. NOT_MAPPED brings a temporary to life with its store, its load and their dims
+(trigger `stage`): a pair that is not merged becomes a dimension of the array.
 """
 
 from __future__ import annotations

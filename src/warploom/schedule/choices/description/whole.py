@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from warploom.schedule.choices.description.kinds import add_kinds, add_partials
 from warploom.schedule.choices.description.kept_totals import add_kept_totals
+from warploom.schedule.choices.description.kinds import add_kinds, add_partials
 from warploom.schedule.choices.description.limits import add_limits
 from warploom.schedule.choices.description.memory import add_memory
 from warploom.schedule.choices.description.order import add_flow, add_order

@@ -1,6 +1,8 @@
 """Totals that lie in an array while their sum goes on: candidates in which a loop of a sum is around loops over its results."""
 
 # ruff: noqa: F821, UP037 (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
 from __future__ import annotations
 

@@ -83,9 +83,9 @@ class _Sum:
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
     @property
-    def _written_out(self) -> set[int | None]:
+    def _written_out(self) -> tuple[int | None, ...]:
         """Axes of which a step holds several rows."""
-        return {self.below} | (self.reduced if self.keeps else set())
+        return (self.below, *(self.reduced if self.keeps else ()))
 
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:

@@ -128,7 +128,7 @@ class _Inputs:
             **{
                 f"target_{n}": {t: objects.pairs[_nth(p, n, p[0])].target for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
             },
-            "results_of": dict(results_of(objects)) if flavour.keeps_totals else {},
+            "results_of": {**results_of(objects)} if flavour.keeps_totals else {},
             "outermost": {e.axis: n for n, e in enumerate(backbone.extents) if e.level == 0},
         }
         constants: dict[str, int | dict[Thing, int]] = {

@@ -131,7 +131,7 @@ def test_kept_totals_follow_from_the_order() -> None:
     ],
 )
 def test_what_kept_totals_need(against: dict[str, str]) -> None:
-    """Of either side of the sum: each of these decisions is possible by itself, none with totals in an array."""
+    """Each of these decisions is possible by itself, none with totals in an array on either side of the sum."""
     space = kernel_space(backbones("matvec_t")[0], TARGETS["cpu"])
     decided(space, against)
     for name in ("dim_mapping(init.n0->mad.n0)", "dim_mapping(mad.n0->store_y.n0)"):

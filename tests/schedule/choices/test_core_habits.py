@@ -11,7 +11,8 @@ from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Backbone, Operator, cpu_tiles
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.choices.core_habits import core_habits
-from warploom.schedule.nest import Compute, Kind, Nest, statements
+from warploom.schedule.frontend import sharing_passes
+from warploom.schedule.nest import Compute, Kind, Load, Nest, statements
 from warploom.schedule.targets import target
 
 CPU = target("cpu")
@@ -61,6 +62,20 @@ def test_every_way_is_open_at_the_root(name: str) -> None:
         assert bool(ways) == any(i.carry is not None for i in stage.instructions)
         for turn in range(len(ways)):
             assert space.usually(root, lambda _: False, turn) != root
+
+
+@pytest.mark.parametrize("name", ["atax", "bicg"])
+def test_rows_of_a_matrix_whose_columns_are_summed(name: str) -> None:
+    """Totals lie in an array, and the loop over blocks of rows is around all else that reads the matrix."""
+    kernel = KERNELS[name]
+    (backbone,) = sharing_passes(kernel.program({"m": 32, "n": 64}, cpu_tiles), cpu_tiles).stages
+    space = kernel_space(backbone, CPU)
+    nest = first(space, space.usually(space.root(), lambda _: False, 1))
+    assert any(b.name.startswith("totals_") for b in nest.buffers)
+    reads = [around for s, around in statements(nest.body) if isinstance(s, Load) and nest.buffers[s.memory.buffer].name == "A"]
+    assert {(around[0].name, around[0].size) for around in reads} == {("m0", 4)}
+    assert len({around[0].number for around in reads}) == 1
+    check(backbone, nest)
 
 
 def test_the_papers_space_has_none() -> None:

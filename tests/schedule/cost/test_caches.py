@@ -76,3 +76,23 @@ def test_threads_share_blocks() -> None:
     assert 1.9 < one / two < 2.3
     alone = sum(waiting_ns(reading((Kind.LOOP, 64 << 20, 1)), machine(2)))
     assert alone > 0.9 * one
+
+
+def test_what_an_earlier_access_of_the_same_iteration_brought_is_there() -> None:
+    """Rows that are read twice: at once in a cache that holds one, from memory where the two readings are loops apart."""
+    rows, row = 4096, 4096
+
+    def reads(first: int, second: int, shift: int = 0) -> Node:
+        place = Memory(0, Linear(((first, row), (second, 1)), shift))
+        return Loop(second, f"l{second}", Kind.LOOP, row, (Load(Ref(0, ()), place),))
+
+    def waits(*body: Node) -> float:
+        buffers = (Buffer("A", f32, rows * row, Role.INPUT),)
+        return waiting_ns(Nest("twice", buffers, (), (Value("v", f32, ()),), body), machine())[2]
+
+    once = waits(Loop(0, "l0", Kind.LOOP, rows, (reads(0, 1),)))
+    together = waits(Loop(0, "l0", Kind.LOOP, rows, (reads(0, 1), reads(0, 2))))
+    apart = waits(Loop(0, "l0", Kind.LOOP, rows, (reads(0, 1),)), Loop(2, "l2", Kind.LOOP, rows, (reads(2, 3),)))
+    other = waits(Loop(0, "l0", Kind.LOOP, rows, (reads(0, 1), reads(0, 2, row // 2))))
+    assert once == together
+    assert apart == other == 2 * once

@@ -19,6 +19,8 @@ class Program:
     parameters: tuple[Parameter, ...] = ()
     order: tuple[str, ...] = ()
     """Names of arrays and parameters as the function has them; empty: arrays first."""
+    plain: tuple[Backbone, ...] = ()
+    """The stages as the function has them, where some are joined here: what results are compared with."""
 
     @property
     def called_with(self) -> tuple[str, ...]:

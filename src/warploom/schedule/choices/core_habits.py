@@ -12,22 +12,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, zip_longest
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits import Habit
+from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Objects, Operation
 from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
+_KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
+"""Rows that are added to kept totals at once, by vectors next to each other."""
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum."""
-    ways = (tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target))
+    ways = [tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target)]
+    keeping = [*_keeping(objects, target)]
+    ways = [way for pair in zip_longest(ways, keeping, fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
+
+
+def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
+    """Ways in which totals of some sums lie in an array, so that a matrix whose columns are summed is read row by row."""
+    keeping = keeping_sums(objects.backbone)
+    for rows, vectors in _KEPT_STEPS:
+        sums = [_Sum(objects, target, o, rows, vectors, keeps=o.instruction in keeping) for o in objects.sums]
+        if any(s.keeps for s in sums):
+            yield tuple(h for s in sums for h in s.habits())
 
 
 def _tiles(target: Target) -> list[tuple[int, int]]:
@@ -41,7 +55,9 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
 class _Sum:
     """Habits of one sum: `rows` below each other by `vectors` next to each other stay in registers."""
 
-    def __init__(self, objects: Objects, target: Target, total: Operation, rows: int, vectors: int) -> None:
+    def __init__(
+        self, objects: Objects, target: Target, total: Operation, rows: int, vectors: int, *, keeps: bool = False
+    ) -> None:
         self.objects, self.total, self.rows, self.vectors = objects, total, rows, vectors
         self.loop = {x.statement: x for x in objects.loops}
         backbone = objects.backbone
@@ -63,6 +79,13 @@ class _Sum:
         used_again = [a for a in others if any(a not in axes for axes in loaded)]
         self.below = next(iter(used_again or reversed(others)), None)
         """The axis of the rows: one along which a vector that is read is used again, if there is one."""
+        self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
+        """Totals lie in an array: each step of the sum takes up all of them again."""
+
+    @property
+    def _written_out(self) -> tuple[int | None, ...]:
+        """Axes of which a step holds several rows."""
+        return (self.below, *(self.reduced if self.keeps else ()))
 
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:
@@ -74,15 +97,17 @@ class _Sum:
                 yield "size", (number,), str(max((n for n in extent.sizes if n <= self.width), default=1))
             elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
                 yield "size", (number,), str(self.vectors)
-            elif extent.axis == self.below and extent.level == last and last > 0:
+            elif extent.level == last and last > 0 and extent.axis in self._written_out:
                 yield "size", (number,), str(self.rows)
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
-            depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
+            depends = {self.loop[p.store].axis for p in temporary.pairs}
             if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
                 yield from self._copied(temporary)
         if self.lanes in self.reduced:
             yield from self._where_used()
+        if self.keeps:
+            yield from self._row_by_row()
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -103,6 +128,25 @@ class _Sum:
             temporary = self.objects.temporaries[pair.temporary]
             if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:
                 yield "order", (pair.source, pair.target), "MERGED"
+
+    def _row_by_row(self) -> Iterator[Habit]:
+        """The sum's outer part lies around the results; what it multiplies with is loaded before they begin."""
+        loops = [self.loop[s] for s in self.total.loops]
+        steps = [x for x in loops if x.is_reduction and x.level == 0]
+        results = [x for x in loops if not x.is_reduction and self._kind(x.statement) is None]
+        for step in steps:
+            for result in results:
+                yield "dim_kind", (result.statement,), "LOOP"
+                yield "order", (step.statement, result.statement), "OUTER"
+        for pair in self.objects.pairs:
+            source = self.loop[pair.source]
+            if pair.is_reserved or self.loop[pair.target].owner != self.total.statement or source.axis not in self.reduced:
+                continue
+            if source.level == 0:
+                yield "order", (pair.source, pair.target), "MERGED"
+            if self.lanes not in {self.loop[s].axis for s in self.objects.operations[source.owner].loops}:
+                for result in results:
+                    yield "order", (source.owner, result.statement), "BEFORE"
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:
         """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
@@ -126,4 +170,6 @@ class _Sum:
             return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
         if loop.axis == self.below:
             return "UNROLL" if loop.level == last and last > 0 else None
+        if self.keeps and loop.axis in self.reduced:
+            return "UNROLL" if loop.level == last else "LOOP"
         return "LOOP" if loop.axis in self.reduced and loop.level == last else None

@@ -30,6 +30,8 @@ class Features:
     """Reductions may keep several partial results: unrolled, vector and thread loops."""
     shares_sums: bool = False
     """A reduced loop may be a block, if `partials`; for targets without threads."""
+    keeps_totals: bool = False
+    """Loops over results may lie inside those of their sum, if `partials`; for targets without threads."""
     pipelines: bool = True
     """Temporaries may be filled ahead of their use."""
     prefetches: bool = True
@@ -72,7 +74,7 @@ class Features:
     def cpu(cls) -> Features:
         """Like `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they
         load."""
-        return cls(stages_unshared=False, shares_sums=True)
+        return cls(stages_unshared=False, shares_sums=True, keeps_totals=True)
 
     @classmethod
     def of(cls, target: Target) -> Features:

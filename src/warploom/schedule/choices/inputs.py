@@ -10,6 +10,7 @@ from warploom.schedule.backbone import Access, Instruction, Operator, Result, Ro
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
+from warploom.schedule.choices.kept_totals import facts_of_kept_totals, results_of, totals_of
 from warploom.schedule.choices.objects import Loop, Objects, Operation
 from warploom.schedule.choices.shared_sums import facts_of_shared_sums, shared_sums
 from warploom.schedule.choices.windows import windowed_regions
@@ -37,7 +38,8 @@ class _Inputs:
         loops = {x.statement: x for x in objects.loops}
         of = {o.statement: o for o in objects.operations}
         shared = shared_sums(objects) if self.features.shares_sums and not self.target.has_threads else ()
-        features = replace(self.features, shares_sums=bool(shared))
+        totals = totals_of(objects) if self.features.keeps_totals and not self.target.has_threads else []
+        features = replace(self.features, shares_sums=bool(shared), keeps_totals=bool(totals))
         flavour = Flavour(features, self.target.has_threads, self.target.has_vector_arithmetic)
         staged = [n for t in range(len(objects.temporaries)) for n in objects.pairs_of(t)]
         put: dict[Thing, Thing] = {
@@ -75,6 +77,7 @@ class _Inputs:
             "BlockPairs": staged,
             "StagedPairs": staged,
             "ThreadSizes": list(range(len(thread_sizes))),
+            **({"Totals": totals} if flavour.keeps_totals else {}),
             "Travelling": temporaries,
             "Travels": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
             "Kernel": [0],
@@ -90,6 +93,7 @@ class _Inputs:
             **self._facts_of_loops(list(loops.values()), shared),
             **self._facts_of_pairs(loops),
             **(facts_of_shared_sums(objects) if flavour.shares_sums else {}),
+            **(facts_of_kept_totals(objects) if flavour.keeps_totals else {}),
             **{f"may_merge_with_sum_{n}": frozenset[int]() for n in range(len(shared), MOST_SUMS)},
             **{
                 f"may_merge_with_sum_{n}": frozenset(s for s, x in loops.items() if self._may_merge(x, loops[sum_]))
@@ -124,12 +128,14 @@ class _Inputs:
             **{
                 f"target_{n}": {t: objects.pairs[_nth(p, n, p[0])].target for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
             },
+            "results_of": {**results_of(objects)} if flavour.keeps_totals else {},
             "outermost": {e.axis: n for n, e in enumerate(backbone.extents) if e.level == 0},
         }
         constants: dict[str, int | dict[Thing, int]] = {
             **{f"lanes_{n}": {s: v[n] if n < len(v) else 0 for s, v in vectors.items()} for n in range(VECTOR_SIZES)},
             "axis_size": {n: a.size for n, a in enumerate(backbone.axes)},
             "element_bytes": {t.region: _bytes(backbone.instructions[t.producer].dtype.bits) for t in objects.temporaries},
+            "total_bytes": {o.statement: _bytes(backbone.instructions[o.instruction].dtype.bits) for o in objects.sums},
             "thread_size": dict(enumerate(thread_sizes)),
             "max_threads": self.target.max_threads,
             "max_thread_dims": self.target.max_thread_dims,

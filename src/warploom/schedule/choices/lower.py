@@ -20,6 +20,7 @@ from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Pos
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
+from warploom.schedule.choices.lower_kept import Kept
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_parts import Parts
@@ -61,7 +62,7 @@ def lower(decided: Decided) -> Nest:
     axes = {a.run_time: a.size for a in backbone.axes}
     run_time = tuple((size, axes[size]) for size in run_time_sizes(backbone))
     buffers += [places.buffer(t) for t in decided.temporaries()]
-    buffers += writer.common
+    buffers += writer.arrays
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children), run_time)
     for number, region in enumerate(backbone.regions):
@@ -91,8 +92,8 @@ class _Writer:
     registers: Registers
     places: Places
     next_loop: int
-    common: list[Buffer] = field(default_factory=list[Buffer])
-    """Arrays of parts of sums, behind the temporaries."""
+    arrays: list[Buffer] = field(default_factory=list[Buffer])
+    """Arrays of parts of sums and of kept totals, behind the temporaries."""
 
     @property
     def dropped(self) -> frozenset[int]:
@@ -176,7 +177,8 @@ class _Writer:
         for reduction in self.registers.reductions.values():
             match reduction.start:
                 case Start.SHARED:
-                    continue
+                    if reduction.kept:
+                        self._keep(reduction)
                 case Start.COPIED:
                     self._insert(reduction, 0, self._copied(reduction))
                 case Start.PARTIAL:
@@ -186,11 +188,20 @@ class _Writer:
                     else:
                         self._insert(reduction, 1, self._joined(reduction))
 
+    def _next_array(self) -> int:
+        return len(self.decided.backbone.regions) + len(self.places.temporaries) + len(self.arrays)
+
+    def _keep(self, reduction: Reduction) -> None:
+        """Totals go to an array and come back in each step of a loop of the sum that is around loops over results."""
+        kept = Kept(reduction, self.operations, self.tree, self.registers, self._next_array(), self.next_loop)
+        self.arrays.append(kept.buffer())
+        kept.place()
+        self.next_loop = kept.next_loop
+
     def _share(self, reduction: Reduction) -> None:
         """Parts of a sum go to an array of all blocks, and what runs behind those adds them up in their order."""
-        number = len(self.decided.backbone.regions) + len(self.places.temporaries) + len(self.common)
-        parts = Parts(reduction, self.operations, self.tree, self.registers, number)
-        self.common.append(parts.buffer())
+        parts = Parts(reduction, self.operations, self.tree, self.registers, self._next_array())
+        self.arrays.append(parts.buffer())
         self._insert(reduction, 1, self._part(reduction, parts))
         self._insert(reduction, 1, self._total(reduction, parts), behind=reduction.blocks[0])
 

@@ -71,6 +71,8 @@ class Reduction:
     """`init` only gives the neutral element, and nothing else reads it."""
     blocks: tuple[Branch, ...] = ()
     """Loops whose iterations add up a part each; `outermost` is inside of them."""
+    kept: tuple[int, ...] = ()
+    """Extents of results whose loops lie inside a loop of the sum: totals lie in an array (`lower_kept`)."""
 
     def encloses(self, tree: Tree, loop: Branch) -> bool:
         """The loop is around the place before and after the reduction."""
@@ -190,7 +192,14 @@ def _reduction(decided: Decided, operations: Operations, tree: Tree, operation: 
         return Reduction(operation, init, Start.PARTIAL, outermost, registers, threads, not is_neutral, drops, blocks)
     only_user = operations.users.get(init.statement, ()) == (operation.statement,)
     start = Start.SHARED if only_user and init.carry is None else Start.COPIED
-    return Reduction(operation, init, start, outermost, {}, (), start is Start.COPIED, False)
+    kept = _kept(tree, operation, init) if start is Start.SHARED else ()
+    return Reduction(operation, init, start, outermost, {}, (), start is Start.COPIED, False, kept=kept)
+
+
+def _kept(tree: Tree, operation: Operation, init: Operation) -> tuple[int, ...]:
+    """Extents of results that run in one loop of the start and in another one of the sum."""
+    pairs = [(e, tree.loop_of[d], tree.loop_of[operation.dims[e]]) for e, d in init.dims.items() if e in operation.dims]
+    return tuple(e for e, a, b in pairs if a is not b and a is not None and b is not None and Kind.LOOP in (a.kind, b.kind))
 
 
 def _around_threads(operation: Operation, path: tuple[Branch, ...], outermost: Branch | None) -> Branch:
@@ -212,7 +221,8 @@ def _reduction_cells(registers: Registers, reduction: Reduction) -> None:
     if reduction.start is Start.SHARED:
         cell = registers.written[init.statement]
         cell.name = operation.name
-        cell.extents = tuple(dict.fromkeys((*cell.extents, *registers.operations.extents_of(axes))))
+        extents = dict.fromkeys((*cell.extents, *registers.operations.extents_of(axes)))
+        cell.extents = tuple(e for e in extents if e not in reduction.kept)
         registers.written[statement] = registers.read[statement] = cell
         return
     total = _cell(registers, operation, operation.name, axes)

@@ -25,6 +25,7 @@ PAGE_NS = 2.5
 """Nanoseconds to get the address of another page."""
 HUGE_BYTES = 8 << 20
 """Arrays of this size on lie in pages so large that their addresses stay at hand."""
+LINE_BYTES = 64
 STREAMS = 32
 """Runs of lines that are fetched ahead at the same time."""
 _RESTARTS = 0.5, 2.0, 4.0
@@ -56,6 +57,8 @@ class _Access:
     has_pages: bool
     kind: tuple[int, tuple[tuple[int, int], ...]]
     """Accesses of one kind touch the same."""
+    line: int
+    """Line of its first element, where all loops are at 0."""
 
     def touched(self, inner: Iterable[Loop], unit: int) -> tuple[int, int, list[tuple[int, int]]]:
         """(units, bytes of a run, loops that repeat the run as (bytes, size)) of these loops: smaller strides make runs."""
@@ -70,6 +73,21 @@ class _Access:
                 count *= size
                 apart.append((stride, size))
         return count * -(-run // unit), run, apart
+
+    def follows(self, other: _Access, depth: int) -> bool:
+        """In one iteration of the loop at that depth, the other access touches the same lines."""
+        outer = self.around[: depth + 1]
+        return (
+            (self.kind[0], self.line) == (other.kind[0], other.line)
+            and other.around[: depth + 1] == outer
+            and all(self.strides.get(x.number, 0) == other.strides.get(x.number, 0) for x in outer)
+            and self._inside(depth) == other._inside(depth)
+        )
+
+    def _inside(self, depth: int) -> list[tuple[int, int]]:
+        """(stride, size) of the loops further inside along which it moves."""
+        loops = ((abs(self.strides.get(x.number, 0)), x.size) for x in self.around[depth + 1 :])
+        return sorted(pair for pair in loops if pair[0] and pair[1] > 1)
 
     def in_turn(self) -> tuple[int, int]:
         """(bytes of neighbours that are touched one after another, such runs at the same time)."""
@@ -142,7 +160,8 @@ def _access(nest: Nest, statement: Load | Store, around: tuple[Loop, ...]) -> _A
     width = buffer.dtype.size_bytes
     has_pages = buffer.space is not Space.SHARED and buffer.elements * width < HUGE_BYTES
     strides = {number: stride * width for number, stride in memory.offset.terms}
-    return _Access(strides, width, around, has_pages, (memory.buffer, memory.offset.terms))
+    line = memory.offset.constant * width // LINE_BYTES
+    return _Access(strides, width, around, has_pages, (memory.buffer, memory.offset.terms), line)
 
 
 def _levels(target: Target) -> list[_Level]:
@@ -162,7 +181,10 @@ def _levels(target: Target) -> list[_Level]:
 def _fetched(accesses: Sequence[_Access], kept: _Kept) -> float:
     level = kept.level
     total = 0.0
-    for access in accesses:
+    for number, access in enumerate(accesses):
+        depth = next((n for n, loop in enumerate(access.around) if kept.of(loop) <= level.capacity), None)
+        if depth is not None and any(access.follows(other, depth) for other in accesses[:number]):
+            continue
         again, inner = 1, list[Loop]()
         for loop in reversed(access.around):
             if again == 1 and (loop.kind in (Kind.VECTOR, Kind.UNROLL) or kept.of(loop) <= level.capacity):

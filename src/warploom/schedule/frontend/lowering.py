@@ -8,19 +8,16 @@ Source: Beaugnon et al., sections 4.1, 4.4 and 5.2.
 
 from __future__ import annotations
 
-import operator as operators
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range
 from warploom.core.linear import Linear, variable
-from warploom.machines import MatrixInstruction
 from warploom.schedule.backbone import (
     Access,
     Axis,
     AxisSum,
-    AxisUse,
     Backbone,
     Carry,
     Constant,
@@ -36,11 +33,11 @@ from warploom.schedule.backbone import (
     Tiles,
     backbone,
     identity_of,
-    matrix_factors,
 )
 from warploom.schedule.frontend.arithmetic import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.splits import Split, span_of, split_of
+from warploom.schedule.frontend.tiled import tiled_axes
 from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
@@ -90,19 +87,9 @@ def lower_stage(
         lowering.store(store.array, store.indices, store.value, store.span)
     if lowering.problems:
         raise UserError(*lowering.problems)
-    axes = tuple(_tiled(axis, lowering.use(name, number), tiles) for number, axis in enumerate(lowering.axes))
+    axes = tiled_axes(name, lowering.axes, lowering.regions, lowering.instructions, tiles)
     instructions = with_scopes(lowering.instructions, pointwise)
     return backbone(name, axes, lowering.regions, instructions, can_reorder=can_reorder, divisors_only=divisors_only)
-
-
-def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
-    levels = tiles(use) if callable(tiles) else tiles.get(f"{use.kernel}.{use.name}", tiles.get(use.name, ()))
-    try:
-        found = tuple(tuple(operators.index(size) for size in level) for level in levels)
-    except TypeError:
-        message = f"expected one list of sizes per tile level of {use.name!r}, got {levels!r}"
-        raise UserError(Diagnostic("TILES", message, axis.span, "Write for example ((8, 16, 32), (2, 4)).")) from None
-    return Axis(axis.name, axis.size, found, axis.span)
 
 
 class _Lowering:
@@ -165,35 +152,6 @@ class _Lowering:
         for digit, place in split.digits.items() if split is not None else ():
             self.places[digit.atom] = over(place)
         self.axes_of_index[name] = tuple(numbers.values())
-
-    def use(self, kernel: str, number: int) -> AxisUse:
-        is_stored = is_reduced = is_shared = is_stored_in_line = False
-        matrix: MatrixInstruction | None = None
-        steps: set[int] = set()
-        for instruction in self.instructions:
-            carry = instruction.carry
-            is_reduced |= carry is not None and number in carry.reduced
-            is_shared |= instruction.operator is Operator.LOAD and number not in instruction.axes
-            if instruction.access and number in instruction.axes:
-                is_stored |= instruction.operator is Operator.STORE
-                step = self.step(instruction.access, number)
-                is_stored_in_line |= instruction.operator is Operator.STORE and step == 1
-                steps.add(step)
-            found = matrix_factors(self.instructions, instruction) if number in instruction.axes else None
-            if found is not None:
-                is_summed = carry is not None and number in carry.reduced
-                if is_summed or not all(number in self.instructions[f].axes for f in found[1]):
-                    matrix = found[0]
-        axis = self.axes[number]
-        return AxisUse(
-            kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared, matrix,
-            is_stored_in_line,
-        )  # fmt: skip
-
-    def step(self, access: Access, axis: int) -> int:
-        """Elements between neighbours along the axis."""
-        strides = self.regions[access.region].strides
-        return sum(s * dict(i.terms).get(axis, 0) for i, s in zip(access.indices, strides, strict=True))
 
     # ------------------------------------------------------------ statements
 

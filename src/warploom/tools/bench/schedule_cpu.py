@@ -121,7 +121,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     }
     runners |= _frameworks(name, arrays, kernel, threads)
     try:
-        nests = [plain_loop(stage) for stage in program.stages]
+        nests = [plain_loop(stage) for stage in program.plain or program.stages]
         runners["plain loop"] = _runner(nests, arrays, kernel.parameters, threads)
     except UnsupportedError as error:
         bar["no_plain_loop"] = error.diagnostics[0].message

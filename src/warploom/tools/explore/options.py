@@ -15,7 +15,7 @@ from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Operator, Program, Role, Tiles, cpu_tiles, in_words, matrix_tiles, read_once, widened
 from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import TARGETS, Target, target
 from warploom.tools.explore.in_parts import InParts
@@ -102,8 +102,9 @@ def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
     return on, (threads or core_count()) if on.kind == "cpu" else 1
 
 
-def program_of(function: Function, options: KernelOptions) -> Program:
-    """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
+def program_of(function: Function, options: KernelOptions, decisions: Mapping[str, str] | None = None) -> Program:
+    """The kernels at the sizes asked for, with the target's tile sizes to choose from. `decisions`: those that are to hold, by
+    default the ones fixed by hand; their names tell which stages are joined (`shared_passes`)."""
     tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles(options.target.matrices)
     program = function.at_run_time(function.program(sizes_of(function, options.sizes, options.run_time), tiles), options.run_time)
     if points_of(program) > _MOST_POINTS:
@@ -111,6 +112,7 @@ def program_of(function: Function, options: KernelOptions) -> Program:
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
     if options.target.kind == "cpu":
         _check_in_c(program)
+        program = _in_shared_passes(program, options.threads, options.fixed if decisions is None else decisions)
         program = replace(program, stages=tuple(in_words(stage, options.target.words) for stage in program.stages))
     if options.target.kind == "cuda":
         _check_served(program)
@@ -120,6 +122,20 @@ def program_of(function: Function, options: KernelOptions) -> Program:
         if options.features is None:
             program = in_one_pass(program, options.fixed)
     return program
+
+
+def _in_shared_passes(program: Program, threads: int, decisions: Mapping[str, str]) -> Program:
+    """Stages that pass over one array are joined for one thread, since several share them out in different ways; where decisions
+    name stages, as these say."""
+    joined = sharing_passes(program, cpu_tiles)
+    named = {stage for name in decisions for stage, slash, _ in [name.partition("/")] if slash}
+    is_of_one = bool(decisions) and not named
+    fitting = [
+        p
+        for p in ((joined, program) if threads == 1 else (program, joined))
+        if (len(p.stages) == 1 if is_of_one else named <= {stage.name for stage in p.stages})
+    ]
+    return fitting[0] if fitting else program
 
 
 def sizes_of(function: Function, sizes: Mapping[str, int], run_time: Mapping[str, int]) -> dict[str, int]:

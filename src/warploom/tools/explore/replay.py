@@ -37,9 +37,9 @@ def replay_file(
     recorded = read_decisions(file)
     taken = {name: value for name, value in recorded.decisions.items() if name not in without_online(recorded.decisions)}
     asked = replace(options, fixed=taken or _TWO_PASSES)
-    notes = _differences(recorded, program_of(function, asked), function, options)
+    notes = _differences(recorded, program_of(function, asked, recorded.decisions), function, options)
     function, parts, own = with_parts(function, options, without_online(recorded.decisions))
-    program = program_of(function, asked)
+    program = program_of(function, asked, own)
     decisions = _of_stages(program, own)
     try:
         spaces = tuple(kernel_space(stage, options.target, options.features) for stage in program.stages)

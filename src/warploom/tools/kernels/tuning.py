@@ -24,7 +24,7 @@ from warploom.schedule.calls import (
 )
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.solve import Json
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
@@ -147,7 +147,8 @@ def runner_of(kept: store.Kept, function: TensorFunction, program: Program, thre
         sizes = record.get("sizes")
         return plain_runner(function, cast("Mapping[str, int]", sizes), threads) if isinstance(sizes, dict) else None
     try:
-        kernels = unpack(program, record.get("stages"))
+        ways = (program, sharing_passes(program, cpu_tiles))  # stages that pass over one array may be joined
+        kernels = next((k for way in ways if (k := unpack(way, record.get("stages"))) is not None), None)
     except (UserError, OSError):
         return None
     return None if kernels is None else CompiledRunner(program, kernels, threads, "found")

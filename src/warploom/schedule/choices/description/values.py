@@ -1,14 +1,14 @@
 """Ways of values from the instruction that computes them to those that use them.
 
 `dim_mapping(p)` says how a value travels between the two dims of pair p: merged loops (MERGED), registers of unrolled or vector
-loops (UNROLL_MAP), registers of threads mapped alike (THREAD_MAP), or an array (NOT_MAPPED). It follows from order, kinds and
-thread mapping. NOT_MAPPED brings a temporary to life with its store, its load and their dims (trigger `stage`): a pair that is
-not merged becomes a dimension of the array.
+loops (UNROLL_MAP), registers of threads mapped alike (THREAD_MAP), or an array (NOT_MAPPED; of totals IN_MEMORY, `kept_totals`).
+It follows from order, kinds and thread mapping. NOT_MAPPED brings a temporary to life with its store, its load and their dims
+(trigger `stage`): a pair that is not merged becomes a dimension of the array.
 """
 
 from __future__ import annotations
 
-from warploom.schedule.choices.description.vocabulary import TRANSFERS, Vocabulary
+from warploom.schedule.choices.description.vocabulary import Vocabulary
 from warploom.solve.space import EnumChoice, Fact
 
 
@@ -17,7 +17,7 @@ def add_values(words: Vocabulary, own_loop: EnumChoice, mapping: EnumChoice | No
     space, order, kind, transfer = words.space, words.order, words.kind, words.transfer
     p, d, i = space.objects("p d i")
     source, target = words.source(p), words.target(p)
-    for scope, allowed in (("thread", TRANSFERS[1:]), ("local", ("UNROLL_MAP", "MERGED"))):
+    for scope, allowed in (("thread", words.flavour.transfers[1:]), ("local", ("UNROLL_MAP", "MERGED"))):
         has_scope = space.fact(f"is_{scope}_pair")
         space.require(f"values of {scope} scope", {p: words.pairs}, [~has_scope(p), transfer(p).is_(*allowed)])
     space.require("values travel forward", {p: words.pairs}, [order(source, target).is_("BEFORE", "MERGED")])

@@ -13,6 +13,8 @@ SEQUENTIAL = 0b11
 KINDS = ("LOOP", "UNROLL", "VECTOR", "BLOCK", "THREAD")
 MAPPINGS = ("NOT_THREADS", "MAPPED", "MAPPED_OUT", "MAPPED_IN")
 TRANSFERS = ("NOT_MAPPED", "UNROLL_MAP", "THREAD_MAP", "MERGED")
+KEPT = "IN_MEMORY"
+"""A further way: of the totals of a sum, see `kept_totals`."""
 SPACES = ("GLOBAL", "SHARED")
 CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
 AHEAD = ("0", "2", "8")
@@ -34,6 +36,14 @@ class Flavour:
     @property
     def shares_sums(self) -> bool:
         return self.features.partials and self.features.shares_sums and not self.has_threads
+
+    @property
+    def keeps_totals(self) -> bool:
+        return self.features.partials and self.features.keeps_totals and not self.has_threads
+
+    @property
+    def transfers(self) -> tuple[str, ...]:
+        return (*TRANSFERS, KEPT) if self.keeps_totals else TRANSFERS
 
 
 class Vocabulary:
@@ -80,7 +90,7 @@ class Vocabulary:
         )
         self.kind = space.enum("dim_kind", (self.dims,), KINDS)
         self.size = space.integer("size", (self.extents,))
-        self.transfer = space.enum("dim_mapping", (self.pairs,), TRANSFERS)
+        self.transfer = space.enum("dim_mapping", (self.pairs,), flavour.transfers)
         self.mem_space = space.enum("mem_space", (self.regions,), SPACES)
         self.cache = space.enum("cache", (self.accesses,), CACHES)
         self.layout = space.enum(

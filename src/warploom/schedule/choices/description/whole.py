@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from warploom.schedule.choices.description.kept_totals import add_kept_totals
 from warploom.schedule.choices.description.kinds import add_kinds, add_partials
 from warploom.schedule.choices.description.limits import add_limits
 from warploom.schedule.choices.description.memory import add_memory
@@ -27,6 +28,8 @@ def description(flavour: Flavour) -> CompiledSpace:
     if flavour.shares_sums:
         add_shared_sums(words, own_loop)
     add_values(words, own_loop, mapping)
+    if flavour.keeps_totals and partials is not None:
+        add_kept_totals(words, partials)
     add_memory(words)
     add_limits(words, mapping, partials)
     add_ties(words)

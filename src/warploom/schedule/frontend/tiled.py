@@ -1,0 +1,56 @@
+"""Tile sizes of the axes of a kernel, chosen by how its instructions use each axis."""
+
+from __future__ import annotations
+
+import operator as operators
+from collections.abc import Sequence
+
+from warploom.core import Diagnostic, UserError
+from warploom.machines import MatrixInstruction
+from warploom.schedule.backbone import Access, Axis, AxisUse, Instruction, Operator, Region, Tiles, matrix_factors
+
+
+def tiled_axes(
+    kernel: str, axes: Sequence[Axis], regions: Sequence[Region], instructions: Sequence[Instruction], tiles: Tiles
+) -> tuple[Axis, ...]:
+    """The axes with the tile sizes of the policy or table. UserError (TILES) for lists that are none."""
+    return tuple(_tiled(axis, _use(kernel, n, axis, regions, instructions), tiles) for n, axis in enumerate(axes))
+
+
+def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
+    levels = tiles(use) if callable(tiles) else tiles.get(f"{use.kernel}.{use.name}", tiles.get(use.name, ()))
+    try:
+        found = tuple(tuple(operators.index(size) for size in level) for level in levels)
+    except TypeError:
+        message = f"expected one list of sizes per tile level of {use.name!r}, got {levels!r}"
+        raise UserError(Diagnostic("TILES", message, axis.span, "Write for example ((8, 16, 32), (2, 4)).")) from None
+    return Axis(axis.name, axis.size, found, axis.span)
+
+
+def _use(kernel: str, number: int, axis: Axis, regions: Sequence[Region], instructions: Sequence[Instruction]) -> AxisUse:
+    is_stored = is_reduced = is_shared = is_stored_in_line = False
+    matrix: MatrixInstruction | None = None
+    steps: set[int] = set()
+    for instruction in instructions:
+        carry = instruction.carry
+        is_reduced |= carry is not None and number in carry.reduced
+        is_shared |= instruction.operator is Operator.LOAD and number not in instruction.axes
+        if instruction.access and number in instruction.axes:
+            is_stored |= instruction.operator is Operator.STORE
+            step = _step(instruction.access, number, regions)
+            is_stored_in_line |= instruction.operator is Operator.STORE and step == 1
+            steps.add(step)
+        found = matrix_factors(instructions, instruction) if number in instruction.axes else None
+        if found is not None:
+            is_summed = carry is not None and number in carry.reduced
+            if is_summed or not all(number in instructions[f].axes for f in found[1]):
+                matrix = found[0]
+    return AxisUse(
+        kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared, matrix, is_stored_in_line
+    )
+
+
+def _step(access: Access, axis: int, regions: Sequence[Region]) -> int:
+    """Elements between neighbours along the axis."""
+    strides = regions[access.region].strides
+    return sum(s * dict(i.terms).get(axis, 0) for i, s in zip(access.indices, strides, strict=True))

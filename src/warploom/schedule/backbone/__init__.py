@@ -36,6 +36,7 @@ from warploom.schedule.backbone.nodes import (
 from warploom.schedule.backbone.once import read_once
 from warploom.schedule.backbone.operators import ARITY, COMPARING, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
+from warploom.schedule.backbone.products import added_products
 from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes, stage_at
 from warploom.schedule.backbone.running import reads_running, running, serial_axes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
@@ -73,12 +74,13 @@ from warploom.schedule.backbone.window import (
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis",
     "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
-    "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition", "Result",
-    "Rewritten", "Role", "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window", "access_text",
-    "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops",
-    "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window",
-    "extents_of", "followers", "identity_of", "joined_repetition", "matrix_factors", "matrix_of", "matrix_tiles", "moved",
-    "needed", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array",
-    "random_inputs", "read_once", "reads_running", "reduced", "repetition", "run_time_sizes", "running", "serial_axes",
-    "source_of", "stage_at", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition",
+    "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window",
+    "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
+    "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
+    "evaluate_terms", "evaluate_window", "extents_of", "followers", "identity_of", "joined_repetition", "matrix_factors",
+    "matrix_of", "matrix_tiles", "moved", "needed", "no_tiles", "operand_text", "paper_tiles", "parse_backbone",
+    "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repetition",
+    "run_time_sizes", "running", "serial_axes", "source_of", "stage_at", "tilings", "unlike", "uses_of", "verify",
+    "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

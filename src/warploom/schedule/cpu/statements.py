@@ -195,13 +195,7 @@ class Statements:
             first, second = (self.argument(a, dtype, may_be_scalar=has_vector) for a in arguments)
             return binary(_INFIX[operator], first, second)
         if operator is Operator.FMA:
-            first, second, third = arguments
-            may_be_scalar = lanes == 1 or self.is_vector(first) or self.is_vector(second)
-            texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in (first, second)]
-            addend = self.argument(third, dtype, may_be_scalar=may_be_scalar)
-            if lanes == 1 and (function := helpers.fma(dtype)):
-                return call(function, *texts, addend)
-            return binary("+", binary("*", *texts), addend)
+            return self.multiply_add(arguments, dtype)
         texts = [self.argument(a, dtype) for a in arguments]
         match operator:
             case Operator.MAX | Operator.MIN:
@@ -226,6 +220,20 @@ class Statements:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
+
+    def multiply_add(self, arguments: Sequence[Argument], dtype: DType) -> Text:
+        """The last argument plus the products of the others, two by two, the last product first."""
+        lanes, factors = self.scope.lanes, arguments[:-1]
+        is_alone = lanes == 1 or any(self.is_vector(a) for a in factors[-2:])
+        total = self.argument(arguments[-1], dtype, may_be_scalar=is_alone)
+        for n in range(len(factors) - 2, -1, -2):
+            may_be_scalar = lanes == 1 or any(self.is_vector(a) for a in factors[n : n + 2])
+            texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in factors[n : n + 2]]
+            if lanes == 1 and (function := self.helpers.fma(dtype)):
+                total = call(function, *texts, total)
+            else:
+                total = binary("+", binary("*", *texts), total)
+        return total
 
     def gather(self, node: Compute, buffer: int) -> Text:
         """The elements at the places that a register holds, one for each lane."""

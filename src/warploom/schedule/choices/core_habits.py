@@ -58,6 +58,8 @@ class _Sum:
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
+        self.products = len(backbone.instructions[total.instruction].operands) // 2
+        """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         loaded = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
         used_again = [a for a in others if any(a not in axes for axes in loaded)]
@@ -79,8 +81,12 @@ class _Sum:
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
-            if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
+            if temporary.consumer != self.total.instruction:
+                continue
+            if self.lanes in depends and apart:
                 yield from self._copied(temporary)
+            elif self.products > 1 and self.lanes not in depends:
+                yield from self._merged(temporary)
         if self.lanes in self.reduced:
             yield from self._where_used()
         for statement in self.total.loops:
@@ -97,11 +103,15 @@ class _Sum:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
         never pays."""
         instructions = self.objects.backbone.instructions
-        for pair in self.objects.pairs:
-            if pair.is_reserved or pair.temporary is None or self._kind(pair.target) in ("UNROLL", "VECTOR"):
-                continue
-            temporary = self.objects.temporaries[pair.temporary]
+        for temporary in self.objects.temporaries:
             if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:
+                yield from self._merged(temporary)
+
+    def _merged(self, temporary: Temporary) -> Iterator[Habit]:
+        """What is loaded stands in the loops of its use."""
+        for number in self.objects.pairs_of(self.objects.temporaries.index(temporary)):
+            pair = self.objects.pairs[number]
+            if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:

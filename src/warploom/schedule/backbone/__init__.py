@@ -40,6 +40,7 @@ from warploom.schedule.backbone.products import added_products
 from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes, stage_at
 from warploom.schedule.backbone.running import reads_running, running, serial_axes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
+from warploom.schedule.backbone.symmetric import Symmetry, symmetry_of
 from warploom.schedule.backbone.text import access_text, axis_sum_text, backbone_text, operand_text
 from warploom.schedule.backbone.tilings import (
     AxisUse,
@@ -75,12 +76,12 @@ __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis",
     "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
     "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition",
-    "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "TilePolicy", "TileTable", "Tiles", "Use", "Window",
+    "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy", "TileTable", "Tiles", "Use", "Window",
     "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
     "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
     "evaluate_terms", "evaluate_window", "extents_of", "followers", "identity_of", "joined_repetition", "matrix_factors",
     "matrix_of", "matrix_tiles", "moved", "needed", "no_tiles", "operand_text", "paper_tiles", "parse_backbone",
     "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repetition",
-    "run_time_sizes", "running", "serial_axes", "source_of", "stage_at", "tilings", "unlike", "uses_of", "verify",
+    "run_time_sizes", "running", "serial_axes", "source_of", "stage_at", "symmetry_of", "tilings", "unlike", "uses_of", "verify",
     "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from itertools import combinations
 
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.objects import Objects, Operation
@@ -26,7 +26,11 @@ _WAYS = 6
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum."""
-    ways = (tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target))
+    symmetry = symmetry_of(objects.backbone)
+    start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
+    width = max(target.vector_lanes, default=1)
+    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)][:_WAYS]
+    ways = ((*start, *(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits())) for tile in tiles)
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
 
@@ -35,7 +39,12 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
     most = target.max_unroll // max(target.vector_lanes, default=1)
     room = target.registers - target.reserved_registers
     fitting = [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
-    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))[:_WAYS]
+    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))
+
+
+def _is_in_squares(rows: int, columns: int) -> bool:
+    """Such tiles make squares, so that a symmetric sum can be made on one side of the diagonal."""
+    return max(rows, columns) % min(rows, columns) == 0
 
 
 class _Sum:

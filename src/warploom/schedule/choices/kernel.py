@@ -26,11 +26,11 @@ from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate, Instance
 
 DEFAULT_ORDER = (
-    "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
+    "mirror", "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
     "direction",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
-CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
+CPU_ORDER = ("mirror", "dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
 """Kinds of loops come first, since vectors, unrolled loops and threads limit the sizes: registers, lanes, caches."""
 
 

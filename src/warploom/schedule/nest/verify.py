@@ -136,6 +136,8 @@ class _Checker:
                 yield f"threads meet inside thread loop {loop.name}"
         if loop.stages > 1:
             yield from self._stages(loop)
+        if loop.only and (loop.kind is not Kind.LOOP or loop.stages > 1 or self.threads):
+            yield f"{loop.kind} loop {loop.name} leaves out iterations"
 
     def _stages(self, loop: Loop) -> Iterator[str]:
         if loop.kind is not Kind.LOOP:

@@ -2,8 +2,8 @@
 
     D[i, j] = alpha * sum(A[i, k] * A[j, k], over=k) + beta * C[i, j]
 
-The sum is symmetric, since products and sums commute; D need not be. A kernel may make the sum for j <= i alone and use each total
-twice: in D[i, j], and with i and j exchanged in D[j, i].
+The sum is symmetric, since products and sums commute; D need not be. A kernel may make the sum for j <= i alone and use each
+total twice: in D[i, j], and with i and j exchanged in D[j, i].
 """
 
 from __future__ import annotations
@@ -68,11 +68,7 @@ def symmetry_of(stage: Backbone) -> Symmetry | None:
         return None
     if any(i.access is not None and i.access.region == access.region for n, i in enumerate(listed) if n != store):
         return None
-    alone = (
-        [index.terms[0][0] for index in access.indices if index == variable(index.terms[0][0])]
-        if all(index.terms for index in access.indices)
-        else []
-    )
+    alone = [index.terms[0][0] for index in access.indices if len(index.terms) == 1 and index == variable(index.terms[0][0])]
     if len(alone) != len(access.indices) or set(alone) != set(kept):
         return None
     for position, first in enumerate(alone):

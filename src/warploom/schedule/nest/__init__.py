@@ -55,5 +55,6 @@ __all__ = [
     "Compute", "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop",
     "Products", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "Way", "at_run_time",
     "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
-    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "verify", "with_barriers",
+    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "verify",
+    "with_barriers",
 ]  # fmt: skip

@@ -53,7 +53,7 @@ def counts(nest: Nest) -> tuple[Count, ...]:
 
 
 def share_of(nest: Nest) -> float:
-    """The share of the iterations that are made in that loop which leaves out the most of its own; 1 where none leaves out any."""
+    """The share of the tiles that are made where a loop leaves some out; 1 where none does."""
     sizes = {loop.number: loop.size for loop in loops(nest.body)}
     shares = [_share(loop, sizes) for loop in loops(nest.body) if loop.only and not _is_inside_another(nest, loop)]
     return min(shares, default=1.0)

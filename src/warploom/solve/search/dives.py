@@ -23,8 +23,8 @@ EAGERNESS = 0.05
 TEMPERATURES = (0.02, 0.1, 0.3, 1.0)
 """Temperatures of dives, in turn."""
 PATIENCE = 200
-"""Candidates tried from one complete candidate to the next before a dive goes to the deepest candidate first, of these to that with
-the least guess, and after as many more gives up."""
+"""Candidates tried from one complete candidate to the next before a dive goes to the deepest candidate first, of these
+to that with the least guess, and after as many more gives up."""
 FIRST_NODES = 0.12
 """Share of a budget of nodes for dives before anything is evaluated."""
 _LEAST = 1e-12

@@ -55,8 +55,7 @@ class Symmetry:
 
 
 def symmetry_of(stage: Backbone) -> Symmetry | None:
-    """The symmetry of a kernel with one sum and one store, all of whose values are made for the one or the other; None where there
-    is none, or it cannot be told."""
+    """The symmetry of a kernel with one sum and one store; None where there is none, or it cannot be told."""
     listed = stage.instructions
     totals = [n for n, i in enumerate(listed) if i.carry is not None]
     stores = [n for n, i in enumerate(listed) if i.operator is Operator.STORE]

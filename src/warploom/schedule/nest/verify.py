@@ -53,9 +53,8 @@ def verify(nest: Nest) -> tuple[str, ...]:
     own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
     inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
     of thread loops, and barriers stand wherever threads exchange data. Nodes behind the blocks read only common arrays of
-    theirs.
-    Only sequential loops of a CPU leave out iterations, and then no place is stored to twice. Copies of a buffer belong to one loop
-    with as many stages, filled first in its body.
+    theirs. Only sequential loops of a CPU leave out iterations, and then no place is stored to twice. Copies of a buffer belong
+    to one loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))

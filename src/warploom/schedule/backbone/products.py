@@ -39,7 +39,7 @@ def _products(
         return None
     factors: list[Operand] = []
     parts: set[int] = set()
-    waiting = [o for o in total.operands if not isinstance(o, Carry)]
+    waiting: list[Operand] = [o for o in total.operands if not isinstance(o, Carry)]
     while waiting:
         operand = waiting.pop()
         if not isinstance(operand, Result) or readers.count(operand.instruction) != 1:

@@ -117,7 +117,7 @@ class _Sum:
                 yield from self._merged(temporary)
 
     def _merged(self, temporary: Temporary) -> Iterator[Habit]:
-        """What is loaded stands in the loops of its use."""
+        """A load stands in the loops of its use."""
         for number in self.objects.pairs_of(self.objects.temporaries.index(temporary)):
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):

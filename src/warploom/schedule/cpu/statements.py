@@ -224,15 +224,16 @@ class Statements:
     def multiply_add(self, arguments: Sequence[Argument], dtype: DType) -> Text:
         """The last argument plus the products of the others, two by two, the last product first."""
         lanes, factors = self.scope.lanes, arguments[:-1]
-        is_alone = lanes == 1 or any(self.is_vector(a) for a in factors[-2:])
-        total = self.argument(arguments[-1], dtype, may_be_scalar=is_alone)
+        total: Text | None = None
         for n in range(len(factors) - 2, -1, -2):
             may_be_scalar = lanes == 1 or any(self.is_vector(a) for a in factors[n : n + 2])
             texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in factors[n : n + 2]]
+            addend = self.argument(arguments[-1], dtype, may_be_scalar=may_be_scalar) if total is None else total
             if lanes == 1 and (function := self.helpers.fma(dtype)):
-                total = call(function, *texts, total)
+                total = call(function, *texts, addend)
             else:
-                total = binary("+", binary("*", *texts), total)
+                total = binary("+", binary("*", *texts), addend)
+        assert total is not None
         return total
 
     def gather(self, node: Compute, buffer: int) -> Text:

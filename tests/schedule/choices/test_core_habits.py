@@ -82,7 +82,7 @@ def test_rows_of_any_length_have_an_implementation(name: str) -> None:
 
 
 def test_descents_begin_with_the_sizes_of_habits() -> None:
-    """Those of both operands that are copied leave few sizes to the outer tiles, from which that of the vectors would follow."""
+    """Both operands that are copied leave few sizes to the outer tiles, from which the size of vectors seems to follow."""
     kernel = KERNELS["syr2k"]
     stage = added_products(kernel.program({"n": 384, "k": 384}, cpu_tiles).stages[0])
     space = kernel_space(stage, CPU)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from tests.schedule.choices.test_habits import first
 from tests.schedule.choices.test_kernel_space import check
 
 from warploom.kernels.suites import NETWORKS, POLYBENCH
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
-from warploom.schedule.backbone import Backbone, Operator, cpu_tiles
+from warploom.schedule.backbone import Backbone, Operator, added_products, cpu_tiles
+from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.choices.core_habits import core_habits
+from warploom.schedule.choices.kernel import CPU_ORDER
 from warploom.schedule.frontend import sharing_passes
 from warploom.schedule.nest import Compute, Kind, Load, Nest, statements
+from warploom.schedule.search.kernel_model import KernelModel
 from warploom.schedule.targets import target
 
 CPU = target("cpu")
@@ -89,3 +94,37 @@ def test_the_papers_space_has_none() -> None:
 def test_rows_of_any_length_have_an_implementation(name: str) -> None:
     """The last statement reads a row again after its sum; rows of 1024 do not fit the registers."""
     kernel_space(stage_of(KERNELS[name], {"rows": 64, "columns": 1024}), CPU).root()
+
+
+def test_descents_begin_with_the_sizes_of_habits() -> None:
+    """Both operands that are copied leave few sizes to the outer tiles, from which the size of vectors seems to follow."""
+    kernel = KERNELS["syr2k"]
+    stage = added_products(kernel.program({"n": 384, "k": 384}, cpu_tiles).stages[0])
+    space = kernel_space(stage, CPU)
+    model = KernelModel(space, Bound(space), order=CPU_ORDER)
+    wanted = space.usually(space.root(), lambda _: False)
+    begun = model.decide(model.root(), model.begin(model.root(), random.Random(0)))
+    assert begun is not None
+    sizes = [wanted.values("size", n) for n in range(len(stage.extents))]
+    known = [n for n, values in enumerate(sizes) if len(values) == 1]
+    assert len(known) >= 3
+    assert [begun.candidate.values("size", n) for n in known] == [sizes[n] for n in known]
+
+
+def test_several_products_copy_every_factor_that_lies_across() -> None:
+    kernel = KERNELS["syr2k"]
+    stage = added_products(kernel.program({"n": 32, "k": 12}, cpu_tiles).stages[0])
+    space = kernel_space(stage, CPU)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert {b.name for b in nest.buffers} >= {"tmp_load_B", "tmp_load_A_2"}
+    assert around_products(nest)[-1][0] == "vector"
+    check(stage, nest)
+
+
+def test_symmetric_sums_begin_with_tiles_in_squares() -> None:
+    space = kernel_space(stage_of(KERNELS["syrk"], {"n": 96, "k": 12}), CPU)
+    for way in core_habits(space.objects, CPU):
+        assert way[0] == ("mirror", (0,), "YES")
+        last = {c: int(v) for c, v in (((space.names.text(c, a)), v) for c, a, v in way if c == "size")}
+        rows, columns = last["size(i2)"], last["size(j2)"] * last["size(j3)"]
+        assert max(rows, columns) % min(rows, columns) == 0

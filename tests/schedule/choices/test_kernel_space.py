@@ -39,8 +39,9 @@ def check(backbone: Backbone, nest: Nest, seed: int = 0) -> None:
     verify(nest)
     draw = np.random.default_rng(seed)
     arrays = {r.name: draw.integers(-3, 4, r.shape).astype(np.float32) for r in backbone.regions if r.role == "input"}
-    wanted = evaluate(backbone, arrays, {"alpha": 2.0})
-    for name, found in interpret(nest, arrays, {"alpha": 2.0}, seed).items():
+    scalars = {"alpha": 2.0, "beta": 3.0}
+    wanted = evaluate(backbone, arrays, scalars)
+    for name, found in interpret(nest, arrays, scalars, seed).items():
         np.testing.assert_array_equal(found.reshape(-1), wanted[name].reshape(-1))
 
 

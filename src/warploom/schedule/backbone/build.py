@@ -57,7 +57,7 @@ def assemble(
 
 def _multiplies_carry(instruction: Instruction) -> bool:
     """Whether it rescales what it carries, so that its iterations have an order."""
-    return instruction.operator is Operator.FMA and any(isinstance(o, Carry) for o in instruction.operands[:2])
+    return instruction.operator is Operator.FMA and any(isinstance(o, Carry) for o in instruction.operands[:-1])
 
 
 def extents_of(number: int, axis: Axis, *, divisors_only: bool = False) -> tuple[Extent, ...]:

@@ -19,7 +19,7 @@ def _stage_flops(backbone: Backbone) -> int:
             points = 1
             for axis in instruction.axes:
                 points *= backbone.axes[axis].size
-            total += points * (2 if instruction.operator is Operator.FMA else 1)
+            total += points * (len(instruction.operands) - 1 if instruction.operator is Operator.FMA else 1)
     return total
 
 

@@ -269,9 +269,11 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
             return first / operands[1]
         case Operator.FMA:
             wide = np.longdouble if dtype.bits == 64 else np.float64
-            if not dtype.is_float:
-                return first.astype(to_numpy(dtype)) * operands[1].astype(to_numpy(dtype)) + operands[2]
-            return first.astype(wide) * operands[1].astype(wide) + operands[2].astype(wide)
+            kept = wide if dtype.is_float else to_numpy(dtype)
+            total = operands[-1].astype(kept)
+            for n in range(len(operands) - 3, -1, -2):
+                total = operands[n].astype(kept) * operands[n + 1].astype(kept) + total
+            return total
         case Operator.MAX:
             return np.maximum(first, operands[1])
         case Operator.MIN:

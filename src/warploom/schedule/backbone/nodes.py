@@ -34,7 +34,8 @@ class Operator(StrEnum):
     MUL = "mul"
     DIV = "div"
     FMA = "fma"
-    """first * second + third, rounded once."""
+    """first * second + third, rounded once; as a carried sum also of several products, `a * b + c * d + carry`, one after the
+    other."""
     MAX = "max"
     MIN = "min"
     NEG = "neg"

@@ -33,11 +33,12 @@ def read_once(stage: Backbone, most_bytes: float = math.inf) -> Backbone:
         kept.append(instruction)
     if len(kept) == len(stage.instructions):
         return stage
-    kept = [replace(i, operands=tuple(_renumbered(o, number) for o in i.operands)) for i in kept]
+    kept = [replace(i, operands=tuple(renumbered(o, number) for o in i.operands)) for i in kept]
     return assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
 
 
-def _renumbered(operand: Operand, number: dict[int, int]) -> Operand:
+def renumbered(operand: Operand, number: dict[int, int]) -> Operand:
+    """The operand with the new numbers of instructions."""
     match operand:
         case Result():
             return replace(operand, instruction=number[operand.instruction])

@@ -148,7 +148,10 @@ def term_of(operator: Operator, *operands: Term) -> Term:
         case Operator.DIV:
             return apply("/", *operands)
         case Operator.FMA:
-            return apply("+", apply("*", *operands[:2]), operands[2])
+            total = operands[-1]
+            for n in range(len(operands) - 3, -1, -2):
+                total = apply("+", apply("*", *operands[n : n + 2]), total)
+            return total
         case Operator.MAX | Operator.MIN:
             return _extreme(operator, *operands)
         case Operator.SELECT:

@@ -85,7 +85,7 @@ def _instruction(backbone: Backbone, number: int, instruction: Instruction) -> I
     if len(set(instruction.axes)) != len(instruction.axes) or not _are_in(instruction.axes, len(backbone.axes)):
         yield f"expected different axes of the backbone, got {instruction.axes}"
         return
-    if len(instruction.operands) != ARITY[operator]:
+    if len(instruction.operands) != ARITY[operator] and not _adds_products(instruction):
         yield f"expected {ARITY[operator]} operands of {operator}, got {len(instruction.operands)}"
     if operator in FLOAT_ONLY and not dtype.is_float:
         yield f"expected a float type for {operator}, got {dtype}"
@@ -125,6 +125,13 @@ def _instruction(backbone: Backbone, number: int, instruction: Instruction) -> I
         yield from _access(backbone, instruction, instruction.access)
 
 
+def _adds_products(instruction: Instruction) -> bool:
+    """A carried sum of several products of floats, its total last."""
+    *factors, total = instruction.operands or (None,)
+    is_sum = instruction.operator is Operator.FMA and isinstance(total, Carry) and instruction.dtype.is_float
+    return is_sum and len(factors) > 2 and len(factors) % 2 == 0
+
+
 def _result(backbone: Backbone, number: int, instruction: Instruction, result: Result) -> Iterator[str]:
     if not 0 <= result.instruction < number:
         yield f"expected the result of an earlier instruction, got number {result.instruction}"
@@ -137,7 +144,7 @@ def _result(backbone: Backbone, number: int, instruction: Instruction, result: R
         yield from _running(backbone, producer, result.mapped)
     if producer.operator is Operator.STORE:
         yield f"expected a value, got the store {producer.name!r}"
-    is_factor = instruction.operator is Operator.FMA and result in instruction.operands[:2]
+    is_factor = instruction.operator is Operator.FMA and result in instruction.operands[:-1]
     if (
         producer.dtype != instruction.dtype
         and instruction.operator not in (Operator.CAST, Operator.GATHER)

@@ -20,8 +20,10 @@ def widens(narrow: DType, wide: DType) -> bool:
 def matrix_of(instructions: Sequence[Instruction], total: Instruction) -> MatrixInstruction | None:
     """The instruction by which whole warps may make it: a sum of products of factors of its types, each of which is used again
     along an axis of its own."""
+    if total.operator is not Operator.FMA or len(total.operands) != 3:
+        return None
     factors = [instructions[o.instruction] for o in total.operands[:2] if isinstance(o, Result)]
-    if total.operator is not Operator.FMA or len(factors) != 2 or len({f.dtype for f in factors}) != 1:
+    if len(factors) != 2 or len({f.dtype for f in factors}) != 1:
         return None
     rows, columns = (set(f.axes) & set(total.axes) for f in factors)
     if rows <= columns or columns <= rows:

@@ -18,6 +18,7 @@ from warploom.schedule.bound.tables import Staging, figures_of, tables
 from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
 from warploom.schedule.cost import Modelled, modelled, waiting_ns
+from warploom.schedule.nest import share_of
 from warploom.schedule.targets import Target
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from warploom.schedule.nest import Nest
     from warploom.solve.space import Candidate
 
+HALF = 0.5
 CPU_SHARPNESS = 1.5
 """Exponent of the norm that joins a CPU's work with its waits for each cache: of those tried, the one that ranks measured kernels
 best (benchmarks/results/README.md)."""
@@ -51,10 +53,20 @@ class Bound:
         self.view: View = open_view(self.problem, backbone, space.objects.statements)
         self.scratch = scratch(self.problem)
         self._last: tuple[Candidate, float] | None = None
+        self._may_halve = "mirror" in space.instance.space.choices
         self.usual: Masks = usual_kinds(self.problem, self.figures)
 
     def of(self, candidate: Candidate) -> float:
         """Milliseconds, never above the cost of any completion; of a decided candidate its cost."""
+        return self._whole(candidate) * self._share(candidate)
+
+    def _share(self, candidate: Candidate) -> float:
+        """The least share of the work that is left where a symmetric sum may be made on one side of the diagonal: more than half
+        of all tiles, with all that each of them takes."""
+        return HALF if self._may_halve and "YES" in candidate.values("mirror", 0) else 1.0
+
+    def _whole(self, candidate: Candidate) -> float:
+        """The bound without regard to what a symmetric sum leaves out."""
         if self._last is not None and self._last[0] is candidate:
             return self._last[1]
         self._last = None
@@ -70,7 +82,10 @@ class Bound:
 
     def estimate(self, candidate: Candidate) -> float:
         """Milliseconds, a guess for ordering: at least the bound, may exceed what a completion takes."""
-        least = self.of(candidate)
+        return self._guess(candidate) * self._share(candidate)
+
+    def _guess(self, candidate: Candidate) -> float:
+        least = self._whole(candidate)
         if self.figures.is_cuda:
             found = typical(self.problem, self.figures, self.view, self.scratch, self.usual, self.positions.kind)
             return max(least, found / 1e6)
@@ -91,7 +106,8 @@ class Bound:
         it waits for the caches."""
         if self.figures.is_cuda:
             return self.modelled(candidate, nest).time_ms
-        return joined((self.estimate(candidate), *(ns / 1e6 for ns in waiting_ns(nest, self.target))), CPU_SHARPNESS)
+        share = share_of(nest)
+        return share * joined((self._guess(candidate), *(ns / 1e6 for ns in waiting_ns(nest, self.target))), CPU_SHARPNESS)
 
     def explain(self, candidate: Candidate) -> Explanation:
         """Parts of the candidate's bound, the part that binds first."""

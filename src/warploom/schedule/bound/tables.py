@@ -74,6 +74,8 @@ class _Instruction:
     sources: tuple[int, ...]
     reduces: bool
     is_float: bool
+    products: int = 1
+    """Products of a sum of several; else 1."""
 
 
 def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ()) -> Problem:
@@ -233,6 +235,7 @@ def _instructions(backbone: Backbone, stagings: Sequence[Staging]) -> list[_Inst
                 number, _KINDS.get(instruction.operator, COMPUTE), instruction.operator, dims,
                 _coefficients(backbone, instruction.access), instruction.access.region if instruction.access else -1,
                 instruction.dtype.size_bytes, tuple(sources), carry is not None, instruction.dtype.is_float,
+                len(instruction.operands) // 2 if instruction.operator is Operator.FMA else 1,
             )
         )  # fmt: skip
     for n, staging in enumerate(stagings):
@@ -322,7 +325,7 @@ def _of_warps(backbone: Backbone, every: Sequence[_Instruction], of_matrices: Se
 def _issues(made: _Instruction, costs: dict[str, tuple[float, float]]) -> float:
     if made.operator is Operator.MOVE:
         return 0.0
-    return costs.get(made.operator.value, (0.0, 1.0))[1]
+    return costs.get(made.operator.value, (0.0, 1.0))[1] * made.products
 
 
 def _pipe(every: Sequence[_Instruction], number: int) -> int:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from itertools import combinations, zip_longest
 
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.kept_totals import keeping_sums
@@ -29,7 +29,11 @@ _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum."""
-    ways = [tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target)]
+    symmetry = symmetry_of(objects.backbone)
+    start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
+    width = max(target.vector_lanes, default=1)
+    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)][:_WAYS]
+    ways = [(*start, *(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits())) for tile in tiles]
     keeping = [*_keeping(objects, target)]
     ways = [way for pair in zip_longest(ways, keeping, fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
@@ -49,7 +53,12 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
     most = target.max_unroll // max(target.vector_lanes, default=1)
     room = target.registers - target.reserved_registers
     fitting = [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
-    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))[:_WAYS]
+    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))
+
+
+def _is_in_squares(rows: int, columns: int) -> bool:
+    """Such tiles make squares, so that a symmetric sum can be made on one side of the diagonal."""
+    return max(rows, columns) % min(rows, columns) == 0
 
 
 class _Sum:
@@ -74,6 +83,8 @@ class _Sum:
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
+        self.products = len(backbone.instructions[total.instruction].operands) // 2
+        """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         loaded = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
         used_again = [a for a in others if any(a not in axes for axes in loaded)]
@@ -102,8 +113,12 @@ class _Sum:
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[p.store].axis for p in temporary.pairs}
-            if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
+            if temporary.consumer != self.total.instruction:
+                continue
+            if self.lanes in depends and apart:
                 yield from self._copied(temporary)
+            elif self.products > 1 and self.lanes not in depends:
+                yield from self._merged(temporary)
         if self.lanes in self.reduced:
             yield from self._where_used()
         if self.keeps:
@@ -122,11 +137,15 @@ class _Sum:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
         never pays."""
         instructions = self.objects.backbone.instructions
-        for pair in self.objects.pairs:
-            if pair.is_reserved or pair.temporary is None or self._kind(pair.target) in ("UNROLL", "VECTOR"):
-                continue
-            temporary = self.objects.temporaries[pair.temporary]
+        for temporary in self.objects.temporaries:
             if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:
+                yield from self._merged(temporary)
+
+    def _merged(self, temporary: Temporary) -> Iterator[Habit]:
+        """A load stands in the loops of its use."""
+        for number in self.objects.pairs_of(self.objects.temporaries.index(temporary)):
+            pair = self.objects.pairs[number]
+            if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
 
     def _row_by_row(self) -> Iterator[Habit]:

@@ -119,6 +119,10 @@ class Decided(Protocol):
         """Sequential and block loops run in reverse."""
         ...
 
+    def is_mirrored(self) -> bool:
+        """A symmetric sum is made on one side of the diagonal, where the tiles allow that."""
+        ...
+
 
 _MIRRORED = {
     "BEFORE": "AFTER", "AFTER": "BEFORE", "INNER": "OUTER", "OUTER": "INNER",
@@ -151,6 +155,7 @@ class Table:
     swizzles: frozenset[int] = frozenset()
     fetched_ahead: int = 0
     runs_backward: bool = False
+    has_halves: bool = False
     has_threads: bool = True
     has_async_copy: bool = True
     shared_bytes: int = 48 * 1024
@@ -163,6 +168,9 @@ class Table:
 
     def is_backward(self) -> bool:
         return self.runs_backward
+
+    def is_mirrored(self) -> bool:
+        return self.has_halves
 
     def order(self, first: int, second: int) -> str:
         found = self.orders.get((first, second))

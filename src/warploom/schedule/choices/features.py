@@ -38,6 +38,8 @@ class Features:
     """Loops of a CPU may fetch what later iterations read."""
     directions: bool = True
     """Kernels of a CPU may run backwards."""
+    mirrors: bool = True
+    """Kernels of a CPU may make a symmetric sum on one side of the diagonal alone."""
     swizzles: bool = True
     """Temporaries may be stored permuted against bank conflicts."""
     windows: bool = True
@@ -60,6 +62,7 @@ class Features:
             pipelines=False,
             prefetches=False,
             directions=False,
+            mirrors=False,
             swizzles=False,
             windows=False,
             budgets_registers=False,

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from warploom.schedule.backbone import Access, Instruction, Operator, Result, Role, Scope, run_time_sizes, serial_axes
+from warploom.schedule.backbone import (
+    Access,
+    Instruction,
+    Operator,
+    Result,
+    Role,
+    Scope,
+    run_time_sizes,
+    serial_axes,
+    symmetry_of,
+)
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
@@ -107,6 +117,7 @@ class _Inputs:
             **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
             "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),
             "can_prefetch": frozenset[int]([0] if self._is_far() and not run_time_sizes(backbone) else []),
+            "can_mirror": frozenset[int]([] if self.target.has_threads or symmetry_of(backbone) is None else [0]),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,

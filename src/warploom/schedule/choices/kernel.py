@@ -26,11 +26,11 @@ from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate, Instance
 
 DEFAULT_ORDER = (
-    "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
-    "direction",
+    "mirror", "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle",
+    "prefetch", "direction",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
-CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
+CPU_ORDER = ("mirror", "dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
 """Kinds of loops come first, since vectors, unrolled loops and threads limit the sizes: registers, lanes, caches."""
 
 
@@ -223,10 +223,11 @@ class KernelSpace:
         return "|".join(str(v) for n, v in enumerate(known) if mask >> n & 1)
 
     def steps(
-        self, current: Candidate, wanted: Candidate, order: Sequence[str] = DEFAULT_ORDER
+        self, current: Candidate, wanted: Candidate, order: Sequence[str] = DEFAULT_ORDER, *, only_sizes: bool = False
     ) -> Iterator[tuple[str, tuple[int, ...], int]]:
-        """(choice, objects, mask) of the decisions that lead from one candidate to one behind it, in the order of a search."""
-        while (step := self._difference(current, wanted, self.choices(order))) is not None:
+        """(choice, objects, mask) of the decisions that lead from one candidate to one behind it, in the order of a search.
+        `only_sizes`: where several sizes of a tile are left, they follow from the other decisions and are none."""
+        while (step := self._difference(current, wanted, self.choices(order), only_sizes=only_sizes)) is not None:
             yield step
             following = current.restrict(*step)
             assert following is not None, "a candidate cannot contradict one that it came from"
@@ -251,13 +252,15 @@ class KernelSpace:
         return candidate
 
     def _difference(
-        self, current: Candidate, wanted: Candidate, choices: Sequence[str]
+        self, current: Candidate, wanted: Candidate, choices: Sequence[str], *, only_sizes: bool
     ) -> tuple[str, tuple[int, ...], int] | None:
         for choice in choices:
             for arguments in self._open(current, choice):
                 if len(self.alternatives(current, choice, arguments)) < 2:
                     continue
                 mask = wanted.domain(choice, *arguments)
+                if only_sizes and choice == "size" and mask & (mask - 1):
+                    continue
                 if mask != current.domain(choice, *arguments):
                     return choice, arguments, mask
         return None

@@ -13,15 +13,28 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Position, Previous, Result, run_time_sizes
+from warploom.schedule.backbone import (
+    Carry,
+    Constant,
+    Operator,
+    Parameter,
+    Position,
+    Previous,
+    Result,
+    Symmetry,
+    run_time_sizes,
+    symmetry_of,
+)
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_kept import Kept
 from warploom.schedule.choices.lower_memory import Places
+from warploom.schedule.choices.lower_mirror import Halves, again, halves_of
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
@@ -56,6 +69,9 @@ def lower(decided: Decided) -> Nest:
     first = len(decided.backbone.regions)
     places = Places(decided, operations, tree, {t.region: first + n for n, t in enumerate(decided.temporaries())})
     writer = _Writer(decided, operations, tree, registers, places, _gap(tree))
+    symmetry = symmetry_of(decided.backbone) if decided.is_mirrored() else None
+    if symmetry is not None:
+        writer.mirror(symmetry)
     writer.place_reductions()
     backbone = decided.backbone
     buffers = [Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time, spread=r.spread) for r in backbone.regions]
@@ -94,6 +110,9 @@ class _Writer:
     next_loop: int
     arrays: list[Buffer] = field(default_factory=list[Buffer])
     """Arrays of parts of sums and of kept totals, behind the temporaries."""
+    symmetry: Symmetry | None = None
+    halves: Halves | None = None
+    """The tiles of a symmetric sum that are made."""
 
     @property
     def dropped(self) -> frozenset[int]:
@@ -109,11 +128,37 @@ class _Writer:
                         found.append(self.statement(self.operations.by_statement[item]))
                 case Branch():
                     body = self.nodes(item.children)
+                    if self.halves is not None and item is self.halves.tile:
+                        body = self._half(self.halves, body)
                     if body:
                         found.extend(self._loop(item, body))
                 case _:
                     found.append(item)
         return tuple(found)
+
+    def mirror(self, symmetry: Symmetry) -> None:
+        """Makes the sum on one side of the diagonal, where the tiles allow that."""
+        self.symmetry = symmetry
+        self.halves = halves_of(symmetry, self.operations, self.tree, self.registers, self.places.axis_index)
+
+    def _half(self, halves: Halves, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The tile with its mirror image."""
+        symmetry = self.symmetry
+        assert symmetry is not None
+
+        def write(statement: int) -> Node:
+            made = symmetry.exchanged(self.decided.backbone.instructions[statement])
+            operation = self.operations.by_statement[statement]
+            operands = zip(operation.operands, made.operands, strict=True)
+            exchanged = tuple(new if isinstance(old, Position) else old for old, new in operands)
+            return self.statement(replace(operation, access=made.access, operands=exchanged))
+
+        numbers = count(self.next_loop)
+        other = again(halves.tile.children, halves, write, numbers)
+        inner, outer = next(numbers), next(numbers)
+        self.next_loop = next(numbers)
+        mirrored = Loop(inner, "mirror", Kind.LOOP, 1, other, only=(halves.mirrored,))
+        return (Loop(outer, "half", Kind.LOOP, 1, (*body, mirrored), only=(halves.computed,)),)
 
     def _loop(self, branch: Branch, body: tuple[Node, ...]) -> tuple[Node, ...]:
         kind = branch.kind

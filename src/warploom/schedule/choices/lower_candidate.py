@@ -110,6 +110,9 @@ class CandidateDecisions:
     def is_backward(self) -> bool:
         return self._single("direction", 0, plain="FORWARD") == "BACKWARD"
 
+    def is_mirrored(self) -> bool:
+        return self._single("mirror", 0, plain="NO") == "YES"
+
     def _single(self, choice: str, *things: int, plain: str = "") -> str:
         if plain and choice not in self.has_choice:
             return plain

@@ -21,8 +21,8 @@ def _turned(nodes: tuple[Node, ...], sizes: Mapping[int, int]) -> tuple[Node, ..
     found: list[Node] = []
     for node in nodes:
         match node:
-            case Loop(body=body):
-                found.append(replace(node, body=_turned(body, sizes)))
+            case Loop(body=body, only=only):
+                found.append(replace(node, body=_turned(body, sizes), only=_guards(only, sizes)))
             case Load(memory=memory):
                 found.append(replace(node, memory=_place(memory, sizes)))
             case Store(memory=memory, guards=guards):

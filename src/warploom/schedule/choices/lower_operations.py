@@ -91,7 +91,7 @@ class Operations:
         """The value that leaves a reduction's total unchanged; None where partial results cannot be joined."""
         position = next(n for n, operand in enumerate(operation.operands) if isinstance(operand, Carry))
         match operation.operator:
-            case Operator.FMA if position != 2:
+            case Operator.FMA if position != len(operation.operands) - 1:
                 return None
             case Operator.SUB:
                 return 0.0 if position == 0 else None

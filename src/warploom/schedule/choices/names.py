@@ -27,6 +27,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "swizzle": ("region",),
     "prefetch": ("kernel",),
     "direction": ("kernel",),
+    "mirror": ("kernel",),
 }
 """Subjects of the choices that people may set."""
 

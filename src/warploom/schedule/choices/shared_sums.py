@@ -67,7 +67,7 @@ def _start_of_parts(backbone: Backbone, number: int) -> int | None:
     if carry is None:
         return None
     position = next(n for n, operand in enumerate(instruction.operands) if isinstance(operand, Carry))
-    starts_at = {Operator.FMA: 2, Operator.SUB: 0}.get(instruction.operator, position)
+    starts_at = {Operator.FMA: len(instruction.operands) - 1, Operator.SUB: 0}.get(instruction.operator, position)
     if instruction.operator not in (*REDUCING, Operator.SUB) or position != starts_at:
         return None
     neutral = 0.0 if instruction.operator is Operator.SUB else identity_of(instruction.operator, instruction.dtype)

@@ -301,6 +301,8 @@ class _Printer:
         self.statements.flush()
         self.scope.line(f"for (Index {variable} = {start}; {variable} < {stop}; ++{variable}) {{")
         self.scope.indices.at[loop.number] = variable
+        if tests := self.scope.tests(loop.only):
+            self.scope.line(f"    if ({unary('!', every(tests)).text}) continue;")
         if loop.stages > 1:
             self.prefetch(loop)
         self.nested(lambda: self.body(loop.body))

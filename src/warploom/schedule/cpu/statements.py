@@ -210,13 +210,7 @@ class Statements:
             first, second = (self.argument(a, dtype, may_be_scalar=has_vector) for a in arguments)
             return binary(_INFIX[operator], first, second)
         if operator is Operator.FMA:
-            first, second, third = arguments
-            may_be_scalar = lanes == 1 or self.is_vector(first) or self.is_vector(second)
-            texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in (first, second)]
-            addend = self.argument(third, dtype, may_be_scalar=may_be_scalar)
-            if lanes == 1 and (function := helpers.fma(dtype)):
-                return call(function, *texts, addend)
-            return binary("+", binary("*", *texts), addend)
+            return self.multiply_add(arguments, dtype)
         texts = [self.argument(a, dtype) for a in arguments]
         match operator:
             case Operator.MAX | Operator.MIN:
@@ -262,6 +256,21 @@ class Statements:
             more = self.variable(surplus.ref(node.target))
             self.assign(more, call(dot, more.text, high, factor), i32)
         return call(dot, total, call(helpers.moved(words[0], lanes), arguments[1 - surplus.factor]), factor)
+
+    def multiply_add(self, arguments: Sequence[Argument], dtype: DType) -> Text:
+        """The last argument plus the products of the others, two by two, the last product first."""
+        lanes, factors = self.scope.lanes, arguments[:-1]
+        total: Text | None = None
+        for n in range(len(factors) - 2, -1, -2):
+            may_be_scalar = lanes == 1 or any(self.is_vector(a) for a in factors[n : n + 2])
+            texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in factors[n : n + 2]]
+            addend = self.argument(arguments[-1], dtype, may_be_scalar=may_be_scalar) if total is None else total
+            if lanes == 1 and (function := self.helpers.fma(dtype)):
+                total = call(function, *texts, addend)
+            else:
+                total = binary("+", binary("*", *texts), addend)
+        assert total is not None
+        return total
 
     def gather(self, node: Compute, buffer: int) -> Text:
         """The elements at the places that a register holds, one for each lane."""

@@ -7,7 +7,7 @@ Open `nodes.py` first.
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
-from warploom.schedule.nest.facts import Count, code_size, counts
+from warploom.schedule.nest.facts import Count, code_size, counts, share_of
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
 from warploom.schedule.nest.nodes import (
@@ -55,5 +55,6 @@ __all__ = [
     "Compute", "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop",
     "Products", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "Way", "at_run_time",
     "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
-    "loops", "products_of", "references", "staged_fills", "statements", "text", "threads_of", "verify", "with_barriers",
+    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "verify",
+    "with_barriers",
 ]  # fmt: skip

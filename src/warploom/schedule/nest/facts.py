@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from warploom.schedule.nest.nodes import Kind, Loop, Nest, Node
-from warploom.schedule.nest.walk import Statement, hardware_sizes, statements
+from warploom.schedule.nest.walk import Statement, hardware_sizes, loops, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,29 @@ def counts(nest: Nest) -> tuple[Count, ...]:
             )
         )
     return tuple(found)
+
+
+def share_of(nest: Nest) -> float:
+    """The share of the tiles that are made where a loop leaves some out; 1 where none does."""
+    sizes = {loop.number: loop.size for loop in loops(nest.body)}
+    shares = [_share(loop, sizes) for loop in loops(nest.body) if loop.only and not _is_inside_another(nest, loop)]
+    return min(shares, default=1.0)
+
+
+def _is_inside_another(nest: Nest, loop: Loop) -> bool:
+    return any(other.only and loop.number in {x.number for x in loops(other.body)} for other in loops(nest.body))
+
+
+def _share(loop: Loop, sizes: Mapping[int, int]) -> float:
+    """The share of the iterations of a loop, and of those around it, in which what it has to hold does."""
+    numbers = sorted({n for guard in loop.only for n, _ in guard.index.terms})
+    shape = tuple(sizes[n] for n in numbers)
+    grids = dict(zip(numbers, np.indices(shape, sparse=True), strict=True))
+    holds = np.ones(shape, bool)
+    for guard in loop.only:
+        index = sum((stride * grids[n] for n, stride in guard.index.terms), np.full(shape, guard.index.constant))
+        holds &= (index >= 0) & (index < guard.bound)
+    return float(holds.mean())
 
 
 def code_size(nodes: tuple[Node, ...]) -> int:

@@ -169,7 +169,7 @@ def products_of(nest: Nest) -> tuple[Products, ...]:
 
 
 def _is_candidate(nest: Nest, statement: Compute) -> bool:
-    if statement.operator is not Operator.FMA or statement.guards:
+    if statement.operator is not Operator.FMA or len(statement.arguments) != 3 or statement.guards:
         return False
     *factors, total = statement.arguments
     if total != statement.target:

@@ -220,6 +220,8 @@ class Loop:
     iterations ahead. They come first in the body; the barrier behind them goes to the top of the body when they run ahead."""
     trips: Trips | None = None
     """Sequential and block loops: the iterations where they are known at run time; `size` is for the value here."""
+    only: tuple[Guard, ...] = ()
+    """Sequential loops of a CPU: iterations in which one of these does not hold are left out."""
 
     @property
     def most(self) -> int:

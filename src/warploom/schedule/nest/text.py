@@ -3,7 +3,7 @@
     kernel NAME(ARRAY: dtype[elements], ..., PARAMETER: dtype)
       buffer NAME: dtype[elements] in SPACE (x COPIES)
       value NAME: dtype[registers, ...]                   (a vector axis is written `<lanes>`)
-      KIND NAME in SIZE (on x|y|z) (stages N):
+      KIND NAME in SIZE (on x|y|z) (stages N) (if GUARD and ...):
         VALUE[registers] = load BUFFER[offset] (if GUARD and ... else FILL) (cache KIND) (swizzled SWIZZLE) (async)
         VALUE[registers] = OPERATOR(arguments) (if GUARD and ...)
         VALUE[registers] = combine OPERATOR VALUE[registers] over registers AXES threads LOOPS
@@ -101,7 +101,7 @@ class Printer:
                 ahead = f" stages {stages}" if stages > 1 else ""
                 inner = [f"  {line}" for child in body for line in self.lines(child)]
                 trips = f" = {node.trips.size.name} / {node.trips.per}" if node.trips is not None else ""
-                return [f"{kind} {self.loop_name(number)} in {size}{trips}{place}{ahead}:", *inner]
+                return [f"{kind} {self.loop_name(number)} in {size}{trips}{place}{ahead}{self.guards(node.only)}:", *inner]
             case Load(target=target, memory=memory, is_async=is_async):
                 choice = f"{self.guards(memory.guards)} else {memory.fill!r}" if memory.guards else ""
                 return [f"{self.ref(target)} = load {self.memory(memory)}{choice}{' async' if is_async else ''}"]

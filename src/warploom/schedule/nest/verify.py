@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator, Role
@@ -15,6 +17,7 @@ from warploom.schedule.nest.nodes import (
     Cache,
     Combine,
     Compute,
+    Guard,
     Kind,
     Load,
     Loop,
@@ -37,6 +40,8 @@ from warploom.schedule.nest.walk import (
     statements,
 )
 
+Ints: TypeAlias = npt.NDArray[np.int64]
+
 _MOST_POINTS = 1 << 20
 
 
@@ -48,7 +53,8 @@ def verify(nest: Nest) -> tuple[str, ...]:
     own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
     inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
     of thread loops, and barriers stand wherever threads exchange data. Nodes behind the blocks read only common arrays of
-    theirs. Copies of a buffer belong to one loop with as many stages, filled first in its body.
+    theirs. Only sequential loops of a CPU leave out iterations, and then no place is stored to twice. Copies of a buffer belong
+    to one loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))
@@ -68,6 +74,7 @@ class _Checker:
             yield from self._part(nodes, around)
         yield from self._common()
         yield from self._buffers()
+        yield from self._once()
         if with_barriers(self.nest) != self.nest:
             yield "threads exchange data without a barrier between"
 
@@ -103,6 +110,23 @@ class _Checker:
                 if kind is Store and any(size > 1 and n not in used for n, size in inside.items()):
                     yield f"several blocks store to one place of {name}"
 
+    def _once(self) -> Iterator[str]:
+        """Where loops leave out iterations, no place is stored to twice; asked by all points, where they are few."""
+        if not any(loop.only for loop in self.loops.values()):
+            return
+        stored: dict[int, list[Ints]] = {}
+        for statement, around in statements(self.nest.body):
+            if not isinstance(statement, Store) or self._is_temporary(statement.memory.buffer):
+                continue
+            guards = (*guards_of(statement), *(guard for loop in around for guard in loop.only))
+            numbers = tuple(loop.number for loop in around)
+            if np.prod([float(self.sizes[n]) for n in numbers]) <= _MOST_POINTS:
+                stored.setdefault(statement.memory.buffer, []).append(self._places(statement.memory.offset, guards, numbers))
+        for number, places in stored.items():
+            every = np.concatenate(places)
+            if len(np.unique(every)) != len(every):
+                yield f"several tiles store to one place of {self.nest.buffers[number].name}"
+
     # Loops
 
     def _loops(self) -> Iterator[str]:
@@ -136,6 +160,11 @@ class _Checker:
                 yield f"threads meet inside thread loop {loop.name}"
         if loop.stages > 1:
             yield from self._stages(loop)
+        if loop.only and (loop.kind is not Kind.LOOP or loop.stages > 1 or self.threads):
+            yield f"{loop.kind} loop {loop.name} leaves out iterations"
+        around = {loop.number, *(o.number for o in self.loops.values() if loop.only and loop in loops(o.body))}
+        for guard in loop.only:
+            yield from self._affine(guard.index, around)
 
     def _stages(self, loop: Loop) -> Iterator[str]:
         if loop.kind is not Kind.LOOP:
@@ -240,18 +269,22 @@ class _Checker:
         numbers = sorted({n for a in (memory.offset, *(g.index for g in memory.guards)) for n, _ in a.terms})
         if np.prod([float(self.sizes[n]) for n in numbers]) > _MOST_POINTS:
             return False
+        offsets = self._places(memory.offset, memory.guards, tuple(numbers))
+        return bool(((offsets >= 0) & (offsets < elements)).all())
+
+    def _places(self, offset: Affine, guards: tuple[Guard, ...], numbers: tuple[int, ...]) -> Ints:
+        """The offset at all points of these loops at which the guards hold."""
         shape = tuple(self.sizes[n] for n in numbers)
         grids = dict(zip(numbers, np.indices(shape), strict=True))
 
-        def at(affine: Affine) -> np.ndarray:
+        def at(affine: Affine) -> Ints:
             return sum((stride * grids[n] for n, stride in affine.terms), np.full(shape, affine.constant))
 
         holds = np.ones(shape, bool)
-        for guard in memory.guards:
+        for guard in guards:
             index = at(guard.index)
             holds &= (index >= 0) & (index < guard.bound)
-        offsets = at(memory.offset)[holds]
-        return bool(((offsets >= 0) & (offsets < elements)).all())
+        return at(offset)[holds]
 
     def _one_thread(self, store: Store, around: tuple[Loop, ...]) -> Iterator[str]:
         own = {n for n, _ in store.memory.offset.terms}

@@ -234,9 +234,7 @@ class KernelModel(Generic[C]):
 
         wanted = space.usually(step.candidate, leave_out, self._begun - 1)
         found: list[tuple[int, Hashable]] = []
-        for choice, arguments, mask in space.steps(step.candidate, wanted, self._order):
-            if choice == "size" and mask & (mask - 1):
-                continue  # follows from the others
+        for choice, arguments, mask in space.steps(step.candidate, wanted, self._order, only_sizes=True):
             number = self._numbered(choice, arguments)
             self._known[number, mask] = space.value_text(choice, arguments, mask)
             found.append((number, mask))

@@ -23,7 +23,8 @@ EAGERNESS = 0.05
 TEMPERATURES = (0.02, 0.1, 0.3, 1.0)
 """Temperatures of dives, in turn."""
 PATIENCE = 200
-"""Candidates tried from one complete candidate to the next before a dive no longer goes back, and after as many more gives up."""
+"""Candidates tried from one complete candidate to the next before a dive goes to the deepest candidate first, of these
+to that with the least guess, and after as many more gives up."""
 FIRST_NODES = 0.12
 """Share of a budget of nodes for dives before anything is evaluated."""
 _LEAST = 1e-12
@@ -45,8 +46,8 @@ class Dive(Generic[S, A]):
         self._guess = guess or incumbent.guess
         self._chance = chance
         self._temperature = temperature
-        self._open: list[tuple[float, float, int, float, Child[S]]] = [(0.0, 0.0, 0, 0.0, start)]
-        """Priority, a draw among equals, decisions since the start, the sum of disturbances, the candidate."""
+        self._open: list[tuple[float, float, float, int, float, Child[S]]] = [(0.0, 0.0, 0.0, 0, 0.0, start)]
+        """Priority, a second one, a draw among equals, decisions since the start, the sum of disturbances, the candidate."""
 
     @property
     def is_whole(self) -> bool:
@@ -64,9 +65,9 @@ class Dive(Generic[S, A]):
                 return None
             if tried > patience and not is_hasty:
                 is_hasty = True
-                self._open = [(-depth, draw, depth, shift, child) for _, draw, depth, shift, child in self._open]
+                self._open = [(-depth, key, draw, depth, shift, child) for key, _, draw, depth, shift, child in self._open]
                 heapq.heapify(self._open)
-            _, _, depth, shift, child = heapq.heappop(self._open)
+            *_, depth, shift, child = heapq.heappop(self._open)
             if self._incumbent.is_beaten(child.bound):
                 continue
             children = self._incumbent.children(child)
@@ -77,5 +78,6 @@ class Dive(Generic[S, A]):
                 if self._temperature and len(children) > 1:
                     shifted += self._temperature * math.log(max(self._chance.expovariate(1.0), _LEAST))
                 key = math.log(max(self._guess(made), _LEAST)) + shifted
-                heapq.heappush(self._open, (-depth - 1.0 if is_hasty else key, self._chance.random(), depth + 1, shifted, made))
+                place = (-depth - 1.0, key) if is_hasty else (key, 0.0)
+                heapq.heappush(self._open, (*place, self._chance.random(), depth + 1, shifted, made))
         return None

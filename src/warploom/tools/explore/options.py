@@ -12,7 +12,18 @@ from warploom.core import FACTORS, Diagnostic, UnsupportedError, UserError
 from warploom.ctext import c_type
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Operator, Program, Role, Tiles, cpu_tiles, in_words, matrix_tiles, read_once, widened
+from warploom.schedule.backbone import (
+    Operator,
+    Program,
+    Role,
+    Tiles,
+    added_products,
+    cpu_tiles,
+    in_words,
+    matrix_tiles,
+    read_once,
+    widened,
+)
 from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction, sharing_passes
@@ -114,6 +125,7 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
         _check_in_c(program)
         program = _in_shared_passes(program, options.threads, options.fixed if decisions is None else decisions)
         program = replace(program, stages=tuple(in_words(stage, options.target.words) for stage in program.stages))
+        program = replace(program, stages=tuple(added_products(stage) for stage in program.stages))
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)

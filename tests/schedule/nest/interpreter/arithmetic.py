@@ -50,7 +50,10 @@ def computed(operator: Operator, operands: Sequence[float]) -> float:
         case Operator.DIV:
             return _quotient(first, operands[1])
         case Operator.FMA:
-            return first * operands[1] + operands[2]
+            total = operands[-1]
+            for one, other in zip(operands[-3::-2], operands[-2::-2], strict=True):
+                total = one * other + total
+            return total
         case Operator.MAX:
             return _larger(first, operands[1])
         case Operator.MIN:

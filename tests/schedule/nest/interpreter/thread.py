@@ -122,6 +122,8 @@ class Thread:
             case _:
                 for index in range(loop.size):
                     self.indices[loop.number] = index
+                    if not self.holds(loop.only):
+                        continue
                     if self.silent.of(loop):
                         self.quiet(loop.body)
                     else:

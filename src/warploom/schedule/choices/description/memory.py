@@ -6,7 +6,7 @@ order, and so do pairs of earlier arrays: they leave nothing to decide. Vector l
 
 from __future__ import annotations
 
-from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, Vocabulary
+from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, HALVES, Vocabulary
 from warploom.solve.space import Fact
 
 
@@ -64,6 +64,10 @@ def add_memory(words: Vocabulary) -> None:
         space.require("kernels whose data is far away", {k: words.kernel}, [can(k), ahead(k).is_("0")])
     if words.features.directions and not words.flavour.has_threads:
         space.enum("direction", (words.kernel,), DIRECTIONS)
+    if words.features.mirrors and not words.flavour.has_threads:
+        (k,) = space.objects("k")
+        mirror, can = space.enum("mirror", (words.kernel,), HALVES), space.fact("can_mirror")
+        space.require("kernels with a symmetric sum", {k: words.kernel}, [can(k), mirror(k).is_("NO")])
     for value in CACHES:
         can = space.fact(f"can_cache_{value.lower()}")
         space.require(f"accesses that may be {value}", {i: words.accesses}, [can(i), words.cache(i).is_not(value)])

@@ -19,6 +19,7 @@ SPACES = ("GLOBAL", "SHARED")
 CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
 AHEAD = ("0", "2", "8")
 DIRECTIONS = ("FORWARD", "BACKWARD")
+HALVES = ("NO", "YES")
 MOST_LOOPS = 16
 """Most loops of one instruction, and pairs of one temporary."""
 VECTOR_SIZES = 3

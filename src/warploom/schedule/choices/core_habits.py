@@ -22,11 +22,16 @@ from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
+_IN_LINE = ((1, 4), (2, 4))
+"""Rows and vectors of sums along the lanes: a row at a time streams, where rows a power of two apart meet in few sets of a cache."""
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum."""
-    ways = (tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target))
+    tiles = _tiles(target)
+    if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
+        tiles = [*_IN_LINE, *tiles][:_WAYS]
+    ways = (tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in tiles)
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
 
@@ -58,6 +63,7 @@ class _Sum:
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
+        self.is_along_lanes = self.lanes in reduced
         others = [a for a in results if a != self.lanes]
         loaded = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
         used_again = [a for a in others if any(a not in axes for axes in loaded)]
@@ -81,12 +87,14 @@ class _Sum:
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
             if temporary.consumer == self.total.instruction and self.lanes in depends and apart:
                 yield from self._copied(temporary)
-        if self.lanes in self.reduced:
+        if self.is_along_lanes:
             yield from self._where_used()
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
                 yield "dim_kind", (statement,), kind
+            if kind == "UNROLL" and self.loop[statement].axis in self.reduced:
+                yield "partials", (statement,), "TREE"
         for operation in self.objects.operations:
             if operation is not self.total and operation.operator is not Operator.LOAD and operation.temporary is None:
                 for statement in operation.loops:

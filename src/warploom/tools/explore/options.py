@@ -12,7 +12,7 @@ from warploom.core import FACTORS, Diagnostic, UnsupportedError, UserError
 from warploom.ctext import c_type
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Operator, Program, Role, Tiles, cpu_tiles, matrix_tiles, read_once, widened
+from warploom.schedule.backbone import Operator, Program, Role, Tiles, cpu_tiles, made_again, matrix_tiles, read_once, widened
 from warploom.schedule.choices import Features, default_order
 from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
@@ -111,6 +111,7 @@ def program_of(function: Function, options: KernelOptions) -> Program:
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
     if options.target.kind == "cpu":
         _check_in_c(program)
+        program = replace(program, stages=tuple(made_again(stage) for stage in program.stages))
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)

@@ -23,7 +23,8 @@ from warploom.schedule.targets import Target
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
 _IN_LINE = ((1, 4), (2, 4))
-"""Rows and vectors of sums along the lanes: a row at a time streams, where rows a power of two apart meet in few sets of a cache."""
+"""Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
+a cache."""
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:

@@ -52,7 +52,7 @@ def test_what_is_made_again_is_no_new_work() -> None:
     stage = stage_of("layer_norm")
     again = made_again(stage)
     assert {again.instructions[n].name for n in repeated(again.instructions)} == {"init_2", "d_2"}
-    assert count_flops(Program("again", (again,))) == count_flops(Program("once", (stage,)))
+    assert count_flops(Program("again", (again,), again.regions)) == count_flops(Program("once", (stage,), stage.regions))
 
 
 def test_a_load_alone_is_made_again() -> None:

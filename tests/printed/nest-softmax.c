@@ -101,10 +101,34 @@ static inline __attribute__((always_inline)) float total_max_f32x8(f32x8 x) {
     return total_max_f32x4(max_f32x4(low, high));
 }
 
+static inline __attribute__((always_inline)) f32x8 upto_f32x8(f32x8 x, f32x8 high) {
+#ifdef __AVX__
+    return _mm256_min_ps(high, x);
+#else
+    return select_f32x8(x > high, high, x);
+#endif
+}
+
+static inline __attribute__((always_inline)) f32x8 from_f32x8(f32x8 x, f32x8 low) {
+#ifdef __AVX__
+    return _mm256_max_ps(low, x);
+#else
+    return select_f32x8(x < low, low, x);
+#endif
+}
+
+static inline __attribute__((always_inline)) f32x8 scale_f32x8(f32x8 x, f32x8 shifted) {
+#ifdef __AVX512VL__
+    return _mm256_scalef_ps(x, shifted - 12582912.0f);
+#else
+    const i32x8 n = (i32x8)shifted - 0x4b400000, half = n >> 1;
+    return x * (f32x8)((half + 127) << 23) * (f32x8)((n - half + 127) << 23);
+#endif
+}
+
 static inline __attribute__((always_inline)) f32x8 exp_f32x8(f32x8 x) {
     /* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflows gradually, NaN stays. */
-    x = select_f32x8(x < -104.0f, splat_f32x8(-104.0f), x);
-    x = select_f32x8(x > 89.0f, splat_f32x8(89.0f), x);
+    x = upto_f32x8(from_f32x8(x, splat_f32x8(-104.0f)), splat_f32x8(89.0f));
     const f32x8 shifted = x * 1.44269504f + 12582912.0f;
     const f32x8 whole = shifted - 12582912.0f;
     const f32x8 r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
@@ -114,8 +138,7 @@ static inline __attribute__((always_inline)) f32x8 exp_f32x8(f32x8 x) {
     sum = sum * r + 0.49999994f;
     sum = sum * r + 1.0f;
     sum = sum * r + 1.0f;
-    const i32x8 n = (i32x8)shifted - 0x4b400000, half = n >> 1;
-    return sum * (f32x8)((half + 127) << 23) * (f32x8)((n - half + 127) << 23);
+    return scale_f32x8(sum, shifted);
 }
 
 static inline __attribute__((always_inline)) void store_f32x8(float *to, f32x8 value) {

@@ -70,7 +70,7 @@ def test_points_outside_of_an_array_do_not_count() -> None:
 
 def test_products_that_only_sums_use_take_no_instruction() -> None:
     stage = parse_backbone(PRODUCTS)
-    assert {stage.instructions[n].name for n in reads_of(stage).fused} == {"summed"}
+    assert {stage.instructions[n].name for n in reads_of(stage).left_out} == {"summed"}
     for target, issued in ((cpu(), 0.0), (K4000, 1.0)):
         issues = dict(zip((i.name for i in stage.instructions), tables(stage, target).issues, strict=True))
         assert (issues["summed"], issues["stored"], issues["scaled"]) == (issued, 1.0, 1.0)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from warploom.schedule.backbone.nodes import Access, Backbone, Operator
+from warploom.schedule.backbone.once import repeated
 from warploom.schedule.backbone.operators import FREE
 from warploom.schedule.backbone.programs import Program
 
 
 def count_flops(program: Program) -> int:
-    """Arithmetic operations, an FMA counted twice; moves, casts and changes of sign are free."""
+    """Arithmetic operations, an FMA counted twice; moves, casts, changes of sign and what is computed a second time are free."""
     return sum(_stage_flops(stage.plain) for stage in program.stages)
 
 
 def _stage_flops(backbone: Backbone) -> int:
     total = 0
-    for instruction in backbone.instructions:
-        if instruction.access is None and instruction.operator not in FREE:
+    again = repeated(backbone.instructions)
+    for number, instruction in enumerate(backbone.instructions):
+        if instruction.access is None and instruction.operator not in FREE and number not in again:
             points = 1
             for axis in instruction.axes:
                 points *= backbone.axes[axis].size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.schedule.backbone.build import assemble
@@ -37,8 +38,22 @@ def read_once(stage: Backbone, most_bytes: float = math.inf) -> Backbone:
     return assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
 
 
+def repeated(instructions: Sequence[Instruction]) -> frozenset[int]:
+    """Computations whose values some earlier ones have already, with equal loads taken as one."""
+    first: dict[int, int] = {}
+    known: dict[tuple[object, ...], int] = {}
+    for number, instruction in enumerate(instructions):
+        first[number] = number
+        if instruction.operator is Operator.STORE or any(isinstance(o, Carry | Previous) for o in instruction.operands):
+            continue
+        operands = tuple(renumbered(o, first) for o in instruction.operands)
+        made = (instruction.operator, operands, instruction.axes, instruction.dtype, instruction.access, instruction.region)
+        first[number] = known.setdefault(made, number)
+    return frozenset(n for n, same in first.items() if same != n and instructions[n].access is None)
+
+
 def renumbered(operand: Operand, number: dict[int, int]) -> Operand:
-    """The operand with the new numbers of instructions."""
+    """The operand with the instructions that it names renumbered."""
     match operand:
         case Result():
             return replace(operand, instruction=number[operand.instruction])

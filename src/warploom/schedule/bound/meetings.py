@@ -23,6 +23,7 @@ from warploom.schedule.backbone import (
     Operator,
     Parameter,
     Result,
+    repeated,
 )
 from warploom.schedule.bound.slots import slot_groups
 
@@ -46,8 +47,8 @@ class Reads(NamedTuple):
     """Elements of an access."""
     is_copied: list[bool]
     """The value goes to memory and may be one that was loaded, unchanged: compilers make wide copies of such loops."""
-    fused: frozenset[int]
-    """Products that only sums use: they become fused instructions."""
+    left_out: frozenset[int]
+    """Products that only sums use, which become fused instructions, and values that were computed before."""
 
 
 def reads_of(backbone: Backbone) -> Reads:
@@ -76,7 +77,8 @@ def reads_of(backbone: Backbone) -> Reads:
             not _is_computed(instructions, n) and any(user is Operator.STORE for user in _users(instructions, n))
             for n in range(len(instructions))
         ],
-        frozenset(n for n, i in enumerate(instructions) if i.operator is Operator.MUL and _is_fused(instructions, n)),
+        repeated(instructions)
+        | {n for n, i in enumerate(instructions) if i.operator is Operator.MUL and _is_fused(instructions, n)},
     )
 
 

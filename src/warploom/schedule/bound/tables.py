@@ -153,7 +153,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         ),
         issues=np.array(
             [
-                0.0 if leaves_out and i in found.fused else product_lanes.get(of_matrices[i], _issues(made, costs))
+                0.0 if leaves_out and i in found.left_out else product_lanes.get(of_matrices[i], _issues(made, costs))
                 for i, made in enumerate(every)
             ]
         ),

@@ -25,6 +25,9 @@ _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
+_IN_LINE = ((1, 4), (2, 4))
+"""Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
+a cache."""
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
@@ -32,8 +35,10 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     width = max(target.vector_lanes, default=1)
-    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)][:_WAYS]
-    ways = [(*start, *(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits())) for tile in tiles]
+    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
+    if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
+        tiles = [*_IN_LINE, *tiles]
+    ways = [(*start, *(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits())) for tile in tiles[:_WAYS]]
     keeping = [*_keeping(objects, target)]
     ways = [way for pair in zip_longest(ways, keeping, fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
@@ -83,6 +88,7 @@ class _Sum:
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
+        self.is_along_lanes = self.lanes in reduced
         self.products = len(backbone.instructions[total.instruction].operands) // 2
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
@@ -119,7 +125,7 @@ class _Sum:
                 yield from self._copied(temporary)
             elif self.products > 1 and self.lanes not in depends:
                 yield from self._merged(temporary)
-        if self.lanes in self.reduced:
+        if self.is_along_lanes:
             yield from self._where_used()
         if self.keeps:
             yield from self._row_by_row()
@@ -127,6 +133,8 @@ class _Sum:
             kind = self._kind(statement)
             if kind is not None:
                 yield "dim_kind", (statement,), kind
+            if kind == "UNROLL" and self.loop[statement].axis in self.reduced:
+                yield "partials", (statement,), "TREE"
         for operation in self.objects.operations:
             if operation is not self.total and operation.operator is not Operator.LOAD and operation.temporary is None:
                 for statement in operation.loops:

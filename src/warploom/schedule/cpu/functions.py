@@ -3,9 +3,12 @@
 Errors against the exact value, all f32 arguments: see tests/schedule/cpu/test_functions.py.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 _EXP = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflows gradually, NaN stays. */
-    x = $SELECT(x < -104.0f, $SPLAT(-104.0f), x);
-    x = $SELECT(x > 89.0f, $SPLAT(89.0f), x);
+    x = $UPTO($FROM(x, $SPLAT(-104.0f)), $SPLAT(89.0f));
     const $V shifted = x * 1.44269504f + 12582912.0f;
     const $V whole = shifted - 12582912.0f;
     const $V r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
@@ -15,8 +18,7 @@ _EXP = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflow
     sum = sum * r + 0.49999994f;
     sum = sum * r + 1.0f;
     sum = sum * r + 1.0f;
-    const $I n = ($I)shifted - 0x4b400000, half = n >> 1;
-    return sum * ($V)((half + 127) << 23) * ($V)((n - half + 127) << 23);"""
+    return $SCALE(sum, shifted);"""
 
 _TANH = """/* Of |x|, with the sign of x, which -0 keeps: near zero a polynomial, elsewhere from exp(-2|x|). */
     const $V size = $ABS(x), square = x * x;
@@ -29,24 +31,54 @@ _TANH = """/* Of |x|, with the sign of x, which -0 keeps: near zero a polynomial
     const $V far = (1.0f - power) / (1.0f + power);
     return ($V)(($I)$SELECT(size < 0.625f, near, far) | (($I)x & (int)0x80000000));"""
 
-_ERF = """/* Near zero x times a polynomial of x^2, elsewhere 1 - exp(q), where q is a polynomial of |x| near log(1 - erf |x|). */
+_ERF = """/* Below 1 x times a polynomial of x^2, elsewhere a polynomial of |x| with the sign of x; from 3.92 on it is 1. */
     $V size = $ABS(x);
     const $V square = x * x;
-    size = $SELECT(size > 3.95f, $SPLAT(3.95f), size);
-    $V near = square * -6.3151255e-04f + 5.051094e-03f;
-    near = near * square - 0.026802547f;
-    near = near * square + 0.112827174f;
-    near = near * square - 0.37612572f;
+    size = $UPTO(size, $SPLAT(3.92f));
+    $V near = square * 7.8538513e-05f - 0.0008010191f;
+    near = near * square + 0.0051883273f;
+    near = near * square - 0.026853811f;
+    near = near * square + 0.112835854f;
+    near = near * square - 0.37612626f;
     near = (near * square + 1.1283791f) * x;
-    $V power = size * 2.0367916e-04f - 3.1178757e-03f;
-    power = power * size + 0.022519132f;
-    power = power * size - 0.10452607f;
-    power = power * size - 0.63651878f;
-    power = power * size - 1.1280611f;
-    power = power * size - 1.045079e-04f;
-    const $V far = 1.0f - $EXP(power);
-    const $V signed_far = ($V)(($I)far | (($I)x & (int)0x80000000));
-    return $SELECT(size < 0.85f, near, signed_far);"""
+    const $V u = size - 2.46f;
+    $V far = u * -9.124657e-06f + 2.5420450e-05f;
+    far = far * u + 5.1666113e-05f;
+    far = far * u - 0.00030167535f;
+    far = far * u + 0.00039113290f;
+    far = far * u + 0.00046216691f;
+    far = far * u - 0.0029635110f;
+    far = far * u + 0.0067976541f;
+    far = far * u - 0.0099048270f;
+    far = far * u + 0.0098329959f;
+    far = far * u - 0.0065357634f;
+    far = far * u + 0.0026561935f;
+    far = far * u + 0.99949670f;
+    far = ($V)(($I)far | (($I)x & (int)0x80000000));
+    return $SELECT(size < 1.0f, near, far);"""
 
 OF_VECTORS_F32 = {"exp": _EXP, "tanh": _TANH, "erf": _ERF}
 """By the name of the operation; the others are computed lane by lane, or by an instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A step of these functions for which x86 has instructions."""
+
+    parameters: str
+    intrinsics: str
+    """The value; $PREFIX and $SUFFIX are those of the vector's intrinsics."""
+    is_avx512: bool
+    plain: str
+    """Statements for other machines."""
+
+
+_SCALE = """const $I n = ($I)shifted - 0x4b400000, half = n >> 1;
+    return x * ($V)((half + 127) << 23) * ($V)((n - half + 127) << 23);"""
+PARTS_F32 = {
+    # The nearest number to x on that side of a limit. A NaN stays, since x86 gives the second of two that it cannot compare.
+    "UPTO": Part("$V x, $V high", "$PREFIX_min_$SUFFIX(high, x)", is_avx512=False, plain="return $SELECT(x > high, high, x);"),
+    "FROM": Part("$V x, $V low", "$PREFIX_max_$SUFFIX(low, x)", is_avx512=False, plain="return $SELECT(x < low, low, x);"),
+    # x * 2^n, where `shifted` is 1.5 * 2^23 + n, n within -250 and 250.
+    "SCALE": Part("$V x, $V shifted", "$PREFIX_scalef_$SUFFIX(x, shifted - 12582912.0f)", is_avx512=True, plain=_SCALE),
+}

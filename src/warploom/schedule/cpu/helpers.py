@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8, u8x4, u32
@@ -9,7 +10,7 @@ from warploom.ctext import PRIMARY, Text, binary, call
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
 from warploom.schedule.cpu.dots import dot_text
-from warploom.schedule.cpu.functions import OF_VECTORS_F32
+from warploom.schedule.cpu.functions import OF_VECTORS_F32, PARTS_F32
 
 _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
                ("f32", 8): ("__AVX__", "_mm256", "ps"), ("f64", 4): ("__AVX__", "_mm256", "pd"),
@@ -149,7 +150,7 @@ class Helpers:
             return plain
         self._has_intrinsics = True
         _, prefix, suffix = intrinsics
-        macro = "__AVX512F__" if lanes * dtype.size_bytes == 64 else "__AVX512VL__"
+        macro = _masking(dtype, lanes)
         low = f"(first < 0 ? 0 : first > {lanes} ? {lanes} : first)"
         high = f"(last < 0 ? 0 : last > {lanes} ? {lanes} : last)"
         bits = f"const unsigned lanes = ((1u << {high}) - 1) & ~((1u << {low}) - 1);"
@@ -175,7 +176,7 @@ class Helpers:
             # x86 gives the second of two that cannot be compared: right unless the first one is NaN.
             self._has_intrinsics = True
             macro, prefix, suffix = intrinsics
-            masked = "__AVX512F__" if lanes * dtype.size_bytes == 64 else "__AVX512VL__"
+            masked = _masking(dtype, lanes)
             ordered = f"{prefix}_cmp_{suffix}_mask(a, a, _CMP_ORD_Q)"
             extreme = f"{prefix}_{operator.value}_{suffix}(a, b)"
             body = (
@@ -211,20 +212,39 @@ class Helpers:
             mask = self.mask(dtype, lanes)
             return self._add(f"abs_{v}", v, f"{v} x", f"return ({v})(({mask})x & {(1 << dtype.bits - 1) - 1:#x});")
         if row.name in OF_VECTORS_F32 and dtype == f32:
-            names = {"V": v, "I": self.mask(dtype, lanes), "SELECT": self.select(dtype, lanes), "SPLAT": self.splat(dtype, lanes)}
-            template = OF_VECTORS_F32[row.name]
-            for other in (Operator.EXP, Operator.ABS):
-                if f"${other.name}(" in template:
-                    names[other.name] = self.unary(other, dtype, lanes)
-            for key, name in names.items():
-                template = template.replace(f"${key}", name)
-            return self._add(f"{operator.value}_{v}", v, f"{v} x", template)
+            return self._add(f"{operator.value}_{v}", v, f"{v} x", self._filled(OF_VECTORS_F32[row.name], lanes))
         body = f"{v} y;\n    for (int n = 0; n < {lanes}; ++n) y[n] = {scalar}(x[n]);\n    return y;"
         if row.intrinsic and (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
             self._has_intrinsics = True
             macro, prefix, suffix = intrinsics
             body = f"#ifdef {macro}\n    return {prefix}_{row.intrinsic}_{suffix}(x);\n#else\n    {body}\n#endif"
         return self._add(f"{operator.value}_{v}", v, f"{v} x", body)
+
+    def _filled(self, template: str, lanes: int) -> str:
+        """A text of `functions` for vectors of so many f32, with the helpers that it uses."""
+        names = {"V": self.vector(f32, lanes), "I": self.mask(f32, lanes)}
+        for name in re.findall(r"\$([A-Z]+)\(", template):
+            if name in PARTS_F32:
+                names[name] = self._part(name, lanes)
+            elif name == "SELECT":
+                names[name] = self.select(f32, lanes)
+            elif name == "SPLAT":
+                names[name] = self.splat(f32, lanes)
+            elif name != "V":
+                names[name] = self.unary(Operator[name], f32, lanes)
+        for name, value in names.items():
+            template = template.replace(f"${name}", value)
+        return template
+
+    def _part(self, name: str, lanes: int) -> str:
+        v, part = self.vector(f32, lanes), PARTS_F32[name]
+        body = self._filled(part.plain, lanes)
+        if (intrinsics := _INTRINSICS.get(("f32", lanes))) is not None:
+            self._has_intrinsics = True
+            macro, prefix, suffix = intrinsics
+            value = part.intrinsics.replace("$PREFIX", prefix).replace("$SUFFIX", suffix)
+            body = f"#ifdef {_masking(f32, lanes) if part.is_avx512 else macro}\n    return {value};\n#else\n    {body}\n#endif"
+        return self._add(f"{name.lower()}_{v}", v, part.parameters.replace("$V", v), body)
 
     def total(self, operator: Operator, dtype: DType, lanes: int) -> str:
         """All lanes of a vector joined, in halves."""
@@ -272,3 +292,8 @@ class Helpers:
 
 def _lane_loop(lanes: int, statement: str) -> str:
     return f"    for (Index n = 0; n < {lanes}; ++n)\n        if (first <= n && n < last) {statement}"
+
+
+def _masking(dtype: DType, lanes: int) -> str:
+    """The macro that says that vectors of this size have masks."""
+    return "__AVX512F__" if lanes * dtype.size_bytes == 64 else "__AVX512VL__"

@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom.core import WarploomError
 from warploom.schedule.backbone import Role
-from warploom.schedule.cpu.compiled import Call, CompiledNest
+from warploom.schedule.cpu.compiled import Call, CompiledNest, aligned_copy
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, retime, time_call
 from warploom.solve import starting_workers
 
@@ -220,7 +220,8 @@ class MeasureWorker:
 
 
 def _serve(pipe: Connection) -> None:
-    """The arrays of the kernels are the child's own: shared memory comes in small pages, which makes large strides slower."""
+    """The arrays of the kernels are the child's own: shared memory comes in small pages, which makes large strides slower. They
+    begin with cache lines, or stores around the caches would be measured as if they were others."""
     memories: list[SharedMemory] = []
     views: list[NDArray[Any]] = []
     arrays: list[NDArray[Any]] = []
@@ -234,7 +235,7 @@ def _serve(pipe: Connection) -> None:
                 case _Attach(arrays=handles):
                     memories = [SharedMemory(name=h.memory) for h in handles]
                     views = [np.ndarray(h.shape, h.dtype, buffer=m.buf) for h, m in zip(handles, memories, strict=True)]
-                    arrays = [np.array(view) for view in views]
+                    arrays = [aligned_copy(view) for view in views]
                     pipe.send(0.0)
                 case _Run():
                     for array, view in zip(arrays, views, strict=True):

@@ -23,7 +23,7 @@ from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.cpu import CompiledNest, compile_nest, host, plain_loop, spread_of
+from warploom.schedule.cpu import CompiledNest, aligned_copy, compile_nest, host, plain_loop, spread_of
 from warploom.schedule.search import KernelModel, replay
 from warploom.tools.bench.schedule_names import SEARCH_S
 from warploom.tools.bench.schedule_peers import NUMPY, Peer
@@ -245,12 +245,12 @@ def _options(case: CpuCase, threads: int, budget_s: float | None, seed: int) -> 
 
 
 def _arrays(program: Program, kernel: TensorKernel, options: KernelOptions) -> dict[str, Array]:
-    """Arrays of the whole program in their shapes, inputs random."""
+    """Arrays of the whole program in their shapes, inputs random; all begin with a cache line, as PyTorch's do."""
     given = kernel.arrays(options.sizes, options.seed)
     found: dict[str, Array] = {}
     for region in program.arguments:
         filled = np.zeros(region.shape, to_numpy(region.dtype))
-        found[region.name] = np.ascontiguousarray(given[region.name]) if region.role is Role.INPUT else filled
+        found[region.name] = aligned_copy(given[region.name] if region.role is Role.INPUT else filled)
     return found
 
 

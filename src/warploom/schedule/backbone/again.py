@@ -1,0 +1,104 @@
+"""Cheap values made again behind a sum, instead of kept until then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from warploom.schedule.backbone.build import assemble
+from warploom.schedule.backbone.following import followers, waits_for_sum
+from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operand, Operator, Previous, Result
+from warploom.schedule.backbone.once import renumbered
+from warploom.schedule.backbone.running import serial_axes
+
+_CHEAP = frozenset(
+    (Operator.LOAD, Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG, Operator.ABS)
+)
+_MOST = 3
+"""Instructions that are run again to make one value, at most."""
+
+
+def made_again(stage: Backbone) -> Backbone:
+    """The same kernel in which users of a value that a sum over its axes separates make it for themselves.
+
+    Where the loops of a value's users cannot be one, as around the variance of a layer norm, it would be kept in memory from
+    one to the other. Made again are loads, of arrays that the kernel does not store to, and sums and products of such loads and
+    of values without the axes that are reduced; all other values are kept. Stages with running values stay as they are.
+    """
+    if serial_axes(stage.instructions):
+        return stage
+    again = _Again(stage)
+    for number in reversed(range(len(stage.instructions))):
+        again.split(number)
+    if len(again.order) == len(stage.instructions):
+        return stage
+    place = {number: n for n, number in enumerate(again.order)}
+    kept = [again.instructions[number] for number in again.order]
+    kept = [replace(i, operands=tuple(renumbered(o, place) for o in i.operands)) for i in kept]
+    made = assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
+    return replace(made, rewritten=stage.rewritten)
+
+
+class _Again:
+    def __init__(self, stage: Backbone) -> None:
+        self.instructions = list(stage.instructions)
+        self.order = list(range(len(self.instructions)))
+        self._own: Sequence[Instruction] = stage.instructions
+        self._after = followers(stage.instructions)
+        self._stored = {i.access.region for i in self._own if i.operator is Operator.STORE and i.access is not None}
+        self._reduced = {axis for i in self._own if i.carry is not None for axis in i.carry.reduced}
+        self._names = {i.name for i in self._own}
+
+    def split(self, number: int) -> None:
+        """Gives those users of a value that wait for the same sums of such values one of their own."""
+        chain = self._chain(number)
+        if chain is None or len(chain) > _MOST:
+            return
+        groups: dict[frozenset[int], list[int]] = {}
+        for user, instruction in enumerate(self._own):
+            is_user = any(isinstance(o, Result) and o.instruction == number for o in instruction.operands)
+            if is_user and waits_for_sum(self._own, self._after, number, user):
+                sums = frozenset(n for n in self._after[number] if self._own[n].carry is not None and user in self._after[n])
+                groups.setdefault(sums, []).append(user)
+        for users in groups.values():
+            copies = {n: len(self.instructions) + k for k, n in enumerate(chain)}
+            first = self.order.index(users[0])
+            self.order[first:first] = copies.values()
+            self.instructions += [self._copy(n, copies) for n in chain]
+            for user in users:
+                self.instructions[user] = _turned(self.instructions[user], {number: copies[number]})
+
+    def _chain(self, number: int) -> list[int] | None:
+        """The instructions that make a value of what is without reduced axes, in their order; None where some are not cheap."""
+        instruction = self._own[number]
+        is_stored = instruction.access is not None and instruction.access.region in self._stored
+        if instruction.operator not in _CHEAP or is_stored:
+            return None
+        found: list[int] = []
+        for operand in instruction.operands:
+            if isinstance(operand, Carry | Previous):
+                return None
+            if isinstance(operand, Result) and not self._reduced.isdisjoint(self._own[operand.instruction].kept_axes):
+                chain = self._chain(operand.instruction)
+                if chain is None:
+                    return None
+                found += [n for n in chain if n not in found]
+        return [*found, number]
+
+    def _copy(self, number: int, copies: dict[int, int]) -> Instruction:
+        instruction = self._own[number]
+        count = 2
+        while (name := f"{instruction.name}_{count}") in self._names:
+            count += 1
+        self._names.add(name)
+        return _turned(replace(instruction, name=name), copies)
+
+
+def _turned(instruction: Instruction, number: dict[int, int]) -> Instruction:
+    """The instruction with the values of others as operands where `number` names them."""
+
+    def turned(operand: Operand) -> Operand:
+        is_other = isinstance(operand, Result) and operand.instruction in number
+        return renumbered(operand, number) if is_other else operand
+
+    return replace(instruction, operands=tuple(turned(o) for o in instruction.operands))

@@ -1,0 +1,80 @@
+"""Cheap values made again behind a sum: what is, and each reason against it alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import (
+    Backbone,
+    Instruction,
+    Operator,
+    Program,
+    count_flops,
+    evaluate,
+    made_again,
+    random_inputs,
+    repeated,
+    verify,
+)
+
+SIZES = {"rows": 3, "columns": 5}
+
+
+def stage_of(name: str) -> Backbone:
+    (stage,) = tensor_kernel(name).program(SIZES).stages
+    return stage
+
+
+def named(stage: Backbone, name: str) -> Instruction:
+    return next(i for i in stage.instructions if i.name == name)
+
+
+def changed(stage: Backbone, name: str, new: Instruction) -> Backbone:
+    return replace(stage, instructions=tuple(new if i.name == name else i for i in stage.instructions))
+
+
+def test_distances_from_the_mean_are_made_again_and_give_the_same() -> None:
+    stage = stage_of("layer_norm")
+    again = made_again(stage)
+    verify(again)
+    new = {i.name for i in again.instructions} - {i.name for i in stage.instructions}
+    assert new == {"d_2", "load_X_2_2"}
+    arrays = random_inputs(stage.regions, 1)
+    found, wanted = (evaluate(s, arrays, {"epsilon": 1e-5})["Y"] for s in (again, stage))
+    np.testing.assert_array_equal(found, wanted)
+    assert made_again(again) is again
+
+
+def test_what_is_made_again_is_no_new_work() -> None:
+    stage = stage_of("layer_norm")
+    again = made_again(stage)
+    assert {again.instructions[n].name for n in repeated(again.instructions)} == {"init_2", "d_2"}
+    assert count_flops(Program("again", (again,), again.regions)) == count_flops(Program("once", (stage,), stage.regions))
+
+
+def test_a_load_alone_is_made_again() -> None:
+    again = made_again(stage_of("rms_norm"))
+    assert sum(i.operator is Operator.LOAD and i.access == named(again, "x").access for i in again.instructions) == 2
+
+
+def test_exponentials_are_kept() -> None:
+    stage = stage_of("softmax")
+    assert made_again(stage) is stage
+
+
+def test_what_the_kernel_stores_to_is_kept() -> None:
+    stage = stage_of("rms_norm")
+    store = stage.instructions[-1]
+    inplace = changed(stage, store.name, replace(store, access=named(stage, "x").access))
+    assert made_again(inplace) is inplace
+
+
+def test_what_is_made_of_an_exponential_is_kept() -> None:
+    stage = stage_of("layer_norm")
+    load = named(stage, "load_X_2")
+    exponential = replace(named(stage, "sqrt"), name="load_X_2", operands=named(stage, "d").operands[:1], axes=load.axes)
+    of_it = changed(stage, "load_X_2", replace(exponential, operator=Operator.EXP, operands=named(stage, "d").operands[1:]))
+    assert made_again(of_it) is of_it

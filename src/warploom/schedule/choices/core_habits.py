@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from itertools import combinations
 
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import Extent, Operator
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.objects import Objects, Operation
@@ -25,9 +26,23 @@ _WAYS = 6
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
-    """Ways to begin, from which descents take turns; none for kernels without a sum."""
-    ways = (tuple(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits()) for tile in _tiles(target))
-    return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
+    """Ways to begin, from which descents take turns; none for kernels without a sum. Half of them have lanes across the rows of a
+    result where that may be better."""
+    tiles = _tiles(target)
+    across = [way for tile in tiles if (way := _way(objects, target, *tile, is_across=True))][: _WAYS // 2]
+    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across)]]
+    return tuple(dict.fromkeys(way for way in (*across, *along) if way))
+
+
+def _way(objects: Objects, target: Target, rows: int, vectors: int, *, is_across: bool = False) -> tuple[Habit, ...]:
+    """With `is_across` nothing unless some sum has room for so many vectors there."""
+    found = [_Sum(objects, target, total, rows, vectors) for total in objects.sums]
+    if is_across:
+        turned = [total.across() for total in found]
+        if not any(turned):
+            return ()
+        found = [new or old for new, old in zip(turned, found, strict=True)]
+    return tuple(dict.fromkeys(habit for total in found for habit in total.habits()))
 
 
 def _tiles(target: Target) -> list[tuple[int, int]]:
@@ -35,7 +50,7 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
     most = target.max_unroll // max(target.vector_lanes, default=1)
     room = target.registers - target.reserved_registers
     fitting = [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
-    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))[:_WAYS]
+    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))
 
 
 class _Sum:
@@ -50,8 +65,8 @@ class _Sum:
         access = None if store is None else store.access
         reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
-        loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD]
-        in_line = {a for a in (*results, *reduced) if any(objects.stride(x, a) == 1 for x in loads)}
+        self.loads = [i for i in backbone.instructions if i.operator is Operator.LOAD]
+        in_line = {a for a in (*results, *reduced) if any(objects.stride(x.access, a) == 1 for x in self.loads)}
         along = [a for a in results if a in in_line and objects.stride(access, a) == 1]
         summed = [a for a in reduced if a in in_line]
         self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
@@ -59,10 +74,45 @@ class _Sum:
         """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
         self.reduced = reduced
         others = [a for a in results if a != self.lanes]
-        loaded = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
-        used_again = [a for a in others if any(a not in axes for axes in loaded)]
+        used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
         self.below = next(iter(used_again or reversed(others)), None)
         """The axis of the rows: one along which a vector that is read is used again, if there is one."""
+        self.results = results
+        self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
+        self.is_across = False
+
+    def _read_along(self, axis: int | None) -> list[set[int]]:
+        """Axes of each load that moves along that one."""
+        return [set(i.axes) for i in self.loads if axis in i.axes]
+
+    def across(self) -> _Sum | None:
+        """The same sum with lanes across the rows of its results, whose columns take the place of rows: where vectors along them
+        have a remainder, lie partly outside of an array, or need copies with elements several times; None elsewhere."""
+        if self.columns is None or not self._is_poor(self.columns):
+            return None
+        for lanes in self.results:
+            read = self._read_along(lanes)
+            room = self.objects.backbone.axes[lanes].size
+            is_free = lanes != self.columns and read and all(self.columns not in axes for axes in read)
+            if is_free and room % self.width == 0 and room >= self.width * self.vectors:
+                turned = copy(self)
+                turned.lanes, turned.below, turned.is_across = lanes, self.columns, True
+                return turned
+        return None
+
+    def _is_poor(self, axis: int) -> bool:
+        backbone = self.objects.backbone
+        if backbone.axes[axis].size % self.width:
+            return True
+        for load in self.loads:
+            access = load.access
+            if access is None or axis not in load.axes:
+                continue
+            points = math.prod(backbone.axes[a].size for a in load.axes)
+            is_window = points > backbone.regions[access.region].elements
+            if (access.fill is not None or self.objects.stride(access, axis) != 1) and is_window:
+                return True
+        return False
 
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:
@@ -74,8 +124,10 @@ class _Sum:
                 yield "size", (number,), str(max((n for n in extent.sizes if n <= self.width), default=1))
             elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
                 yield "size", (number,), str(self.vectors)
-            elif extent.axis == self.below and extent.level == last and last > 0:
+            elif extent.axis == self.below and extent.level == last and last > 0 and not self.is_across:
                 yield "size", (number,), str(self.rows)
+        if self.is_across:
+            yield from self._columns_in_registers()
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[s].axis for s in self.objects.operations[temporary.producer].loops}
@@ -93,6 +145,32 @@ class _Sum:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
 
+    def _columns_in_registers(self) -> Iterator[Habit]:
+        """As many columns as fit and divide theirs, of as many rows as then fit; what is read without lanes is read where it is
+        used."""
+        extents = list(enumerate(self.objects.backbone.extents))
+        left = self.rows
+        for axis in sorted(self.results, key=lambda a: a != self.below):
+            if axis == self.lanes:
+                continue
+            for number, extent in extents:
+                if extent.axis == axis and extent.level == self.levels[axis] - 1 and extent.level > 0:
+                    size = max((n for n in extent.sizes if n <= left), key=lambda n: (self._size(axis) % n == 0, n), default=1)
+                    left //= size
+                    yield "size", (number,), str(size)
+                elif extent.axis == axis and extent.level > 0:
+                    yield "size", (number,), "1"
+        for pair in self.objects.pairs:
+            if pair.temporary is None or pair.is_reserved:
+                continue
+            temporary = self.objects.temporaries[pair.temporary]
+            is_broadcast = self.lanes not in self.objects.backbone.instructions[temporary.producer].axes
+            if is_broadcast and temporary.consumer == self.total.instruction and self._kind(pair.target) in (None, "LOOP"):
+                yield "order", (pair.source, pair.target), "MERGED"
+
+    def _size(self, axis: int) -> int:
+        return self.objects.backbone.axes[axis].size
+
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
         never pays."""
@@ -108,9 +186,10 @@ class _Sum:
         """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
         which the levels along the lanes lie innermost but for the one that steps from slice to slice."""
         own = {self.loop[s].extent: s for s in self.total.loops}
+        has_slices = self.lanes is not None and self._size(self.lanes) > self.width * self.vectors
         for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]
-            is_slice = loop.axis == self.lanes and loop.level == 0
+            is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
@@ -124,6 +203,6 @@ class _Sum:
         last = self.levels[loop.axis] - 1
         if loop.axis == self.lanes:
             return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
-        if loop.axis == self.below:
+        if loop.axis == self.below or (self.is_across and loop.axis in self.results):
             return "UNROLL" if loop.level == last and last > 0 else None
         return "LOOP" if loop.axis in self.reduced and loop.level == last else None

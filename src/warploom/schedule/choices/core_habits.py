@@ -80,6 +80,8 @@ class _Sum:
         self.results = results
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
         self.is_across = False
+        self.is_alone = target.rates.cores == 1
+        """One thread computes all, so that it copies an operand before all else."""
 
     def _read_along(self, axis: int | None) -> list[set[int]]:
         """Axes of each load that moves along that one."""
@@ -158,8 +160,13 @@ class _Sum:
                     size = max((n for n in extent.sizes if n <= left), key=lambda n: (self._size(axis) % n == 0, n), default=1)
                     left //= size
                     yield "size", (number,), str(size)
-                elif extent.axis == axis and extent.level > 0:
+                elif extent.axis == axis and extent.level > 0 and self.is_alone:
                     yield "size", (number,), "1"
+        around = [s for s in self._around() if self.loop[s].level == 0]
+        for column in (s for s in around if self.loop[s].axis == self.below):
+            for row in (s for s in around if self.loop[s].axis != self.below):
+                yield "order", (row, column), "OUTER"
+        yield "prefetch", (0,), "AROUND"
         for pair in self.objects.pairs:
             if pair.temporary is None or pair.is_reserved:
                 continue
@@ -167,6 +174,11 @@ class _Sum:
             is_broadcast = self.lanes not in self.objects.backbone.instructions[temporary.producer].axes
             if is_broadcast and temporary.consumer == self.total.instruction and self._kind(pair.target) in (None, "LOOP"):
                 yield "order", (pair.source, pair.target), "MERGED"
+
+    def _around(self) -> list[int]:
+        """Loops over results around those that lie in registers, and not along the lanes."""
+        others = [s for s in self.total.loops if self.loop[s].axis in self.results and self.loop[s].axis != self.lanes]
+        return [s for s in others if self.loop[s].level == 0 or self.loop[s].level < self.levels[self.loop[s].axis] - 1]
 
     def _size(self, axis: int) -> int:
         return self.objects.backbone.axes[axis].size
@@ -191,6 +203,11 @@ class _Sum:
             loop = self.loop[statement]
             is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
+        if self.is_across:
+            producer = self.objects.operations[temporary.producer].statement
+            for statement in self._around():
+                if self.is_alone or self.loop[statement].level > 0:
+                    yield "order", (producer, statement), "BEFORE"
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
         levels = ((self.loop[p.store].axis, self.loop[p.store].level, n) for p, n in pairs)

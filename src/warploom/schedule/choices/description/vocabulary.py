@@ -15,7 +15,8 @@ MAPPINGS = ("NOT_THREADS", "MAPPED", "MAPPED_OUT", "MAPPED_IN")
 TRANSFERS = ("NOT_MAPPED", "UNROLL_MAP", "THREAD_MAP", "MERGED")
 SPACES = ("GLOBAL", "SHARED")
 CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
-AHEAD = ("0", "2", "8")
+AHEAD = ("0", "2", "8", "AROUND")
+"""Iterations ahead in the loops that stream; or in those around sums, so far that other lines are read."""
 DIRECTIONS = ("FORWARD", "BACKWARD")
 MOST_LOOPS = 16
 """Most loops of one instruction, and pairs of one temporary."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from copy import copy
 from itertools import combinations
 
-from warploom.schedule.backbone import Extent, Operator
+from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.objects import Objects, Operation

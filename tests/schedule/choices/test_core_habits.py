@@ -147,3 +147,15 @@ def test_sums_fetch_rows_further_on() -> None:
     (ahead,) = [x for x in loops(nest.body) if x.stages > 1]
     assert ahead.name == "w0"
     assert "__builtin_prefetch(X + " in c_source(nest).text
+
+
+@pytest.mark.parametrize(("name", "is_open"), [("matmul", True), ("jacobi2d", False)])
+def test_only_sums_are_stored_across_rows(name: str, is_open: bool) -> None:
+    results = ("m", "n") if name == "matmul" else ("h", "w")
+    tiles = dict.fromkeys(results, ((8,),))
+    sizes = {**dict.fromkeys(results, 32), **({"k": 4} if name == "matmul" else {})}
+    kernel = tensor_kernel(name)
+    space = kernel_space(kernel.program(sizes, tiles).stages[0], CPU)
+    store = next(o for o in space.objects.operations if o.operator is Operator.STORE)
+    rows = max(store.loops[: len(store.loops) // 2])
+    assert ("VECTOR" in space.root().values("dim_kind", rows)) is is_open

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from tests.schedule.choices.test_habits import first
@@ -15,8 +16,9 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.choices.core_habits import core_habits
 from warploom.schedule.choices.kernel import CPU_ORDER
+from warploom.schedule.cpu import c_source
 from warploom.schedule.frontend import sharing_passes
-from warploom.schedule.nest import Compute, Kind, Load, Nest, statements
+from warploom.schedule.nest import Compute, Kind, Load, Nest, Space, loops, statements, verify
 from warploom.schedule.search.kernel_model import KernelModel
 from warploom.schedule.targets import target
 
@@ -128,3 +130,85 @@ def test_symmetric_sums_begin_with_tiles_in_squares() -> None:
         last = {c: int(v) for c, v in (((space.names.text(c, a)), v) for c, a, v in way if c == "size")}
         rows, columns = last["size(i2)"], last["size(j2)"] * last["size(j3)"]
         assert max(rows, columns) % min(rows, columns) == 0
+
+
+def alone(backbone: Backbone) -> KernelSpace:
+    return kernel_space(backbone, replace(CPU, rates=replace(CPU.rates, cores=1)))
+
+
+STRIDED = {"c": 2, "o": 16, "h": 2, "w": 6}
+
+
+def test_lanes_of_a_convolution_lie_along_its_channels() -> None:
+    """Its columns leave a remainder and are apart in the image, so that they take the place of rows: weights are copied once, the
+    image is read where it lies, one number for all lanes."""
+    backbone = stage_of(KERNELS["conv2d_strided"], STRIDED)
+    space = alone(backbone)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    vectors = {x.name for x in loops(nest.body) if x.kind is Kind.VECTOR and x.size > 1}
+    assert vectors == {"o2"}
+    assert ("unroll", 6) in around_products(nest) or ("unroll", 2) in around_products(nest)
+    assert [b.name for b in nest.buffers if b.space is Space.SHARED] == ["tmp_load_W"]
+    check(backbone, nest)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("matmul", {"m": 16, "n": 32, "k": 8}),  # whole vectors along the columns
+        ("matmul", {"m": 12, "n": 20, "k": 8}),  # a remainder along the rows, too
+        ("gemm", {"m": 16, "n": 20, "k": 8}),  # what is added moves with rows and columns
+        ("depthwise", {"c": 16, "h": 4, "w": 6}),  # and so does the image with channels and columns
+        ("atax", {"m": 20, "n": 20}),  # no rows
+    ],
+)  # fmt: skip
+def test_lanes_along_columns_elsewhere(name: str, sizes: dict[str, int]) -> None:
+    space = alone(stage_of(KERNELS[name] if name in KERNELS else tensor_kernel(name), sizes))
+    names = space.names
+    sized = [{names.text(c, a): v for c, a, v in way if c == "prefetch"} for way in core_habits(space.objects, space.target)]
+    assert sized and not any(sized)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("matmul", {"m": 16, "n": 20, "k": 8}), ("conv2d", {"c": 2, "o": 16, "h": 4, "w": 16})]
+)
+def test_lanes_across_remainders_and_edges(name: str, sizes: dict[str, int]) -> None:
+    space = alone(stage_of(KERNELS[name] if name in KERNELS else tensor_kernel(name), sizes))
+    ways = core_habits(space.objects, space.target)
+    across = [any(choice == "prefetch" for choice, *_ in way) for way in ways]
+    assert 0 < sum(across) <= len(ways) / 2 + 1
+    assert across == sorted(across, reverse=True)
+
+
+def test_several_threads_may_copy_operands_of_their_own() -> None:
+    """One thread copies before all loops; of several, each copies for the rows that it has."""
+    backbone = stage_of(KERNELS["conv2d_strided"], STRIDED)
+    many = kernel_space(backbone, replace(CPU, rates=replace(CPU.rates, cores=4)))
+    before = []
+    for space in (alone(backbone), many):
+        names = space.names
+        before.append({names.text(c, a) for c, a, v in core_habits(space.objects, space.target)[0] if v == "BEFORE"})
+    assert {name for name in before[0] - before[1] if "mad.h0" in name} == {"order(load_W, mad.h0)"}
+
+
+def test_sums_fetch_rows_further_on() -> None:
+    backbone = stage_of(KERNELS["conv2d_strided"], {"c": 2, "o": 16, "h": 200, "w": 168})
+    space = alone(backbone)
+    candidate = space.usually(space.root(), lambda _: False)
+    nest = first(space, candidate)
+    verify(nest)
+    (ahead,) = [x for x in loops(nest.body) if x.stages > 1]
+    assert ahead.name == "w0"
+    assert "__builtin_prefetch(X + " in c_source(nest).text
+
+
+@pytest.mark.parametrize(("name", "is_open"), [("matmul", True), ("jacobi2d", False)])
+def test_only_sums_are_stored_across_rows(name: str, is_open: bool) -> None:
+    results = ("m", "n") if name == "matmul" else ("h", "w")
+    tiles = dict.fromkeys(results, ((8,),))
+    sizes = {**dict.fromkeys(results, 32), **({"k": 4} if name == "matmul" else {})}
+    kernel = tensor_kernel(name)
+    space = kernel_space(kernel.program(sizes, tiles).stages[0], CPU)
+    store = next(o for o in space.objects.operations if o.operator is Operator.STORE)
+    rows = max(store.loops[: len(store.loops) // 2])
+    assert ("VECTOR" in space.root().values("dim_kind", rows)) is is_open

@@ -249,6 +249,28 @@ def test_prefetches_for_a_loop_with_stages() -> None:
     assert check(nest, tolerance=2e-5).count("__builtin_prefetch(A + m0*64 + n0*32 + 128)") == 1
 
 
+def test_a_loop_around_others_prefetches_where_lines_change() -> None:
+    """Loop i runs 4 iterations ahead. Rows of A lie along j: a hint for each in the loop over j, none in that over k, along a
+    line; neighbours that are written out share one. B moves along j only and C along k only, so that nothing of them is new."""
+    b = Builder("rows")
+    rows, column, few = b.buffer("A", 8 * 3 * 64), b.buffer("B", 3 * 16), b.buffer("C", 4)
+    target = b.buffer("D", 8, Role.OUTPUT)
+    x, y, z, total = b.value("x", 2), b.value("y"), b.value("z"), b.value("total")
+    with b.loop("i", LOOP, 8, stages=5) as i:
+        b.compute(b.ref(total), Operator.MOVE, Constant(0.0))
+        with b.loop("j", LOOP, 3) as j, b.loop("k", LOOP, 4) as k:
+            b.load(b.ref(y), column, j * 16)
+            b.load(b.ref(z), few, k)
+            b.compute(b.ref(total), Operator.FMA, b.ref(y), b.ref(z), b.ref(total))
+            with b.loop("u", Kind.UNROLL, 2) as u:
+                b.load(b.ref(x, u), rows, i * 8 + j * 64 + k * 2 + u)
+                b.compute(b.ref(total), Operator.ADD, b.ref(total), b.ref(x, u))
+        b.store(target, i, b.ref(total))
+    text = check(b.nest(), tolerance=2e-5)
+    assert text.count("__builtin_prefetch") == 1
+    assert "__builtin_prefetch(A + i*8 + j*64 + 32)" in text
+
+
 def test_refusals() -> None:
     b = Builder("threads")
     with b.loop("t", Kind.THREAD, 4):

@@ -94,3 +94,11 @@ def test_axes_without_shared_loads_have_few_tiles() -> None:
     assert len(cpu_tiles(use)) == 2
     assert len(cpu_tiles(replace(use, is_shared=False))) == 1
     assert [len(cpu_tiles(replace(use, is_streamed=True, is_shared=s))) for s in (True, False)] == [3, 2]
+
+
+def test_rows_that_divide_where_eight_does_not() -> None:
+    use = AxisUse("kernel", "w", 28, is_reduced=False, is_stored=True, is_contiguous=True, is_stored_in_line=True)
+    assert cpu_tiles(use)[-1] == (4, 7, 8, 16)
+    assert cpu_tiles(replace(use, is_streamed=True))[-1] == (4, 7, 8, 16)
+    assert cpu_tiles(replace(use, size=30))[-1] == (4, 5, 6, 8, 16)
+    assert cpu_tiles(replace(use, size=56))[-1] == (4, 8, 16)

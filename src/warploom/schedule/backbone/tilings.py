@@ -139,9 +139,9 @@ def cpu_tiles(use: AxisUse) -> Levels:
     if use.size <= SHORT:
         return ()
     if use.is_streamed and use.is_shared and use.is_stored:
-        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8, 12, 16, 24), (4, 8, 16))
+        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8, 12, 16, 24), _lanes_or_rows(use.size))
     if use.is_shared and use.is_stored_in_line and not use.is_reduced:
-        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4), (4, 8, 16))
+        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4), _lanes_or_rows(use.size))
     if use.is_streamed:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32) if use.is_reduced else (1, 2, 4, 8), (4, 8, 16))
     if use.is_reduced:
@@ -149,6 +149,11 @@ def cpu_tiles(use: AxisUse) -> Levels:
     if use.is_shared:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14, 16))
     return _fitting(use.size, (1, 2, 4, 8))
+
+
+def _lanes_or_rows(size: int) -> tuple[int, ...]:
+    """Sizes of vectors; where 8 leaves a remainder, also what leaves none in registers, if vectors lie along another axis."""
+    return tuple(sorted({4, 8, 16, *(n for n in (5, 6, 7) if size % n == 0 and size % 8)}))
 
 
 def _fitting(size: int, *levels: tuple[int, ...]) -> Levels:

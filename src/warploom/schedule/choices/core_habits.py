@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from itertools import combinations, zip_longest
 
 from warploom.schedule.backbone import Operator, symmetry_of
@@ -31,17 +32,30 @@ a cache."""
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
-    """Ways to begin, from which descents take turns; none for kernels without a sum."""
+    """Ways to begin, from which descents take turns; none for kernels without a sum. Half of them have lanes across the rows of a
+    result where that may be better."""
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     width = max(target.vector_lanes, default=1)
     tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         tiles = [*_IN_LINE, *tiles]
-    ways = [(*start, *(h for o in objects.sums for h in _Sum(objects, target, o, *tile).habits())) for tile in tiles[:_WAYS]]
-    keeping = [*_keeping(objects, target)]
-    ways = [way for pair in zip_longest(ways, keeping, fillvalue=()) for way in pair]
+    across = [way for tile in tiles if (way := _way(objects, target, *tile, is_across=True))][: _WAYS // 2]
+    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across)]]
+    ways = [(*start, *way) for way in (*across, *along)]
+    ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
+
+
+def _way(objects: Objects, target: Target, rows: int, vectors: int, *, is_across: bool = False) -> tuple[Habit, ...]:
+    """With `is_across` nothing unless some sum has room for so many vectors there."""
+    found = [_Sum(objects, target, total, rows, vectors) for total in objects.sums]
+    if is_across:
+        turned = [total.across() for total in found]
+        if not any(turned):
+            return ()
+        found = [new or old for new, old in zip(turned, found, strict=True)]
+    return tuple(dict.fromkeys(habit for total in found for habit in total.habits()))
 
 
 def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
@@ -80,8 +94,8 @@ class _Sum:
         access = None if store is None else store.access
         reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
-        loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD]
-        in_line = {a for a in (*results, *reduced) if any(objects.stride(x, a) == 1 for x in loads)}
+        self.loads = [i for i in backbone.instructions if i.operator is Operator.LOAD]
+        in_line = {a for a in (*results, *reduced) if any(objects.stride(x.access, a) == 1 for x in self.loads)}
         along = [a for a in results if a in in_line and objects.stride(access, a) == 1]
         summed = [a for a in reduced if a in in_line]
         self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
@@ -92,17 +106,55 @@ class _Sum:
         self.products = len(backbone.instructions[total.instruction].operands) // 2
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
-        loaded = [set(i.axes) for i in backbone.instructions if i.operator is Operator.LOAD and self.lanes in i.axes]
-        used_again = [a for a in others if any(a not in axes for axes in loaded)]
+        used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
         self.below = next(iter(used_again or reversed(others)), None)
         """The axis of the rows: one along which a vector that is read is used again, if there is one."""
         self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
+        self.results = results
+        self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
+        self.is_across = False
+        self.is_alone = target.rates.cores == 1
+        """One thread computes all, so that it copies an operand before all else."""
+
     @property
     def _written_out(self) -> tuple[int | None, ...]:
         """Axes of which a step holds several rows."""
         return (self.below, *(self.reduced if self.keeps else ()))
+
+    def _read_along(self, axis: int | None) -> list[set[int]]:
+        """Axes of each load that moves along that one."""
+        return [set(i.axes) for i in self.loads if axis in i.axes]
+
+    def across(self) -> _Sum | None:
+        """The same sum with lanes across the rows of its results, whose columns take the place of rows: where vectors along them
+        have a remainder, lie partly outside of an array, or need copies with elements several times; None elsewhere."""
+        if self.columns is None or not self._is_poor(self.columns):
+            return None
+        for lanes in self.results:
+            read = self._read_along(lanes)
+            room = self.objects.backbone.axes[lanes].size
+            is_free = lanes != self.columns and read and all(self.columns not in axes for axes in read)
+            if is_free and room % self.width == 0 and room >= self.width * self.vectors:
+                turned = copy(self)
+                turned.lanes, turned.below, turned.is_across = lanes, self.columns, True
+                return turned
+        return None
+
+    def _is_poor(self, axis: int) -> bool:
+        backbone = self.objects.backbone
+        if backbone.axes[axis].size % self.width:
+            return True
+        for load in self.loads:
+            access = load.access
+            if access is None or axis not in load.axes:
+                continue
+            points = math.prod(backbone.axes[a].size for a in load.axes)
+            is_window = points > backbone.regions[access.region].elements
+            if (access.fill is not None or self.objects.stride(access, axis) != 1) and is_window:
+                return True
+        return False
 
     def habits(self) -> Iterator[Habit]:
         if self.lanes is None:
@@ -114,8 +166,10 @@ class _Sum:
                 yield "size", (number,), str(max((n for n in extent.sizes if n <= self.width), default=1))
             elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
                 yield "size", (number,), str(self.vectors)
-            elif extent.level == last and last > 0 and extent.axis in self._written_out:
+            elif extent.level == last and last > 0 and extent.axis in self._written_out and not self.is_across:
                 yield "size", (number,), str(self.rows)
+        if self.is_across:
+            yield from self._columns_in_registers()
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[p.store].axis for p in temporary.pairs}
@@ -129,6 +183,8 @@ class _Sum:
             yield from self._where_used()
         if self.keeps:
             yield from self._row_by_row()
+        if self.is_across:
+            yield from self._in_registers()
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -140,6 +196,42 @@ class _Sum:
                 for statement in operation.loops:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
+
+    def _columns_in_registers(self) -> Iterator[Habit]:
+        """As many columns as fit and divide theirs, of as many rows as then fit; what is read without lanes is read where it is
+        used."""
+        extents = list(enumerate(self.objects.backbone.extents))
+        left = self.rows
+        for axis in sorted(self.results, key=lambda a: a != self.below):
+            if axis == self.lanes:
+                continue
+            for number, extent in extents:
+                if extent.axis == axis and extent.level == self.levels[axis] - 1 and extent.level > 0:
+                    size = max((n for n in extent.sizes if n <= left), key=lambda n: (self._size(axis) % n == 0, n), default=1)
+                    left //= size
+                    yield "size", (number,), str(size)
+                elif extent.axis == axis and extent.level > 0 and self.is_alone:
+                    yield "size", (number,), "1"
+        around = [s for s in self._around() if self.loop[s].level == 0]
+        for column in (s for s in around if self.loop[s].axis == self.below):
+            for row in (s for s in around if self.loop[s].axis != self.below):
+                yield "order", (row, column), "OUTER"
+        yield "prefetch", (0,), "AROUND"
+        for pair in self.objects.pairs:
+            if pair.temporary is None or pair.is_reserved:
+                continue
+            temporary = self.objects.temporaries[pair.temporary]
+            is_broadcast = self.lanes not in self.objects.backbone.instructions[temporary.producer].axes
+            if is_broadcast and temporary.consumer == self.total.instruction and self._kind(pair.target) in (None, "LOOP"):
+                yield "order", (pair.source, pair.target), "MERGED"
+
+    def _around(self) -> list[int]:
+        """Loops over results around those that lie in registers, and not along the lanes."""
+        others = [s for s in self.total.loops if self.loop[s].axis in self.results and self.loop[s].axis != self.lanes]
+        return [s for s in others if self.loop[s].level == 0 or self.loop[s].level < self.levels[self.loop[s].axis] - 1]
+
+    def _size(self, axis: int) -> int:
+        return self.objects.backbone.axes[axis].size
 
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
@@ -155,6 +247,14 @@ class _Sum:
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
+
+    def _in_registers(self) -> Iterator[Habit]:
+        """The sum runs inside of the loops over its results, so that no total lies in an array."""
+        loops = [self.loop[s] for s in self.total.loops]
+        for result in loops:
+            for step in loops:
+                if step.is_reduction and not result.is_reduction and self._kind(result.statement) is None:
+                    yield "order", (result.statement, step.statement), "OUTER"
 
     def _row_by_row(self) -> Iterator[Habit]:
         """The sum's outer part lies around the results; what it multiplies with is loaded before they begin."""
@@ -179,10 +279,16 @@ class _Sum:
         """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
         which the levels along the lanes lie innermost but for the one that steps from slice to slice."""
         own = {self.loop[s].extent: s for s in self.total.loops}
+        has_slices = self.lanes is not None and self._size(self.lanes) > self.width * self.vectors
         for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]
-            is_slice = loop.axis == self.lanes and loop.level == 0
+            is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
+        if self.is_across:
+            producer = self.objects.operations[temporary.producer].statement
+            for statement in self._around():
+                if self.is_alone or self.loop[statement].level > 0:
+                    yield "order", (producer, statement), "BEFORE"
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
         levels = ((self.loop[p.store].axis, self.loop[p.store].level, n) for p, n in pairs)
@@ -195,7 +301,7 @@ class _Sum:
         last = self.levels[loop.axis] - 1
         if loop.axis == self.lanes:
             return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
-        if loop.axis == self.below:
+        if loop.axis == self.below or (self.is_across and loop.axis in self.results):
             return "UNROLL" if loop.level == last and last > 0 else None
         if self.keeps and loop.axis in self.reduced:
             return "UNROLL" if loop.level == last else "LOOP"

@@ -115,6 +115,10 @@ class Decided(Protocol):
         """Iterations ahead for which the loops of a CPU fetch, 0: none."""
         ...
 
+    def fetches_around(self) -> bool:
+        """The loops of a CPU around sums fetch what their sums will read."""
+        ...
+
     def is_backward(self) -> bool:
         """Sequential and block loops run in reverse."""
         ...
@@ -165,6 +169,9 @@ class Table:
 
     def ahead(self) -> int:
         return self.fetched_ahead
+
+    def fetches_around(self) -> bool:
+        return False
 
     def is_backward(self) -> bool:
         return self.runs_backward

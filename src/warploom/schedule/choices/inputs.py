@@ -306,6 +306,8 @@ class _Inputs:
             return lanes if self.target.has_vector_arithmetic else ()
         if not loop.is_innermost:
             return ()
+        if self.target.has_vector_arithmetic and operation.operator is Operator.STORE and self.objects.sums:
+            return lanes  # one that skips elements stores lane by lane, which is little beside a sum
         return tuple(n for n in lanes if size % n == 0 and self._is_consecutive(instruction.access, loop.axis, n))
 
     def _cast_lanes(self, lanes: tuple[int, ...], cast: Instruction) -> tuple[int, ...]:

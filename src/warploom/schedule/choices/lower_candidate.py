@@ -105,7 +105,11 @@ class CandidateDecisions:
         return self._single("swizzle", region, plain="NONE")
 
     def ahead(self) -> int:
-        return int(self._single("prefetch", 0, plain="0"))
+        found = self._single("prefetch", 0, plain="0")
+        return int(found) if found.isdigit() else 0
+
+    def fetches_around(self) -> bool:
+        return self._single("prefetch", 0, plain="0") == "AROUND"
 
     def is_backward(self) -> bool:
         return self._single("direction", 0, plain="FORWARD") == "BACKWARD"

@@ -6,15 +6,42 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest import Kind, Load, Loop, Nest, Node
+from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Store, statements
 
 LINE_BYTES = 64
+_LINES_AHEAD = 2
 
 
 def prefetching(nest: Nest, ahead: int) -> Nest:
     """The nest in which every sequential loop that reads other lines of an argument in each iteration fetches those of the
     iteration `ahead` further on; the nest itself for 0."""
     return replace(nest, body=_ahead(nest, nest.body, ahead)) if ahead else nest
+
+
+def prefetching_around(nest: Nest) -> Nest:
+    """The nest in which the loops around sums, which walk along an argument's rows, fetch what their sums read some lines further
+    on: those are more rows than the hardware follows."""
+    return replace(nest, body=_around(nest, nest.body))
+
+
+def _around(nest: Nest, nodes: Sequence[Node]) -> tuple[Node, ...]:
+    return tuple(_loop_around(nest, node) if isinstance(node, Loop) else node for node in nodes)
+
+
+def _loop_around(nest: Nest, loop: Loop) -> Loop:
+    inner = [x for x in loop.body if isinstance(x, Loop) and x.kind is Kind.LOOP]
+    if loop.kind is not Kind.LOOP or any(_stores(nest, x.body) for x in inner) or not _stores(nest, loop.body):
+        return replace(loop, body=_around(nest, loop.body))
+    strides = [stride for x in inner for stride in _strides(nest, x.body, loop.number, is_deep=True) if stride]
+    ahead = max(1, -(-_LINES_AHEAD * LINE_BYTES // min(strides))) if strides else 0
+    return replace(loop, stages=ahead + 1) if 0 < ahead < loop.size else loop
+
+
+def _stores(nest: Nest, nodes: Sequence[Node]) -> bool:
+    """Stores something that is no temporary."""
+    return any(
+        nest.buffers[s.memory.buffer].role is not Role.TEMPORARY for s, _ in statements(tuple(nodes)) if isinstance(s, Store)
+    )
 
 
 def _ahead(nest: Nest, nodes: Sequence[Node], ahead: int) -> tuple[Node, ...]:
@@ -28,16 +55,16 @@ def _loop_ahead(nest: Nest, loop: Loop, ahead: int) -> Loop:
     return replace(loop, body=body, stages=ahead + 1 if is_far else loop.stages)
 
 
-def _strides(nest: Nest, nodes: Sequence[Node], loop: int) -> list[int]:
-    """Bytes that the loads in straight code advance from one iteration to the next."""
+def _strides(nest: Nest, nodes: Sequence[Node], loop: int, *, is_deep: bool = False) -> list[int]:
+    """Bytes that the loads in straight code, or also in loops inside, advance from one iteration to the next."""
     found: list[int] = []
     for node in nodes:
         match node:
             case Load(memory=memory) if nest.buffers[memory.buffer].role is not Role.TEMPORARY:
                 size = nest.buffers[memory.buffer].dtype.size_bytes
                 found += [abs(stride) * size for number, stride in memory.offset.terms if number == loop]
-            case Loop(kind=Kind.UNROLL | Kind.VECTOR):
-                found += _strides(nest, node.body, loop)
+            case Loop(kind=kind) if is_deep or kind in (Kind.UNROLL, Kind.VECTOR):
+                found += _strides(nest, node.body, loop, is_deep=is_deep)
             case _:
                 pass
     return found

@@ -140,6 +140,8 @@ class _Printer:
         self.written = _written(nest.body)
         self.spurned: frozenset[Guard] = frozenset()
         """Guards tested at each statement here."""
+        self.running: list[Loop] = []
+        """Sequential loops around this place."""
 
     # The frame
 
@@ -303,30 +305,36 @@ class _Printer:
         self.scope.indices.at[loop.number] = variable
         if tests := self.scope.tests(loop.only):
             self.scope.line(f"    if ({unary('!', every(tests)).text}) continue;")
-        if loop.stages > 1:
-            self.prefetch(loop)
+        self.running.append(loop)
+        for around in self.running:
+            if around.stages > 1:
+                self.prefetch(around, loop)
         self.nested(lambda: self.body(loop.body))
+        self.running.pop()
         del self.scope.indices.at[loop.number]
         self.scope.line("}")
 
-    def prefetch(self, loop: Loop) -> None:
-        """Hints for the arguments read `stages - 1` iterations later, where each iteration reads other lines of them."""
+    def prefetch(self, loop: Loop, here: Loop) -> None:
+        """Hints for the arguments read `stages - 1` iterations of `loop` later, where each iteration of `here`, that loop or one
+        inside it, reads other lines of them and no loop further inside does."""
         seen: set[tuple[int, int]] = set()
-        for memory, indices in self.reads(loop.body, self.scope.indices):
+        for memory, indices in self.reads(here.body, self.scope.indices):
             buffer = self.nest.buffers[memory.buffer]
-            stride = next((s for n, s in memory.offset.terms if n == loop.number), 0)
+            strides = dict(memory.offset.terms)
             line = max(1, _LINE_BYTES // buffer.dtype.size_bytes)
-            if not is_external(buffer) or abs(stride) < line:
+            further = strides.get(loop.number, 0) * (loop.stages - 1)
+            if not is_external(buffer) or abs(strides.get(here.number, 0)) < line or abs(further) < line:
                 continue
             place = indices.place(memory.offset)
-            constant = place.constant + stride * (loop.stages - 1)
+            constant = place.constant + further
             if (memory.buffer, constant // line) not in seen:
                 seen.add((memory.buffer, constant // line))
                 pointer = pointer_text(self.buffers[memory.buffer], affine_text(constant, place.terms))
                 self.scope.lines.append("    " * (self.scope.depth + 1) + f"{call('__builtin_prefetch', pointer).text};")
 
     def reads(self, nodes: Sequence[Node], indices: Indices) -> Iterator[tuple[Memory, Indices]]:
-        """Loads of straight code, one per iteration of unrolled loops and per vector."""
+        """Loads of a loop's body, one per iteration of unrolled loops and per vector; of running loops inside, those of the first
+        iteration that stay within a line of it."""
         for node in nodes:
             match node:
                 case Load(memory=memory):
@@ -334,8 +342,12 @@ class _Printer:
                 case Loop(kind=Kind.UNROLL, number=number, size=size, body=body):
                     for n in range(size):
                         yield from self.reads(body, Indices(indices.sizes, indices.at | {number: n}))
-                case Loop(kind=Kind.VECTOR, number=number, body=body):
-                    yield from self.reads(body, Indices(indices.sizes, indices.at | {number: 0}))
+                case Loop(kind=kind, number=number, body=body):
+                    for memory, at in self.reads(body, Indices(indices.sizes, indices.at | {number: 0})):
+                        width = self.nest.buffers[memory.buffer].dtype.size_bytes
+                        stride = dict(memory.offset.terms).get(number, 0) * width
+                        if kind is Kind.VECTOR or abs(stride) < _LINE_BYTES:
+                            yield memory, at
                 case _:
                     pass
 

@@ -96,11 +96,13 @@ class _Sum:
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
         self.loads = [i for i in backbone.instructions if i.operator is Operator.LOAD]
         in_line = {a for a in (*results, *reduced) if any(objects.stride(x.access, a) == 1 for x in self.loads)}
-        along = [a for a in results if a in in_line and objects.stride(access, a) == 1]
+        shared = {a for i in self.loads for a in i.axes if not set(results) <= set(i.axes)}
+        along = [a for a in results if (a in in_line or a in shared) and objects.stride(access, a) == 1]
         summed = [a for a in reduced if a in in_line]
         self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
         self.lanes = along[0] if along else summed[0] if summed else None
-        """The axis that vectors lie along: one of the results if there is one, else one that is summed."""
+        """The axis that vectors lie along: one of the results if what is read along it lies in line, or is used again and so worth
+        a copy; else one that is summed."""
         self.reduced = reduced
         self.is_along_lanes = self.lanes in reduced
         self.products = len(backbone.instructions[total.instruction].operands) // 2

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TypeAlias
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
-from warploom.schedule.choices.objects import Objects, Operation
-from warploom.schedule.choices.windows import axes_read, neighbours, windowed_regions
+from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
+from warploom.schedule.choices.habits_windows import Windows
+from warploom.schedule.choices.objects import Habit, Objects, Operation
+from warploom.schedule.choices.windows import windowed_regions
 
 _RESULTS = 8
-Habit: TypeAlias = tuple[str, tuple[int, ...], str]
-"""(choice, objects, value)."""
 
 
-def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
-    """Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
+def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
+    """max_unroll: iterations of all unrolled loops around one instruction, at most.
+
+    Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
     if objects.backbone.rewritten is not None:
         return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
@@ -39,9 +40,8 @@ def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
         found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
     windows = windowed_regions(objects.backbone)
     if windows:
-        ways = [Windows(objects, windows, *way) for way in _TILES_OF_WINDOWS]
-        if not ways[0].channels:
-            found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
+        ways = [Windows(objects, windows, way, max_unroll) for way in WAYS_OF_WINDOWS]
+        found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
@@ -269,88 +269,6 @@ class Rows:
 
 _SHARES_OF_ROWS = ((256, 4), (64, 1))
 """Threads of a row, rows of a thread."""
-
-
-class Windows:
-    """Habits of stencils and convolutions: threads lie next to each other along the fastest axis of the results, each has some
-    of the axes before it in registers, and a block copies what it reads with its edges to shared memory."""
-
-    def __init__(self, objects: Objects, windows: frozenset[int], threads: int, rows: int, others: int) -> None:
-        self.objects, self.windows = objects, windows
-        backbone = objects.backbone
-        self.loop = {x.statement: x for x in objects.loops}
-        self.levels = objects.levels
-        store = next(i for i in backbone.instructions if i.operator is Operator.STORE)
-        assert store.access is not None
-        strides = backbone.regions[store.access.region].strides
-        stored = sorted((s, a) for i, s in zip(store.access.indices, strides, strict=True) for a, _ in i.terms)
-        self.fastest = stored[0][1] if stored else None
-        self.results: dict[int, int] = {}
-        """By axis, results of a thread."""
-        along = [a for _, a in stored[1:] if a in neighbours(backbone, windows)]
-        if len(along) == 1:
-            self.results[along[0]] = rows
-        elif along:
-            self.results = {along[0]: 4, along[1]: max(1, rows // 4)}
-        read = axes_read(backbone, windows)
-        self.channels = [
-            a for _, a in stored[1:] if a not in along and self.levels[a] > 1 and any(a not in axes for axes in read)
-        ]
-        """Axes of the results on which some input does not depend: it is used again along them."""
-        self.results |= dict.fromkeys(self.channels, others)
-        self.threads = threads
-        """Threads of a block."""
-
-    def habits(self) -> Iterator[Habit]:
-        for number, extent in enumerate(self.objects.backbone.extents):
-            if extent.level and self.levels[extent.axis] > 1:
-                yield "size", (number,), str(self._size(extent.axis, extent.level))
-        threads: list[int] = []
-        for operation in self.objects.operations:
-            if operation.temporary is not None:
-                continue
-            for statement in operation.loops:
-                kind = self._kind(statement)
-                yield "dim_kind", (statement,), kind
-                if kind == "THREAD":
-                    threads.append(statement)
-        for first, second in pairwise(threads):
-            yield "thread_mapping", (first, second), "MAPPED"
-        for region in sorted(self.windows):
-            yield "mem_space", (region,), "SHARED"
-        for operation in self.objects.operations:
-            if operation.operator is Operator.LOAD and operation.temporary is None:
-                yield "cache", (operation.statement,), "ALL"
-        for pair in self.objects.pairs:
-            if not pair.is_reserved and pair.temporary is not None:
-                yield "order", (pair.source, pair.target), "MERGED"
-
-    def _size(self, axis: int, level: int) -> int:
-        if axis == self.fastest:
-            return self.threads if level == self._widest(axis) else 1
-        return self.results.get(axis, 1) if level == self._of_registers(axis) else 1
-
-    def _widest(self, axis: int) -> int:
-        """The level that threads share out."""
-        return max((e for e in self.objects.backbone.extents if e.axis == axis and e.level), key=lambda e: max(e.sizes)).level
-
-    def _of_registers(self, axis: int) -> int:
-        levels = [e.level for e in self.objects.backbone.extents if e.axis == axis]
-        return max(n for n in levels if n != self._widest(axis))
-
-    def _kind(self, statement: int) -> str:
-        loop = self.loop[statement]
-        if loop.is_reduction:
-            return "LOOP" if self.levels[loop.axis] > 1 and loop.level == 0 else "UNROLL"
-        if loop.level == 0:
-            return "BLOCK"
-        return "THREAD" if loop.axis == self.fastest and loop.level == self._widest(loop.axis) else "UNROLL"
-
-
-_TILES_OF_WINDOWS = ((128, 16, 1), (64, 8, 1))
-"""Threads of a block; results of a thread along axes whose neighbours read the same, and along others."""
-_TILES_OF_CHANNELS = (64, 4, 8)
-"""The same, where results of several channels read the same."""
 
 
 class MatrixTiles(Tiles):

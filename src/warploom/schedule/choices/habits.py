@@ -9,7 +9,8 @@ ruled out, and what contradicts the decisions before it is left out by whoever t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
@@ -32,12 +33,13 @@ def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
     if objects.backbone.rewritten is not None:
         return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
     found: list[tuple[Habit, ...]] = []
-    for way in (True, False):
-        tiles = [
-            Tiles(objects, o, is_tall=not way) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way)
+    matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
+    for number, way in enumerate(_MATRIX_WAYS if matrices else _MATRIX_WAYS[:2]):
+        every = (
+            MatrixTiles(objects, o, on, way) if (on := matrices.get(o.statement)) else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
-        ]
-        found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
+        )
+        found.append(tuple(dict.fromkeys(h for tiles in every for h in tiles.habits())))
     windows = windowed_regions(objects.backbone)
     if windows:
         ways = [Windows(objects, windows, way, max_unroll) for way in WAYS_OF_WINDOWS]
@@ -271,6 +273,13 @@ _SHARES_OF_ROWS = ((256, 4), (64, 1))
 """Threads of a row, rows of a thread."""
 
 
+@dataclass(frozen=True, slots=True)
+class _MatrixWay:
+    sizes: Mapping[str, str]
+    """By role of a level."""
+    copied: Mapping[tuple[str, str], str]
+
+
 class MatrixTiles(Tiles):
     """Habits of a sum whose products whole warps make (`nest.matrices`): the levels of `matrix_tiles`.
 
@@ -278,10 +287,9 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, is_deep: bool) -> None:
+    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay) -> None:
         self.on = on
-        self.is_deep = is_deep
-        """Slices of 128 bytes instead of 64."""
+        self.way = way
         super().__init__(objects, total)
 
     def role(self, extent: int) -> str:
@@ -315,7 +323,7 @@ class MatrixTiles(Tiles):
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = (_DEEP if self.is_deep else _FLAT) | _SCATTERED
+        table = {**self.way.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -345,9 +353,9 @@ class MatrixTiles(Tiles):
                         yield "thread_mapping", (statement, own), "MAPPED"
 
     def sizes(self) -> Iterator[Habit]:
-        wanted = _DEEP_SIZES if self.is_deep else _FLAT_SIZES
+        wanted = self.way.sizes
         if self.on.factor_bytes > 4:
-            wanted = wanted | _WIDE_SIZES
+            wanted = {**wanted, **_WIDE_SIZES}
         for extent in self.own:
             if size := wanted.get(self.role(extent)):
                 yield "size", (extent,), size
@@ -370,12 +378,21 @@ _FLAT = {
     ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y3", ("k2", "k1"): "y3", ("k2", "x1"): "x1", ("k2", "x3"): "x3",
     ("k2", "y2"): "x3", ("y4", "y3"): "y3", ("y4", "k2"): "x3",
 }  # fmt: skip
+_SMALL = {
+    ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("x3", "k2"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "x3"): "x3",
+    ("k2", "k1"): "x1", ("k2", "y2"): "x3", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
+}  # fmt: skip
 _SCATTERED = {
     ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
     ("single", "k1"): "y3",
 }  # fmt: skip
 """The same where 8 neighbours are more than a vector: elements of 4 bytes, of 8 bytes."""
-_DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
-_FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}
+_MATRIX_WAYS = (
+    _MatrixWay({"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}, _DEEP),
+    _MatrixWay({"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}, _FLAT),
+    _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL),
+)
+"""Slices of 128 bytes and eight warps; of 64 bytes and two warps; the same by four warps with half as many results each, where
+blocks are few."""
 _WIDE_SIZES = {"k1": "4", "x2": "4", "y1": "1", "y2": "8"}
 """In place of these for elements of 8 bytes, whose sums take two registers."""

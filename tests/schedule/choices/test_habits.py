@@ -10,12 +10,12 @@ from tests.schedule.choices.test_kernel_space import check
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.machines import architecture
-from warploom.schedule.backbone import Backbone, cuda_tiles, read_once
+from warploom.schedule.backbone import Backbone, cuda_tiles, matrix_tiles, read_once, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, objects_of
 from warploom.schedule.choices.habits import habits
 from warploom.schedule.cost.time import modelled
-from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, statements, verify
+from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, products_of, statements, verify
 from warploom.schedule.search import KernelModel
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
@@ -63,6 +63,20 @@ def test_tall_tiles_reach_70_percent_of_the_f32_units(arch: str, share: float) -
     board = architecture(arch).bounds
     peak = 2 * architecture(arch).timing.float_lanes.value * board.multiprocessors * board.clock_ghz * 1e6
     assert 2 * size**3 / modelled(nest, on).time_ms / peak > share
+
+
+def test_four_warps_are_the_fastest_way_where_blocks_are_few() -> None:
+    """f16, 1024^3, where a matrix unit is not much faster than what feeds it."""
+    on = target("sm_120")
+    (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 1024), matrix_tiles(on.matrices)).stages
+    space = kernel_space(widened(stage, on.matrices), on)
+    assert space.ways == 3
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(3)]
+    assert [verify(nest) for nest in found] == [()] * 3
+    assert all(products_of(nest) for nest in found)
+    assert hardware_sizes(found[2], Kind.THREAD) == (4, 8, 4)
+    times = [modelled(nest, on).time_ms for nest in found]
+    assert times[2] < 0.7 * min(times[:2])
 
 
 def test_habits_left_out_are_open() -> None:

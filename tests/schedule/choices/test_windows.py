@@ -112,7 +112,9 @@ _SLIDING = 2
 """The way to begin whose boxes slide."""
 
 
-@pytest.mark.parametrize(("name", "most"), [("jacobi2d", 1.04), ("filter2d_7x7", 1.11), ("stencil3d", 1.22)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("jacobi2d", 1.04), ("filter2d_7x7", 1.11), pytest.param("stencil3d", 1.22, marks=pytest.mark.slow)]
+)
 def test_boxes_that_slide_load_only_what_is_new(name: str, most: float) -> None:
     """At the full size; elements that blocks next to each other both read are loaded twice."""
     (backbone,) = tensor_kernel(name).program({}, cuda_tiles).stages

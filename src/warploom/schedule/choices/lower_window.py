@@ -210,7 +210,7 @@ class _Window:
         return Memory(self.buffer, offset, guards, memory.fill if guards else 0.0)
 
     def _copy(self) -> Node:
-        """What a round of the loops outside brings into the box."""
+        """The copy in each round of the loops outside."""
         starts = [side.start for side in self.sides]
         every = [_Span(0, side.size) for side in self.sides]
         if self.slide is None:
@@ -222,7 +222,7 @@ class _Window:
         return self._together(lambda own: (*self._nodes(own, kept, None), *self._nodes(own, new, starts)))
 
     def _begun(self, slide: _Slide) -> Node:
-        """What the first round of a sliding box keeps, where a round before it would have put it."""
+        """The copy before the first round of a sliding box: its edge, where a round before would have put it."""
         starts = [side.start for side in self.sides]
         starts[slide.side] = starts[slide.side].without({slide.loop}).shifted(-slide.step)
         spans = [_Span(0, side.size) for side in self.sides]

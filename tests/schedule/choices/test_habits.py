@@ -65,7 +65,7 @@ def test_tall_tiles_reach_70_percent_of_the_f32_units(arch: str, share: float) -
     assert 2 * size**3 / modelled(nest, on).time_ms / peak > share
 
 
-def test_four_warps_are_the_fastest_way_where_blocks_are_few() -> None:
+def test_four_warps_are_a_fast_way_where_blocks_are_few() -> None:
     """f16, 1024^3, where a matrix unit is not much faster than what feeds it."""
     on = target("sm_120")
     (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 1024), matrix_tiles(on.matrices)).stages

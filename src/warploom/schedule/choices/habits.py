@@ -9,6 +9,7 @@ ruled out, and what contradicts the decisions before it is left out by whoever t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,7 +35,8 @@ def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
         return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
-    for number, way in enumerate(_MATRIX_WAYS if matrices else _MATRIX_WAYS[:2]):
+    ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
+    for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = (
             MatrixTiles(objects, o, on, way) if (on := matrices.get(o.statement)) else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
@@ -47,6 +49,12 @@ def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+def _results(objects: Objects) -> int:
+    """Results of the kernel, those of several sums together."""
+    summed = {x.axis for x in objects.loops if x.is_reduction}
+    return math.prod(axis.size for n, axis in enumerate(objects.backbone.axes) if n not in summed)
 
 
 def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
@@ -390,9 +398,12 @@ _SCATTERED = {
 _MATRIX_WAYS = (
     _MatrixWay({"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}, _DEEP),
     _MatrixWay({"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}, _FLAT),
-    _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL),
 )
-"""Slices of 128 bytes and eight warps; of 64 bytes and two warps; the same by four warps with half as many results each, where
-blocks are few."""
+"""Slices of 128 bytes and eight warps; of 64 bytes and two warps."""
+_OF_FEW_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL)
+_OF_MANY_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _SMALL)
+"""Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""
+_MANY_RESULTS = 1 << 21
+"""Results that make more blocks of 128 by 128 than GPUs have multiprocessors."""
 _WIDE_SIZES = {"k1": "4", "x2": "4", "y1": "1", "y2": "8"}
 """In place of these for elements of 8 bytes, whose sums take two registers."""

@@ -3,9 +3,9 @@
     python -m benchmarks.cutlass_tiles [ARCH ...] --nodes 200     one JSON line for each kernel and architecture
     python -m benchmarks.cutlass_tiles sm_90 --size 1024          where sums in parts ("split-K") matter
 
-A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search decides everything else. `ours_ms` is what a
-search of as many nodes finds without fixed sizes; null is a tile for which it found nothing. Each tile is tried with the sum in
-each of `--parts` (`tiles_parts` has the fastest), which a second kernel adds up; ours has the nodes of all of these together.
+A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search of `nodes` decides everything else. Each tile is
+tried with the sum in each of `--parts` (`tiles_parts` has the fastest), which a second kernel adds up; null is a tile for which
+nothing was found. `ours_ms` is what one search finds without fixed sizes, with the nodes of all tiles together (`ours_nodes`).
 
 A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
 of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
@@ -55,6 +55,7 @@ class Row:
     tiles_parts: Mapping[str, int]
     ours_ms: float
     ours_parts: int
+    ours_nodes: int
 
     @property
     def line(self) -> dict[str, object]:
@@ -63,7 +64,7 @@ class Row:
         return {
             "kernel": self.kernel, "arch": self.arch, "size": self.size, "nodes": self.nodes, "tiles_ms": rounded, "best": best,
             "tiles_parts": dict(self.tiles_parts), "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),
-            "ours_parts": self.ours_parts,
+            "ours_parts": self.ours_parts, "ours_nodes": self.ours_nodes,
         }  # fmt: skip
 
 
@@ -104,19 +105,21 @@ def milliseconds(stage: Backbone, on: Target, fixed: Mapping[str, str], nodes: i
 
 
 def row(kernel: str, arch: str, nodes: int, tiles: Sequence[str] = (), size: int = SIZE, every: Sequence[int] = PARTS) -> Row:
-    """Each number of parts of a tile gets `nodes`, and as many for each the search that is free to choose its own tiles."""
-    on = target(arch)
+    """Each number of parts of a tile gets `nodes`; the search that is free to choose its own tiles gets all of these."""
+    on, tiles = target(arch), tiles or KERNELS[kernel]
     programs = {parts: program_of(kernel, on, size, parts) for parts in every}
     merging = {parts: sum(milliseconds(s, on, {}, nodes) for s in p.stages[1:]) for parts, p in programs.items()}
     best: dict[str, tuple[float, int]] = {}
-    for tile in tiles or KERNELS[kernel]:
+    for tile in tiles:
         fixed = decisions(kernel, tile)
         best[tile] = min((milliseconds(p.stages[0], on, fixed, nodes) + merging[parts], parts) for parts, p in programs.items())
-    asked = Options(strategy=strategy_named("refine", 0), nodes=nodes * len(every))
+    ours_nodes = nodes * len(every) * len(tiles)
+    asked = Options(strategy=strategy_named("refine", 0), nodes=ours_nodes)
     ours = explore_programs(programs, on, options=asked, evaluators=lambda _: ModelEvaluator(on))
     ours_ms = math.inf if ours.found.time_ms is None else ours.found.time_ms
     times = {tile: ms for tile, (ms, _) in best.items()}
-    return Row(kernel, arch, size, nodes, times, {t: p for t, (ms, p) in best.items() if ms < math.inf}, ours_ms, ours.parts)
+    parts_of = {t: p for t, (ms, p) in best.items() if ms < math.inf}
+    return Row(kernel, arch, size, nodes, times, parts_of, ours_ms, ours.parts, ours_nodes)
 
 
 def main() -> None:

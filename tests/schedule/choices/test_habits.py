@@ -10,12 +10,12 @@ from tests.schedule.choices.test_kernel_space import check
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.machines import architecture
-from warploom.schedule.backbone import Backbone, cuda_tiles, read_once
+from warploom.schedule.backbone import Backbone, cuda_tiles, matrix_tiles, read_once, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, objects_of
 from warploom.schedule.choices.habits import habits
 from warploom.schedule.cost.time import modelled
-from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, statements, verify
+from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, products_of, statements, verify
 from warploom.schedule.search import KernelModel
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
@@ -65,6 +65,20 @@ def test_tall_tiles_reach_70_percent_of_the_f32_units(arch: str, share: float) -
     assert 2 * size**3 / modelled(nest, on).time_ms / peak > share
 
 
+def test_four_warps_are_a_fast_way_where_blocks_are_few() -> None:
+    """f16, 1024^3, where a matrix unit is not much faster than what feeds it."""
+    on = target("sm_120")
+    (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 1024), matrix_tiles(on.matrices)).stages
+    space = kernel_space(widened(stage, on.matrices), on)
+    assert space.ways == 3
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(3)]
+    assert [verify(nest) for nest in found] == [()] * 3
+    assert all(products_of(nest) for nest in found)
+    assert hardware_sizes(found[2], Kind.THREAD) == (4, 8, 4)
+    times = [modelled(nest, on).time_ms for nest in found]
+    assert times[2] < 0.7 * min(times[:2])
+
+
 def test_habits_left_out_are_open() -> None:
     space = kernel_space(product(16, 32, 24), SM_90)
     root = space.root()
@@ -90,7 +104,7 @@ def test_threads_share_out_rows_that_stay_in_their_registers(name: str) -> None:
 @pytest.mark.parametrize("name", ["matvec", "axpy"])
 def test_kernels_whose_operands_are_not_all_used_again_have_none(name: str) -> None:
     for stage in tensor_kernel(name).program(None, cuda_tiles).stages:
-        assert habits(objects_of(stage, Features.full())) == ()
+        assert habits(objects_of(stage, Features.full()), SM_90.max_unroll) == ()
 
 
 def test_the_papers_space_has_none() -> None:

@@ -21,11 +21,11 @@ from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule import cuda
 from warploom.schedule.backbone import Backbone, Parameter, Role, cuda_tiles, evaluate
-from warploom.schedule.choices import Features, KernelSpace, kernel_space
+from warploom.schedule.choices import Features, KernelSpace, kernel_space, lower_window
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.cost import loads_per_output
-from warploom.schedule.frontend import out, pad, tensor
-from warploom.schedule.nest import Nest, Space, verify
+from warploom.schedule.frontend import TensorFunction, out, pad, tensor
+from warploom.schedule.nest import Load, Nest, Ref, Space, Store, statements, verify
 from warploom.schedule.targets import target
 
 SM_90 = target("sm_90")
@@ -103,9 +103,87 @@ def test_boxes_hold_what_lies_beyond_the_array() -> None:
             assert boxes(nest)
 
 
-def habitual(backbone: Backbone) -> Nest:
+def habitual(backbone: Backbone, turn: int = 0) -> Nest:
     space = kernel_space(backbone, SM_90)
-    return first(space, space.usually(space.root(), lambda _: False))
+    return first(space, space.usually(space.root(), lambda _: False, turn))
+
+
+_SLIDING = 2
+"""The way to begin whose boxes slide."""
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("jacobi2d", 1.04), ("filter2d_7x7", 1.11), pytest.param("stencil3d", 1.22, marks=pytest.mark.slow)]
+)
+def test_boxes_that_slide_load_only_what_is_new(name: str, most: float) -> None:
+    """At the full size; elements that blocks next to each other both read are loaded twice."""
+    (backbone,) = tensor_kernel(name).program({}, cuda_tiles).stages
+    nest = habitual(backbone, _SLIDING)
+    assert verify(nest) == ()
+    found = loads_per_output(nest)
+    assert found is not None and 1.0 < found <= most
+
+
+@tensor
+def line(X: f32["n + 2"], Y: out[f32["n"]]):
+    Y[i] = X[i] + X[i + 1] + X[i + 2]
+
+
+@tensor
+def diagonal(X: f32["n + 2", "2 * n + 2"], Y: out[f32["n", "n"]]):
+    """A step along i moves what is read along both indices."""
+    Y[i, j] = X[i, i + j] + X[i + 1, i + j + 1]
+
+
+@tensor
+def every_second(X: f32["2 * n + 1", "m"], Y: out[f32["n", "m"]]):
+    """Results next to each other along i read one element in common."""
+    Y[i, j] = X[2 * i, j] + X[2 * i + 2, j]
+
+
+def deepest(
+    monkeypatch: pytest.MonkeyPatch, function: TensorFunction, sizes: dict[str, int], kinds: dict[str, str]
+) -> list[Nest]:
+    """Random nests whose boxes lie inside of all loops that may be around them; kinds: of loops, by the name's end."""
+    monkeypatch.setattr(lower_window, "_ROOM", 0)
+    (backbone,) = function.program(sizes, lambda use: ((2,), (2,)) if use.size >= 4 else ()).stages
+    space = kernel_space(backbone, SM_90)
+    start = space.replay({"mem_space(X)": "SHARED"})
+    for operation in (o for o in space.objects.operations if o.temporary is None):
+        names = {space.statement_names[loop].partition(".")[2]: space.statement_names[loop] for loop in operation.loops}
+        taken = {kinds[short]: name for short, name in names.items()}
+        for short, name in names.items():
+            start = space.set_by_name(start, f"dim_kind({name})", kinds[short])
+        start = space.set_by_name(start, f"order({taken['LOOP']}, {taken['THREAD']})", "OUTER")
+    source = random.Random(function.name)
+    tries = (descend(space, source, start) for _ in range(60))
+    found = [space.lower(c) for c in islice((c for c in tries if c is not None), 6)]
+    for seed, nest in enumerate(found):
+        check(nest, backbone, seed)
+    return found
+
+
+def slides(nest: Nest) -> bool:
+    """Something is copied from a box to a box."""
+    every = [s for s, _ in statements(nest.body) if isinstance(s, Load | Store) and nest.buffers[s.memory.buffer].name == "box_X"]
+    made = {s.target.value for s in every if isinstance(s, Load)}
+    return any(isinstance(s, Store) and isinstance(s.argument, Ref) and s.argument.value in made for s in every)
+
+
+def test_random_candidates_whose_boxes_slide_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"i0": "BLOCK", "i1": "LOOP", "i2": "UNROLL", "j0": "BLOCK", "j1": "THREAD", "j2": "UNROLL"}
+    assert any(map(slides, deepest(monkeypatch, every_second, {"n": 13, "m": 6}, kinds)))
+    kinds = {"h0": "BLOCK", "h1": "LOOP", "h2": "UNROLL", "w0": "BLOCK", "w1": "THREAD", "w2": "UNROLL"}
+    assert any(map(slides, deepest(monkeypatch, tensor_kernel("jacobi2d").function, {"h": 13, "w": 6}, kinds)))
+
+
+def test_boxes_do_not_slide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Along an index that threads share out, along two at once, and where nothing is kept."""
+    one = {"i0": "LOOP", "i1": "THREAD", "i2": "UNROLL"}
+    two = one | {"i1": "UNROLL", "j0": "BLOCK", "j1": "THREAD", "j2": "UNROLL"}
+    for function, sizes, kinds in ((line, {"n": 9}, one), (diagonal, {"n": 6}, two)):
+        found = deepest(monkeypatch, function, sizes, kinds)
+        assert found and any(map(boxes, found)) and not any(map(slides, found)), function.name
 
 
 def test_habits_load_each_element_hardly_more_than_once() -> None:

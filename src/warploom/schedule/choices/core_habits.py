@@ -17,9 +17,8 @@ from itertools import combinations, zip_longest
 
 from warploom.schedule.backbone import Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.habits import Habit
 from warploom.schedule.choices.kept_totals import keeping_sums
-from warploom.schedule.choices.objects import Objects, Operation
+from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)

@@ -9,42 +9,52 @@ ruled out, and what contradicts the decisions before it is left out by whoever t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
-from warploom.schedule.choices.objects import Objects, Operation
-from warploom.schedule.choices.windows import axes_read, neighbours, windowed_regions
+from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
+from warploom.schedule.choices.habits_windows import Windows
+from warploom.schedule.choices.objects import Habit, Objects, Operation
+from warploom.schedule.choices.windows import windowed_regions
 
 _RESULTS = 8
-Habit: TypeAlias = tuple[str, tuple[int, ...], str]
-"""(choice, objects, value)."""
 
 
-def habits(objects: Objects) -> tuple[tuple[Habit, ...], ...]:
-    """Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
+def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
+    """max_unroll: iterations of all unrolled loops around one instruction, at most.
+
+    Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
     if objects.backbone.rewritten is not None:
         return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
     found: list[tuple[Habit, ...]] = []
-    for way in (True, False):
-        tiles = [
-            Tiles(objects, o, is_tall=not way) if (on := _matrix_of(objects, o)) is None else MatrixTiles(objects, o, on, way)
+    matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
+    ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
+    for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
+        every = (
+            MatrixTiles(objects, o, on, way) if (on := matrices.get(o.statement)) else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
-        ]
-        found.append(tuple(dict.fromkeys(h for tile in tiles for h in tile.habits())))
+        )
+        found.append(tuple(dict.fromkeys(h for tiles in every for h in tiles.habits())))
     windows = windowed_regions(objects.backbone)
     if windows:
-        ways = [Windows(objects, windows, *way) for way in _TILES_OF_WINDOWS]
-        if not ways[0].channels:
-            found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
+        ways = [Windows(objects, windows, way, max_unroll) for way in WAYS_OF_WINDOWS]
+        found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+def _results(objects: Objects) -> int:
+    """Results of the kernel, those of several sums together."""
+    summed = {x.axis for x in objects.loops if x.is_reduction}
+    return math.prod(axis.size for n, axis in enumerate(objects.backbone.axes) if n not in summed)
 
 
 def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
@@ -271,86 +281,11 @@ _SHARES_OF_ROWS = ((256, 4), (64, 1))
 """Threads of a row, rows of a thread."""
 
 
-class Windows:
-    """Habits of stencils and convolutions: threads lie next to each other along the fastest axis of the results, each has some
-    of the axes before it in registers, and a block copies what it reads with its edges to shared memory."""
-
-    def __init__(self, objects: Objects, windows: frozenset[int], threads: int, rows: int, others: int) -> None:
-        self.objects, self.windows = objects, windows
-        backbone = objects.backbone
-        self.loop = {x.statement: x for x in objects.loops}
-        self.levels = objects.levels
-        store = next(i for i in backbone.instructions if i.operator is Operator.STORE)
-        assert store.access is not None
-        strides = backbone.regions[store.access.region].strides
-        stored = sorted((s, a) for i, s in zip(store.access.indices, strides, strict=True) for a, _ in i.terms)
-        self.fastest = stored[0][1] if stored else None
-        self.results: dict[int, int] = {}
-        """By axis, results of a thread."""
-        along = [a for _, a in stored[1:] if a in neighbours(backbone, windows)]
-        if len(along) == 1:
-            self.results[along[0]] = rows
-        elif along:
-            self.results = {along[0]: 4, along[1]: max(1, rows // 4)}
-        read = axes_read(backbone, windows)
-        self.channels = [
-            a for _, a in stored[1:] if a not in along and self.levels[a] > 1 and any(a not in axes for axes in read)
-        ]
-        """Axes of the results on which some input does not depend: it is used again along them."""
-        self.results |= dict.fromkeys(self.channels, others)
-        self.threads = threads
-        """Threads of a block."""
-
-    def habits(self) -> Iterator[Habit]:
-        for number, extent in enumerate(self.objects.backbone.extents):
-            if extent.level and self.levels[extent.axis] > 1:
-                yield "size", (number,), str(self._size(extent.axis, extent.level))
-        threads: list[int] = []
-        for operation in self.objects.operations:
-            if operation.temporary is not None:
-                continue
-            for statement in operation.loops:
-                kind = self._kind(statement)
-                yield "dim_kind", (statement,), kind
-                if kind == "THREAD":
-                    threads.append(statement)
-        for first, second in pairwise(threads):
-            yield "thread_mapping", (first, second), "MAPPED"
-        for region in sorted(self.windows):
-            yield "mem_space", (region,), "SHARED"
-        for operation in self.objects.operations:
-            if operation.operator is Operator.LOAD and operation.temporary is None:
-                yield "cache", (operation.statement,), "ALL"
-        for pair in self.objects.pairs:
-            if not pair.is_reserved and pair.temporary is not None:
-                yield "order", (pair.source, pair.target), "MERGED"
-
-    def _size(self, axis: int, level: int) -> int:
-        if axis == self.fastest:
-            return self.threads if level == self._widest(axis) else 1
-        return self.results.get(axis, 1) if level == self._of_registers(axis) else 1
-
-    def _widest(self, axis: int) -> int:
-        """The level that threads share out."""
-        return max((e for e in self.objects.backbone.extents if e.axis == axis and e.level), key=lambda e: max(e.sizes)).level
-
-    def _of_registers(self, axis: int) -> int:
-        levels = [e.level for e in self.objects.backbone.extents if e.axis == axis]
-        return max(n for n in levels if n != self._widest(axis))
-
-    def _kind(self, statement: int) -> str:
-        loop = self.loop[statement]
-        if loop.is_reduction:
-            return "LOOP" if self.levels[loop.axis] > 1 and loop.level == 0 else "UNROLL"
-        if loop.level == 0:
-            return "BLOCK"
-        return "THREAD" if loop.axis == self.fastest and loop.level == self._widest(loop.axis) else "UNROLL"
-
-
-_TILES_OF_WINDOWS = ((128, 16, 1), (64, 8, 1))
-"""Threads of a block; results of a thread along axes whose neighbours read the same, and along others."""
-_TILES_OF_CHANNELS = (64, 4, 8)
-"""The same, where results of several channels read the same."""
+@dataclass(frozen=True, slots=True)
+class _MatrixWay:
+    sizes: Mapping[str, str]
+    """By role of a level."""
+    copied: Mapping[tuple[str, str], str]
 
 
 class MatrixTiles(Tiles):
@@ -360,10 +295,9 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, is_deep: bool) -> None:
+    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay) -> None:
         self.on = on
-        self.is_deep = is_deep
-        """Slices of 128 bytes instead of 64."""
+        self.way = way
         super().__init__(objects, total)
 
     def role(self, extent: int) -> str:
@@ -397,7 +331,7 @@ class MatrixTiles(Tiles):
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = (_DEEP if self.is_deep else _FLAT) | _SCATTERED
+        table = {**self.way.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -427,9 +361,9 @@ class MatrixTiles(Tiles):
                         yield "thread_mapping", (statement, own), "MAPPED"
 
     def sizes(self) -> Iterator[Habit]:
-        wanted = _DEEP_SIZES if self.is_deep else _FLAT_SIZES
+        wanted = self.way.sizes
         if self.on.factor_bytes > 4:
-            wanted = wanted | _WIDE_SIZES
+            wanted = {**wanted, **_WIDE_SIZES}
         for extent in self.own:
             if size := wanted.get(self.role(extent)):
                 yield "size", (extent,), size
@@ -452,12 +386,24 @@ _FLAT = {
     ("x3", "x1"): "x1", ("x3", "x2"): "x3", ("x3", "k1"): "y3", ("k2", "k1"): "y3", ("k2", "x1"): "x1", ("k2", "x3"): "x3",
     ("k2", "y2"): "x3", ("y4", "y3"): "y3", ("y4", "k2"): "x3",
 }  # fmt: skip
+_SMALL = {
+    ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("x3", "k2"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "x3"): "x3",
+    ("k2", "k1"): "x1", ("k2", "y2"): "x3", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
+}  # fmt: skip
 _SCATTERED = {
     ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
     ("single", "k1"): "y3",
 }  # fmt: skip
 """The same where 8 neighbours are more than a vector: elements of 4 bytes, of 8 bytes."""
-_DEEP_SIZES = {"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}
-_FLAT_SIZES = {"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}
+_MATRIX_WAYS = (
+    _MatrixWay({"k1": "8", "x1": "8", "x2": "4", "y1": "2", "y2": "8"}, _DEEP),
+    _MatrixWay({"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}, _FLAT),
+)
+"""Slices of 128 bytes and eight warps; of 64 bytes and two warps."""
+_OF_FEW_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL)
+_OF_MANY_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _SMALL)
+"""Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""
+_MANY_RESULTS = 1 << 21
+"""Results that make more blocks of 128 by 128 than GPUs have multiprocessors."""
 _WIDE_SIZES = {"k1": "4", "x2": "4", "y1": "1", "y2": "8"}
 """In place of these for elements of 8 bytes, whose sums take two registers."""

@@ -2,17 +2,21 @@
 
 The elements that a block reads between two rounds of the loops around its threads lie in a box: along each index of the array
 from the least to the greatest place. All threads copy the box, a barrier follows, and loads read it instead of the array.
+Where the innermost of these loops moves the box along one index by less than its length, the box slides: each round moves what
+it keeps to the front, and copies from the array only what is new.
 
 Source: overlapped tiles with a halo, as Holewinski et al., High-Performance Code Generation for Stencil Computations on GPU
-Architectures (2012), section 3, have them for one step in time.
+Architectures (2012), section 3, have them for one step in time; sliding along an axis: Nguyen et al., 3.5-D
+Blocking Optimization for Stencil Computations on Modern CPUs and GPUs (2010), section 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import TypeAlias
 
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import Region, Role
@@ -87,8 +91,9 @@ def windowed(
     if chosen is None:
         return nest
     depth, sides = chosen
+    innermost = outside[depth - 1] if depth else None
     fills = {load.memory.fill for load, _ in found if not set(load.memory.guards) <= ends}
-    window = _Window(nest, number, region, sides, sizes, fills, ends)
+    window = _Window(nest, number, region, sides, sizes, fills, ends, _slide(nest, innermost, sides))
     return window.put_into(nest, outside[:depth], indices)
 
 
@@ -114,6 +119,29 @@ def _sides(places: Sequence[tuple[Affine, ...]], outside: set[int], sizes: Mappi
     return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class _Slide:
+    """How a box moves from one round of a loop to the next."""
+
+    loop: int
+    side: int
+    step: int
+    """Places along that side that are new in each round; the rest of it is kept."""
+
+
+def _slide(nest: Nest, loop: Loop | None, sides: Sequence[_Side]) -> _Slide | None:
+    """None where the loop moves the box along no side or several, or by its whole length, and where threads would share out that
+    side: each moves what it copied itself, so that no barrier stands between."""
+    if loop is None or loop.kind is not Kind.LOOP:
+        return None
+    moves = [(n, step) for n, side in enumerate(sides) for m, step in side.outer.terms if m == loop.number]
+    if len(moves) != 1:
+        return None
+    ((side, step),) = moves
+    shared_out = sum(size > 1 for size in hardware_sizes(nest, Kind.THREAD))
+    return _Slide(loop.number, side, step) if 0 < step < sides[side].size and side < len(sides) - shared_out else None
+
+
 class _Window:
     """The box, its copy, and the loads from it."""
 
@@ -126,12 +154,14 @@ class _Window:
         sizes: Mapping[int, int],
         fills: set[float],
         ends: Set[Guard],
+        slide: _Slide | None,
     ) -> None:
         self.nest, self.number, self.region, self.sides = nest, number, region, sides
         self.sizes = dict(sizes)
         self.fill = fills.pop() if len(fills) == 1 else None
         """The value of all loads beyond the array; the box has it there, so that they need not ask."""
         self.ends = ends
+        self.slide = slide
         self.buffer = len(nest.buffers)
         self.value = len(nest.values)
         self.next_loop = max(sizes, default=0) + 1
@@ -146,13 +176,16 @@ class _Window:
         return replace(nest, body=body, buffers=(*nest.buffers, box), values=(*nest.values, value))
 
     def _put(self, nodes: tuple[Node, ...], path: Sequence[int]) -> tuple[Node, ...]:
-        if path:
-            return tuple(
-                replace(n, body=self._put(n.body, path[1:])) if isinstance(n, Loop) and n.number == path[0] else n for n in nodes
-            )
-        first = next(n for n, node in enumerate(nodes) if self._reads(node))
-        rest = tuple(self._changed(node) for node in nodes[first:])
-        return (*nodes[:first], self._copy(), *rest)
+        if not path:
+            first = next(n for n, node in enumerate(nodes) if self._reads(node))
+            rest = tuple(self._changed(node) for node in nodes[first:])
+            return (*nodes[:first], self._copy(), *rest)
+        at = next(n for n, node in enumerate(nodes) if isinstance(node, Loop) and node.number == path[0])
+        outer = nodes[at]
+        assert isinstance(outer, Loop)
+        inside = replace(outer, body=self._put(outer.body, path[1:]))
+        before = (self._begun(self.slide),) if self.slide is not None and self.slide.loop == outer.number else ()
+        return (*nodes[:at], *before, inside, *nodes[at + 1 :])
 
     def _reads(self, node: Node) -> bool:
         return any(isinstance(s, Load) and s.memory.buffer == self.number for s, _ in statements((node,)))
@@ -177,6 +210,26 @@ class _Window:
         return Memory(self.buffer, offset, guards, memory.fill if guards else 0.0)
 
     def _copy(self) -> Node:
+        """The copy in each round of the loops outside."""
+        starts = [side.start for side in self.sides]
+        every = [_Span(0, side.size) for side in self.sides]
+        if self.slide is None:
+            return self._together(lambda own: self._nodes(own, every, starts))
+        side, step = self.slide.side, self.slide.step
+        length = self.sides[side].size
+        kept, new = list(every), list(every)
+        kept[side], new[side] = _Span(0, length - step), _Span(length - step, step)
+        return self._together(lambda own: (*self._nodes(own, kept, None), *self._nodes(own, new, starts)))
+
+    def _begun(self, slide: _Slide) -> Node:
+        """The copy before the first round of a sliding box: its edge, where a round before would have put it."""
+        starts = [side.start for side in self.sides]
+        starts[slide.side] = starts[slide.side].without({slide.loop}).shifted(-slide.step)
+        spans = [_Span(0, side.size) for side in self.sides]
+        spans[slide.side] = _Span(slide.step, self.sides[slide.side].size - slide.step)
+        return self._together(lambda own: self._nodes(own, spans, starts))
+
+    def _together(self, nodes_of: Callable[[Sequence[_Own]], tuple[Node, ...]]) -> Node:
         """Threads lie along the last index, those of further dimensions along those before it; what their number does not divide
         is copied by some of them."""
         threads: list[Loop] = []
@@ -188,7 +241,7 @@ class _Window:
                 threads.append(loop)
                 shares[side].append(loop)
                 side = max(0, side - 1)
-        own: list[tuple[Affine, int]] = []
+        own: list[_Own] = []
         for share in shares:
             thread: Affine = Linear()
             step = 1
@@ -196,13 +249,17 @@ class _Window:
                 thread = thread.plus(variable(loop.number), step)
                 step *= loop.size
             own.append((thread, step))
-        every = product(*(_parts(side.size, step) for side, (_, step) in zip(self.sides, own, strict=True)))
-        nodes = tuple(node for parts in every for node in self._part(own, parts))
+        nodes = nodes_of(own)
         for loop in reversed(threads):
             nodes = (replace(loop, body=nodes),)
         return nodes[0] if len(nodes) == 1 else Loop(self._number(), "copy", Kind.UNROLL, 1, nodes)
 
-    def _part(self, own: Sequence[tuple[Affine, int]], parts: Sequence[_Part]) -> tuple[Node, ...]:
+    def _nodes(self, own: Sequence[_Own], spans: Sequence[_Span], starts: Sequence[Affine] | None) -> tuple[Node, ...]:
+        """Copies of these places; `starts`: the array's indices at the box's first place, None: from what slides to the front."""
+        every = product(*(_parts(span, step) for span, (_, step) in zip(spans, own, strict=True)))
+        return tuple(node for parts in every for node in self._part(own, parts, starts))
+
+    def _part(self, own: Sequence[_Own], parts: Sequence[_Part], starts: Sequence[Affine] | None) -> tuple[Node, ...]:
         rounds: list[Loop] = []
         places: list[Affine] = []
         guards: list[Guard] = []
@@ -212,28 +269,41 @@ class _Window:
                 guards.append(Guard(thread, part.rest))
             place = thread.shifted(part.first)
             if part.rounds > 1:
-                is_short = n == len(parts) - 1 and part.rounds <= _WRITTEN_OUT
-                kind = Kind.UNROLL if turns <= _WRITTEN_OUT or is_short else Kind.LOOP
+                kind = Kind.UNROLL if turns <= _WRITTEN_OUT else Kind.LOOP
+                turns //= part.rounds
                 loop = self._loop(f"copy{n}", kind, part.rounds)
                 rounds.append(loop)
                 place = place.plus(variable(loop.number), step)
             places.append(place)
-        source: Affine = Linear()
         target: Affine = Linear()
-        edges: list[Guard] = []
-        region = self.region
-        for place, side, size, stride, inner in zip(places, self.sides, region.shape, region.strides, self.strides, strict=True):
-            index = side.start.plus(place)
-            source, target = source.plus(index, stride), target.plus(place, inner)
-            low, high = interval(side.outer, self.sizes)
-            if low + side.first < 0 or high + side.first + side.size > size:
-                edges.append(Guard(index, size))
+        for place, stride in zip(places, self.strides, strict=True):
+            target = target.plus(place, stride)
+        source = self._kept(target, guards) if starts is None else self._read(places, starts, parts, guards)
         value = Ref(self.value, ())
-        load = Load(value, Memory(self.number, source, (*edges, *guards), self.fill or 0.0, Cache.ALL))
-        node: tuple[Node, ...] = (load, Store(Memory(self.buffer, target, tuple(guards)), value))
+        node: tuple[Node, ...] = (Load(value, source), Store(Memory(self.buffer, target, tuple(guards)), value))
         for loop in reversed(rounds):
             node = (replace(loop, body=node),)
         return node
+
+    def _kept(self, target: Affine, guards: Sequence[Guard]) -> Memory:
+        assert self.slide is not None
+        return Memory(
+            self.buffer, target.shifted(self.slide.step * self.strides[self.slide.side]), tuple(guards), self.fill or 0.0
+        )
+
+    def _read(
+        self, places: Sequence[Affine], starts: Sequence[Affine], parts: Sequence[_Part], guards: Sequence[Guard]
+    ) -> Memory:
+        offset: Affine = Linear()
+        edges: list[Guard] = []
+        region = self.region
+        for place, start, part, size, stride in zip(places, starts, parts, region.shape, region.strides, strict=True):
+            index = start.plus(place)
+            offset = offset.plus(index, stride)
+            low, high = interval(start, self.sizes)
+            if low + part.span.first < 0 or high + part.span.end > size:
+                edges.append(Guard(index, size))
+        return Memory(self.number, offset, (*edges, *guards), self.fill or 0.0, Cache.ALL)
 
     def _loop(self, name: str, kind: Kind, size: int, hardware: int | None = None) -> Loop:
         loop = Loop(self._number(), name, kind, size, (), hardware)
@@ -245,16 +315,33 @@ class _Window:
         return self.next_loop
 
 
+_Own: TypeAlias = tuple[Affine, int]
+"""The number of a thread among those that share out a side, and how many they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Places of a side."""
+
+    first: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.first + self.size
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Places of a side that are copied alike: `rounds` by all threads, or one by the first `rest` threads."""
+    """Places of a span that are copied alike: `rounds` by all threads, or one by the first `rest` threads."""
 
+    span: _Span
     first: int
     rounds: int
     rest: int = 0
 
 
-def _parts(size: int, threads: int) -> list[_Part]:
-    whole, rest = divmod(size, threads)
-    found = [_Part(0, whole)] if whole else []
-    return [*found, _Part(whole * threads, 1, rest)] if rest else found
+def _parts(span: _Span, threads: int) -> list[_Part]:
+    whole, rest = divmod(span.size, threads)
+    found = [_Part(span, span.first, whole)] if whole else []
+    return [*found, _Part(span, span.first + whole * threads, 1, rest)] if rest else found

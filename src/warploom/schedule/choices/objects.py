@@ -7,10 +7,14 @@ store, its load, the dims of the store, the dims of the load.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Previous, Result, Scope, followers, waits_for_sum
 from warploom.schedule.choices.decided import DimPair, Temporary
 from warploom.schedule.choices.features import Features
+
+Habit: TypeAlias = tuple[str, tuple[int, ...], str]
+"""A decision that fast kernels mostly have: (choice, objects, value)."""
 
 
 @dataclass(frozen=True, slots=True)

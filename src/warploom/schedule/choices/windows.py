@@ -31,6 +31,18 @@ def neighbours(backbone: Backbone, regions: Collection[int]) -> set[int]:
     return found
 
 
+def sliding_with(backbone: Backbone, regions: Collection[int], axes: Collection[int]) -> set[int]:
+    """Axes that share an index of these regions with one of `axes`: a step along both may read the same element."""
+    found: set[int] = set()
+    for region in regions:
+        for access in _accesses(backbone, region):
+            for index in access.indices:
+                terms = {axis for axis, _ in index.terms}
+                if terms & set(axes):
+                    found |= terms
+    return found
+
+
 def axes_read(backbone: Backbone, regions: Collection[int]) -> list[set[int]]:
     """Axes that each access to these regions depends on."""
     return [_axes(access) for region in regions for access in _accesses(backbone, region)]

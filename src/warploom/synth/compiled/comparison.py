@@ -204,7 +204,7 @@ class Comparison:
         try:
             for pair in self._unsettled(pairs):
                 settled, numbers = self._same(pair, kinds)
-                if settled == "equal":
+                if settled == "equal" or (settled == "open" and open_element is not None):
                     continue
                 element = pair.element
                 expected, found = self._wanted(element, pair.want), self._text(pair.left)

@@ -7,13 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from warploom.core import DType, to_numpy
+from warploom.core import BY_NAME, DType, to_numpy
 from warploom.terms import Algebra, Normaliser, Term, iterate_post
 
 POWERS = "exp(a + b) = exp(a) * exp(b)"
 """The law that makes them equal."""
 NOT_BELOW = "no value below the least float"
 """Domain in which a maximum with the least finite float is the other value."""
+WEIGHTS = "weights of 0 to 1 rounded to"
+"""Begins the domain's words where such roundings, which another maximum makes at other numbers, are left out."""
 
 
 class Rescaled:
@@ -23,13 +25,37 @@ class Rescaled:
         self._algebra, self._types, self._notes = algebra, types, notes
         self._joining: Normaliser | None = None
         self._done: dict[Term, Term] = {}
+        self._exact: dict[Term, Term] = {}
+        self._rounded: set[str] = set()
+        """Types to which weights are rounded."""
 
     def are_equal(self, left: Term, right: Term) -> bool:
-        """Whether the laws of the reals and that of powers make them equal."""
+        """Whether the laws of the reals and that of powers make them equal, with the rounding of weights as it is or left out."""
+        if not self._algebra.dtype.is_float:
+            return False
         joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
-        is_equal = self._algebra.dtype.is_float and joining.canonical(left) is joining.canonical(right)
-        self._notes.update([POWERS] if is_equal else [])
-        return is_equal
+        if joining.canonical(left) is joining.canonical(right):
+            self._notes.add(POWERS)
+            return True
+        exact = [self._with_exact_weights(t) for t in (left, right)]
+        if exact == [left, right] or joining.canonical(exact[0]) is not joining.canonical(exact[1]):
+            return False
+        self._notes.update([POWERS, *(f"{WEIGHTS} {name} taken as exact" for name in self._rounded)])
+        return True
+
+    def _with_exact_weights(self, root: Term) -> Term:
+        """The value without roundings, there and back, of numbers from 0 to 1: powers of e or 2 of a value less a maximum of it."""
+        dtype, done = self._algebra.dtype, self._exact
+        for t in iterate_post(root, done):
+            args = [done[a] for a in t.args]
+            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            inner = t.args[0] if t.op.startswith("cast.") else t
+            narrow = inner.op.rpartition(".")[2]
+            if t.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}" and BY_NAME[narrow].is_float:
+                if _is_weight(inner.args[0]):
+                    self._rounded.add(narrow)
+                    done[t] = done[inner.args[0]]
+        return done[root]
 
     def above_least(self, root: Term, kinds: Mapping[Term, DType], made: MutableMapping[Term, DType]) -> Term:
         """A kernel's value, with the other value for each maximum with the least finite float. kinds: of its terms; made: gets
@@ -49,3 +75,24 @@ class Rescaled:
             if done[t] is not t and (kind := kinds.get(t)) is not None:
                 made[done[t]] = kind
         return done[root]
+
+
+def _is_weight(term: Term) -> bool:
+    """Whether it is a power with base e or 2 of (a value less a maximum of that and others), or of a positive multiple."""
+    if term.op not in ("exp", "ex2"):
+        return False
+    (exponent,) = term.args
+    factors = exponent.args if exponent.op == "*" else (exponent,)
+    numbers = [f.data[0] for f in factors if f.op == "constant"]
+    others = [f for f in factors if f.op != "constant"]
+    if len(others) != 1 or others[0].op != "-" or not all(n > 0 for n in numbers):
+        return False
+    value, top = others[0].args
+    known: set[Term] = set()
+    stack = [top]
+    while stack:
+        t = stack.pop()
+        if t not in known:
+            known.add(t)
+            stack.extend(t.args if t.op == "max" else ())
+    return value in known

@@ -1,4 +1,4 @@
-"""Attention whose weights are rounded for products by whole warps, and causal attention; other roundings, which stay in two passes."""
+"""Attention whose weights are rounded for products by whole warps, causal attention, and roundings that stay in two passes."""
 
 # ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false

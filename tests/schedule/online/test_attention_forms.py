@@ -1,4 +1,4 @@
-"""Attention with rounded weights and with a causal mask becomes one pass; roundings that a smaller maximum may overflow do not."""
+"""Attention with rounded weights and with a causal mask becomes one pass; other roundings stay in two."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Habits of kernels in one pass (`schedule.online`) both of whose products whole warps make (`nest.matrices`): attention.
 
 for each tile:   copy what the tile needs ahead to shared memory
-                 elements = rows by columns of the tile: the first product            (8 threads along the tile, 4 along the rows)
+                 elements = rows by columns of the tile: the first product   (8 threads along the tile, 4 along the rows)
                  the tile's maximum and sums, over registers, then 8 threads by shuffles
                  what the second product adds up goes to shared memory, as its factor
-                 the second product                                                    (8 threads along its results, 4 along the rows)
+                 the second product                                          (8 threads along its results, 4 along the rows)
                  join the maximum and the sums with those before
 
 So a row stays with the same 8 threads in both products, and warps lie along the rows, of which each has its own.
@@ -80,6 +80,7 @@ class OnePassMatrices:
         for temporary in self.factor:
             yield from self._handed_over(temporary)
         yield from self._outside()
+        yield from self._apart()
         yield from (("mem_space", (region,), "GLOBAL") for region in range(len(self.backbone.regions)))
 
     @property
@@ -180,7 +181,9 @@ class OnePassMatrices:
     def _laid_out(self, temporary: Temporary, along: Callable[[int], int]) -> Iterator[Habit]:
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
-        ordered = sorted((along(self.loop[p.store].axis), self.loop[p.store].level, n) for p, n in pairs if not self._is_around(p.store))
+        ordered = sorted(
+            (along(self.loop[p.store].axis), self.loop[p.store].level, n) for p, n in pairs if not self._is_around(p.store)
+        )
         yield from (("layout", (first[-1], second[-1]), "OUTER") for first, second in combinations(ordered, 2))
         yield "swizzle", (temporary.region,), "PERMUTED"
 
@@ -196,6 +199,13 @@ class OnePassMatrices:
         for number in sorted(self.copies):
             if outer not in self.backbone.instructions[number].axes:
                 yield from (("order", (number, s), "BEFORE") for s in loops)
+
+    def _apart(self) -> Iterator[Habit]:
+        """Each instruction has loops of its own in the block's and the tile's, so that products hold nothing else."""
+        inside = [s.statement for s in self.objects.loops if not self._is_around(s.statement)]
+        for operation in self.objects.operations:
+            own = set(operation.loops)
+            yield from (("order", (operation.statement, s), "BEFORE|AFTER") for s in inside if s not in own)
 
 
 __all__ = ["MATRIX_WAYS", "OnePassMatrices"]

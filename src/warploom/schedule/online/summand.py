@@ -81,8 +81,8 @@ class _Reader:
                 raise NoSummandError(f"expected sums, products and powers of e, got {operator} in {instruction.name}")
 
     def _holds(self, conversion: Instruction) -> bool:
-        """Whether the type holds the value but for its rounding whichever maximum is known: it is wider, or the value is at most 1,
-        a power of e of the element less the maximum."""
+        """Whether the type holds the value but for its rounding, whichever maximum is known: it is wider, or the value is at most
+        1, a power of e of the element less the maximum."""
         operand = conversion.operands[0]
         if not isinstance(operand, Result) or not conversion.dtype.is_float:
             return False

@@ -199,7 +199,11 @@ class Comparison:
         pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             other = wanted_kinds or {}
-            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
+            lefts: dict[Term, Term] = {}
+            rights: dict[Term, Term] = {}
+            pairs = [
+                replace(p, left=self._separated(p.got, kinds, lefts), right=self._separated(p.want, other, rights)) for p in pairs
+            ]
         operators = frozenset(self._own_operators)
         try:
             for pair in self._unsettled(pairs):
@@ -457,10 +461,10 @@ class Comparison:
                 self._chosen_kinds[done[t]] = kind
         return done[root]
 
-    def _separated(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
-        """Operands that are computed in another type, in the normal form of their own type: opaque to this algebra's laws."""
-        done: dict[Term, Term] = {}
-        for t in iterate_post(root):
+    def _separated(self, root: Term, kinds: Mapping[Term, DType], done: dict[Term, Term]) -> Term:
+        """Operands that are computed in another type, in the normal form of their own type: opaque to this algebra's laws.
+        done: what these kinds make of terms met before."""
+        for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             words = t.op.split(".")
             if words[0] in ("cast", "bits") and len(words) == 3:

@@ -30,31 +30,24 @@ class Rescaled:
         """Types to which weights are rounded."""
 
     def are_equal(self, left: Term, right: Term) -> bool:
-        """Whether the laws of the reals and that of powers make them equal, with the rounding of weights as it is or left out."""
+        """Whether the laws of the reals and that of powers make them equal, weights without their rounding."""
         if not self._algebra.dtype.is_float:
             return False
         joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
-        if joining.canonical(left) is joining.canonical(right):
-            self._notes.add(POWERS)
-            return True
-        exact = [self._with_exact_weights(t) for t in (left, right)]
-        if exact == [left, right] or joining.canonical(exact[0]) is not joining.canonical(exact[1]):
-            return False
-        self._notes.update([POWERS, *(f"{WEIGHTS} {name} taken as exact" for name in self._rounded)])
-        return True
+        is_equal = joining.canonical(self._with_exact_weights(left)) is joining.canonical(self._with_exact_weights(right))
+        self._notes.update([POWERS, *(f"{WEIGHTS} {name} taken as exact" for name in self._rounded)] if is_equal else [])
+        return is_equal
 
     def _with_exact_weights(self, root: Term) -> Term:
-        """The value without roundings, there and back, of numbers from 0 to 1: powers of e or 2 of a value less a maximum of it."""
+        """The value without roundings, there and back, of numbers from 0 to 1: powers of e or 2 of a value less a maximum."""
         dtype, done = self._algebra.dtype, self._exact
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-            inner = t.args[0] if t.op.startswith("cast.") else t
-            narrow = inner.op.rpartition(".")[2]
-            if t.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}" and BY_NAME[narrow].is_float:
-                if _is_weight(inner.args[0]):
-                    self._rounded.add(narrow)
-                    done[t] = done[inner.args[0]]
+            weight = _rounded_weight(t, dtype)
+            if weight is not None:
+                self._rounded.add(t.args[0].op.rpartition(".")[2])
+                done[t] = done[weight]
         return done[root]
 
     def above_least(self, root: Term, kinds: Mapping[Term, DType], made: MutableMapping[Term, DType]) -> Term:
@@ -75,6 +68,15 @@ class Rescaled:
             if done[t] is not t and (kind := kinds.get(t)) is not None:
                 made[done[t]] = kind
         return done[root]
+
+
+def _rounded_weight(term: Term, dtype: DType) -> Term | None:
+    """The weight that is rounded to a narrower float and back; None: it is something else."""
+    words = term.op.split(".")
+    if words[0] != "cast" or words[2] != dtype.name or not BY_NAME[words[1]].is_float:
+        return None
+    (inner,) = term.args
+    return inner.args[0] if inner.op == f"cast.{words[2]}.{words[1]}" and _is_weight(inner.args[0]) else None
 
 
 def _is_weight(term: Term) -> bool:

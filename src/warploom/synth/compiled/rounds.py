@@ -407,9 +407,12 @@ class _Guess:
             return None
         key = (now, before)
         if key not in self._general:
-            args = [self._term(a, b, depth + 1) for a, b in zip(now.args, before.args, strict=True)]
-            known = [a for a in args if a is not None]
-            made = now.rebuilt(known) if len(known) == len(args) else None
+            known: list[Term] = []
+            for a, b in zip(now.args, before.args, strict=True):
+                if (arg := self._term(a, b, depth + 1)) is None:
+                    break
+                known.append(arg)
+            made = now.rebuilt(known) if len(known) == len(now.args) else None
             self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
 

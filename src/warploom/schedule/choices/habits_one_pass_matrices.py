@@ -173,9 +173,9 @@ class OnePassMatrices:
 
     def _handed_over(self, temporary: Temporary) -> Iterator[Habit]:
         """The factor that is computed lies in shared memory along the rows, two of which each thread has."""
-        store = next(p.store for p in temporary.pairs if self.loop[p.store].axis == self.rows and not self._from_last(p.store))
         yield from self._laid_out(temporary, lambda axis: axis == self.rows)
-        yield "dim_kind", (store,), "VECTOR"
+        stores = [p.store for p in temporary.pairs if self.loop[p.store].axis == self.rows and not self._from_last(p.store)]
+        yield from (("dim_kind", (store,), "VECTOR") for store in stores)
         yield "stages", (temporary.region,), "1"
 
     def _laid_out(self, temporary: Temporary, along: Callable[[int], int]) -> Iterator[Habit]:
@@ -201,11 +201,14 @@ class OnePassMatrices:
                 yield from (("order", (number, s), "BEFORE") for s in loops)
 
     def _apart(self) -> Iterator[Habit]:
-        """Each instruction has loops of its own in the block's and the tile's, so that products hold nothing else."""
-        inside = [s.statement for s in self.objects.loops if not self._is_around(s.statement)]
+        """Each instruction has loops of its own in the block's and the tile's, so that products hold nothing else. What is not
+        inside a warp's loop is inside none of its threads' (`description.threads`)."""
+        outermost = [next((s for s in o.loops if not self._is_around(s)), -1) for o in self.objects.operations]
+        summed = [s for o in self.objects.sums for s in o.loops if self.loop[s].is_reduction and not self._is_around(s)]
         for operation in self.objects.operations:
-            own = set(operation.loops)
-            yield from (("order", (operation.statement, s), "BEFORE|AFTER") for s in inside if s not in own)
+            own = {-1, *operation.loops}
+            others = (s for s in dict.fromkeys((*outermost, *summed)) if s not in own)
+            yield from (("order", (operation.statement, s), "BEFORE|AFTER") for s in others)
 
 
 __all__ = ["MATRIX_WAYS", "OnePassMatrices"]

@@ -255,10 +255,8 @@ class KernelSpace:
     ) -> tuple[str, tuple[int, ...], int] | None:
         for choice in choices:
             for arguments in self._open(current, choice):
-                if len(self.alternatives(current, choice, arguments)) < 2:
-                    continue
                 mask = wanted.domain(choice, *arguments)
-                if mask != current.domain(choice, *arguments):
+                if mask != current.domain(choice, *arguments) and len(self.alternatives(current, choice, arguments)) > 1:
                     return choice, arguments, mask
         return None
 

@@ -49,7 +49,7 @@ class OnePassMatrices:
         self.warps = min(warps, self.backbone.axes[inner].size // 8)
         self.staged = [t for t in objects.temporaries if t.consumer in self._products and self._is_loaded(t)]
         self.factor = [t for t in objects.temporaries if t.consumer in self._products and not self._is_loaded(t)]
-        """What the second product adds up."""
+        """The factor of the second product that is computed."""
         self.copies = {t.producer for t in self.staged}
 
     @property

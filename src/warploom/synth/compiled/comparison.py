@@ -199,10 +199,10 @@ class Comparison:
         pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             other = wanted_kinds or {}
-            lefts: dict[Term, Term] = {}
-            rights: dict[Term, Term] = {}
+            of_got, of_want = dict[Term, Term](), dict[Term, Term]()
             pairs = [
-                replace(p, left=self._separated(p.got, kinds, lefts), right=self._separated(p.want, other, rights)) for p in pairs
+                replace(p, left=self._separated(p.got, kinds, of_got), right=self._separated(p.want, other, of_want))
+                for p in pairs
             ]
         operators = frozenset(self._own_operators)
         try:
@@ -462,8 +462,7 @@ class Comparison:
         return done[root]
 
     def _separated(self, root: Term, kinds: Mapping[Term, DType], done: dict[Term, Term]) -> Term:
-        """Operands that are computed in another type, in the normal form of their own type: opaque to this algebra's laws.
-        done: what these kinds make of terms met before."""
+        """Operands that are computed in another type, in the normal form of their own type: opaque to its laws; `done` gets all."""
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             words = t.op.split(".")

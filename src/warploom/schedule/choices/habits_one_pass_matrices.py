@@ -193,7 +193,7 @@ class OnePassMatrices:
         return loop.axis == self.rewritten.outer or (loop.level == 0 and loop.axis not in self.columns | self.summed)
 
     def _outside(self) -> Iterator[Habit]:
-        """What does not change from tile to tile is copied before the first."""
+        """Copies that do not change from tile to tile come before the first."""
         outer = self.rewritten.outer
         loops = [x.statement for x in self.objects.loops if x.axis == outer and x.is_reduction]
         for number in sorted(self.copies):

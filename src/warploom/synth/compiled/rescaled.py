@@ -31,10 +31,10 @@ class Rescaled:
 
     def are_equal(self, left: Term, right: Term) -> bool:
         """Whether the laws of the reals and that of powers make them equal, weights without their rounding."""
-        if not self._algebra.dtype.is_float:
-            return False
         joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
-        is_equal = joining.canonical(self._with_exact_weights(left)) is joining.canonical(self._with_exact_weights(right))
+        is_equal = self._algebra.dtype.is_float and (
+            joining.canonical(self._with_exact_weights(left)) is joining.canonical(self._with_exact_weights(right))
+        )
         self._notes.update([POWERS, *(f"{WEIGHTS} {name} taken as exact" for name in self._rounded)] if is_equal else [])
         return is_equal
 
@@ -72,29 +72,29 @@ class Rescaled:
 
 def _rounded_weight(term: Term, dtype: DType) -> Term | None:
     """The weight that is rounded to a narrower float and back; None: it is something else."""
-    words = term.op.split(".")
-    if words[0] != "cast" or words[2] != dtype.name or not BY_NAME[words[1]].is_float:
-        return None
-    (inner,) = term.args
-    return inner.args[0] if inner.op == f"cast.{words[2]}.{words[1]}" and _is_weight(inner.args[0]) else None
+    inner = term.args[0] if term.args else term
+    narrow = inner.op.rpartition(".")[2]
+    is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
+    return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and _is_weight(inner.args[0]) else None
 
 
 def _is_weight(term: Term) -> bool:
     """Whether it is a power with base e or 2 of (a value less a maximum of that and others), or of a positive multiple."""
-    if term.op not in ("exp", "ex2"):
-        return False
-    (exponent,) = term.args
+    exponent = term.args[0] if term.op in ("exp", "ex2") else term
     factors = exponent.args if exponent.op == "*" else (exponent,)
     numbers = [f.data[0] for f in factors if f.op == "constant"]
     others = [f for f in factors if f.op != "constant"]
-    if len(others) != 1 or others[0].op != "-" or not all(n > 0 for n in numbers):
-        return False
-    value, top = others[0].args
+    is_difference = exponent is not term and len(others) == 1 and others[0].op == "-" and all(n > 0 for n in numbers)
+    return is_difference and others[0].args[0] in _of_maximum(others[0].args[1])
+
+
+def _of_maximum(top: Term) -> set[Term]:
+    """The values of which it is a maximum, maxima of some of them, and itself."""
     known: set[Term] = set()
     stack = [top]
     while stack:
-        t = stack.pop()
-        if t not in known:
-            known.add(t)
-            stack.extend(t.args if t.op == "max" else ())
-    return value in known
+        term = stack.pop()
+        if term not in known:
+            known.add(term)
+            stack.extend(term.args if term.op == "max" else ())
+    return known

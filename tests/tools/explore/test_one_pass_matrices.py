@@ -107,7 +107,7 @@ def test_planted_mistakes_are_not_proved(mistake: str) -> None:
 
 @needs_compiler
 def test_a_causal_kernel_is_proved_against_the_two_passes() -> None:
-    """Of f32: tiles behind the diagonal add nothing."""
+    """Tiles of f32 behind the diagonal add nothing."""
     stage = online(plain(causal, {"n": 6, "m": 6, "d": 2}), 3)
     assert isinstance(stage, Backbone)
     kernel = printed_plain(stage)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.schedule.online.test_rewrite import log_sum_exp
 
 import warploom as wl
 from warploom.api.exploring import Explored
@@ -25,7 +26,7 @@ from warploom.tools.explore.choices import list_choices
 from warploom.tools.explore.data import data_of
 from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import KernelOptions
-from warploom.tools.explore.parting import parting_of, with_parts
+from warploom.tools.explore.parting import Parting, parting_of, with_parts
 from warploom.tools.explore.proof import Proof, proof_of, prove_kernel
 from warploom.tools.explore.replay import replay_file
 from warploom.tools.explore.shortened import nests_at, program_at, shortened
@@ -192,3 +193,19 @@ def test_a_large_product(arch: str, peak: int) -> None:
             assert line.sectors == line.least_sectors
             bytes_each = line.shared[0].bytes_each if line.shared else 0  # 32 banks of 4 bytes serve 128 bytes at a time
             assert line.wavefronts <= line.requests * max(1, 32 * bytes_each // 128)
+
+
+def passes_of(fixed: dict[str, str]) -> Parting:
+    return parting_of(log_sum_exp, KernelOptions(target=target("sm_90"), sizes={"n": 2, "m": 64}, fixed=fixed))
+
+
+def test_one_pass_and_two_are_asked_about() -> None:
+    found = passes_of({})
+    assert [found.told(tile) for tile in found.variants] == ["32", "NO"]
+    assert [v.program.stages[0].rewritten is None for v in found.variants.values()] == [False, True]
+    assert (found.field, found.decided(32)) == ("online", {})
+    assert list(passes_of({"online": "16 | NO|8"}).variants) == [16, 0, 8]
+    assert list(passes_of({"online": "16"}).variants) == [1]
+    assert list(passes_of({"size(n0)": "2"}).variants) == [1]
+    with pytest.raises(UserError, match="expected NO or a tile"):
+        passes_of({"online": "16|7"})

@@ -111,9 +111,9 @@ def _conversions(instructions: Sequence[Instruction], total: Instruction) -> _Co
         source = conversion.operands[0] if conversion.operator is Operator.CAST else None
         if not isinstance(source, Result):
             return None
-        load = instructions[source.instruction]
-        is_plain = source.mapped == factor.mapped == conversion.axes == load.axes
-        if load.operator is not Operator.LOAD or not is_plain or not widens(load.dtype, total.dtype):
+        narrow = instructions[source.instruction]
+        is_plain = source.mapped == factor.mapped == conversion.axes == narrow.axes
+        if narrow.operator not in (Operator.LOAD, Operator.CAST) or not is_plain or not widens(narrow.dtype, total.dtype):
             return None
         if readers.count(factor.instruction) != 1 or readers.count(source.instruction) != 1:
             return None

@@ -100,8 +100,8 @@ class _Sum:
         summed = [a for a in reduced if a in in_line]
         self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
         self.lanes = along[0] if along else summed[0] if summed else None
-        """The axis that vectors lie along: one of the results if what is read along it lies in line, or is used again and so worth
-        a copy; else one that is summed."""
+        """The axis that vectors lie along: one of the results if what is read along it lies in line or is used again, and so is
+        worth a copy; else one that is summed."""
         self.reduced = reduced
         self.is_along_lanes = self.lanes in reduced
         self.products = len(backbone.instructions[total.instruction].operands) // 2

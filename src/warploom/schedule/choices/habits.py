@@ -18,6 +18,7 @@ from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
+from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
 from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation
@@ -31,8 +32,10 @@ def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
 
     Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
-    if objects.backbone.rewritten is not None:
-        return tuple(tuple(dict.fromkeys(OnePass(objects, objects.backbone.rewritten, *way).habits())) for way in WAYS)
+    if (rewritten := objects.backbone.rewritten) is not None:
+        matrices = [OnePassMatrices(objects, rewritten, *way) for way in MATRIX_WAYS]
+        passes = matrices if matrices[0].applies else [OnePass(objects, rewritten, *way) for way in WAYS]
+        return tuple(tuple(dict.fromkeys(one.habits())) for one in passes)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
     ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)

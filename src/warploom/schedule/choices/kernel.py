@@ -256,12 +256,10 @@ class KernelSpace:
     ) -> tuple[str, tuple[int, ...], int] | None:
         for choice in choices:
             for arguments in self._open(current, choice):
-                if len(self.alternatives(current, choice, arguments)) < 2:
-                    continue
                 mask = wanted.domain(choice, *arguments)
                 if only_sizes and choice == "size" and mask & (mask - 1):
                     continue
-                if mask != current.domain(choice, *arguments):
+                if mask != current.domain(choice, *arguments) and len(self.alternatives(current, choice, arguments)) > 1:
                     return choice, arguments, mask
         return None
 

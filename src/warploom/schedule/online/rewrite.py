@@ -11,6 +11,7 @@ Goal: a backbone with the same results under the laws of the reals. Non-goal: ch
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from warploom.schedule.backbone import (
     assemble,
     extents_of,
     identity_of,
+    matrix_of,
     needed,
     read_once,
     source_of,
@@ -48,7 +50,8 @@ INNER = "_inner"
 def online(stage: Backbone, tile: int, tiles: Levels | None = None) -> Backbone | str:
     """The kernel in one pass over tiles of so many iterations, or why there is none.
 
-    tiles: sizes of the levels of the axis inside of a tile, for the search to choose from; None: `tiles_of_axis`.
+    tiles: sizes of the levels of the axis inside of a tile, for the search to choose from; None: those of the axis where whole
+    warps may make sums of products over it, as far as they fit, else `tiles_of_axis`.
     """
     if not stage.can_reorder:
         return "sums of floats keep their order"
@@ -74,6 +77,18 @@ def tiles_of_axis(tile: int) -> Levels:
     """Sizes of the one level inside a tile: powers of two that divide it."""
     sizes = tuple(n for n in (1 << k for k in range(tile.bit_length())) if tile % n == 0)
     return (sizes,) if len(sizes) > 1 else ()
+
+
+def _tiles_inside(stage: Backbone, found: _Sums, tile: int) -> Levels:
+    sums = (i for i in stage.instructions if found.axis in i.axes and i.carry is not None)
+    if not any(matrix_of(stage.instructions, i) is not None for i in sums):
+        return tiles_of_axis(tile)
+    levels: list[tuple[int, ...]] = []
+    for sizes in reversed(stage.axes[found.axis].tiles):
+        inside = prod(max(s) for s in levels)
+        if fitting := tuple(n for n in sizes if tile % (n * inside) == 0):
+            levels.insert(0, fitting)
+    return tuple(levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +117,7 @@ def _rewritten(stage: Backbone, top: int, tile: int, tiles: Levels | None) -> Ba
         law = law_of(texts, tuple(fields.values()))
         if isinstance(law, str):
             return law
-        return _Rewriting(stage, found, law, tile).backbone(tiles_of_axis(tile) if tiles is None else tiles)
+        return _Rewriting(stage, found, law, tile).backbone(_tiles_inside(stage, found, tile) if tiles is None else tiles)
     except (NoSummandError, NotEmittedError) as error:
         return str(error)
 

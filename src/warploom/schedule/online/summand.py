@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.schedule.backbone import Backbone, Carry, Constant, Operand, Operator, Parameter, Result
+from warploom.schedule.backbone import Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
 
 _SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*"}
 
@@ -75,5 +75,23 @@ class _Reader:
                 return f"math.exp{texts[0]}"
             case Operator.MOVE:
                 return texts[0]
+            case Operator.CAST if self._holds(instruction):
+                return texts[0]
             case operator:
                 raise NoSummandError(f"expected sums, products and powers of e, got {operator} in {instruction.name}")
+
+    def _holds(self, conversion: Instruction) -> bool:
+        """Whether the type holds the value but for its rounding, whichever maximum is known: it is wider, or the value is at most
+        1, a power of e of the element less the maximum."""
+        operand = conversion.operands[0]
+        if not isinstance(operand, Result) or not conversion.dtype.is_float:
+            return False
+        source = self.stage.instructions[operand.instruction]
+        if source.dtype.is_float and source.dtype.bits < conversion.dtype.bits:
+            return True
+        power = source.operands[0] if source.operator is Operator.EXP else None
+        return isinstance(power, Result) and self._is_difference(self.stage.instructions[power.instruction])
+
+    def _is_difference(self, instruction: Instruction) -> bool:
+        of = [o.instruction if isinstance(o, Result) else -1 for o in instruction.operands]
+        return instruction.operator is Operator.SUB and of == [self.element, self.top]

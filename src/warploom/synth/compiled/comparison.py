@@ -186,25 +186,26 @@ class Comparison:
                 return Outcome("open", None, frozenset(), "the spec does arithmetic on an infinity or NaN, or divides by zero")
             if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
-            want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
-            assert isinstance(element.got, Term)
-            element = replace(element, got=self._rescaled.above_least(element.got, kinds, self._chosen_kinds))
-            assert isinstance(element.got, Term)
-            self._collect(element.got, kinds)
+            want, got = self._chosen(want, wanted_kinds or known), self._chosen(element.got, known)
+            got = self._rescaled.above_least(got, kinds, self._chosen_kinds)
+            self._collect(got, kinds)
             self._collect(want, wanted_kinds or {})
-            if element.got is not want or self._compares_elsewhere(element.got, kinds):
-                pairs.append(_Pair(element, element.got, want, element.got, want))
+            if got is not want or self._compares_elsewhere(got, kinds):
+                pairs.append(_Pair(replace(element, got=got), got, want, got, want))
         if self._partial and (undefined := self.without_value(self._partial)):
             return Outcome("open", None, frozenset(self._own_operators), undefined)
         pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             other = wanted_kinds or {}
-            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
+            here, there = dict[Term, Term](), dict[Term, Term]()
+            pairs = [
+                replace(p, left=self._separated(p.got, kinds, here), right=self._separated(p.want, other, there)) for p in pairs
+            ]
         operators = frozenset(self._own_operators)
         try:
             for pair in self._unsettled(pairs):
                 settled, numbers = self._same(pair, kinds)
-                if settled == "equal":
+                if settled == "equal" or (settled == "open" and open_element is not None):
                     continue
                 element = pair.element
                 expected, found = self._wanted(element, pair.want), self._text(pair.left)
@@ -457,10 +458,9 @@ class Comparison:
                 self._chosen_kinds[done[t]] = kind
         return done[root]
 
-    def _separated(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
+    def _separated(self, root: Term, kinds: Mapping[Term, DType], done: dict[Term, Term]) -> Term:
         """Operands that are computed in another type, in the normal form of their own type: opaque to this algebra's laws."""
-        done: dict[Term, Term] = {}
-        for t in iterate_post(root):
+        for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             words = t.op.split(".")
             if words[0] in ("cast", "bits") and len(words) == 3:

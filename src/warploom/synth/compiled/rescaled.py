@@ -7,13 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from warploom.core import DType, to_numpy
+from warploom.core import BY_NAME, DType, to_numpy
 from warploom.terms import Algebra, Normaliser, Term, iterate_post
 
 POWERS = "exp(a + b) = exp(a) * exp(b)"
 """The law that makes them equal."""
 NOT_BELOW = "no value below the least float"
 """Domain in which a maximum with the least finite float is the other value."""
+WEIGHTS = "weights of 0 to 1 rounded to"
+"""Begins the domain's words where such roundings, which another maximum makes at other numbers, are left out."""
 
 
 class Rescaled:
@@ -23,13 +25,30 @@ class Rescaled:
         self._algebra, self._types, self._notes = algebra, types, notes
         self._joining: Normaliser | None = None
         self._done: dict[Term, Term] = {}
+        self._exact: dict[Term, Term] = {}
+        self._rounded: set[str] = set()
+        """Types to which weights are rounded."""
 
     def are_equal(self, left: Term, right: Term) -> bool:
-        """Whether the laws of the reals and that of powers make them equal."""
+        """Whether the laws of the reals and that of powers make them equal, weights without their rounding."""
         joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
-        is_equal = self._algebra.dtype.is_float and joining.canonical(left) is joining.canonical(right)
-        self._notes.update([POWERS] if is_equal else [])
+        is_equal = self._algebra.dtype.is_float and (
+            joining.canonical(self._with_exact_weights(left)) is joining.canonical(self._with_exact_weights(right))
+        )
+        self._notes.update([POWERS, *(f"{WEIGHTS} {name} taken as exact" for name in self._rounded)] if is_equal else [])
         return is_equal
+
+    def _with_exact_weights(self, root: Term) -> Term:
+        """The value without roundings, there and back, of numbers from 0 to 1: powers of e or 2 of a value less a maximum."""
+        dtype, done = self._algebra.dtype, self._exact
+        for t in iterate_post(root, done):
+            args = [done[a] for a in t.args]
+            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            weight = _rounded_weight(t, dtype)
+            if weight is not None:
+                self._rounded.add(t.args[0].op.rpartition(".")[2])
+                done[t] = done[weight]
+        return done[root]
 
     def above_least(self, root: Term, kinds: Mapping[Term, DType], made: MutableMapping[Term, DType]) -> Term:
         """A kernel's value, with the other value for each maximum with the least finite float. kinds: of its terms; made: gets
@@ -49,3 +68,33 @@ class Rescaled:
             if done[t] is not t and (kind := kinds.get(t)) is not None:
                 made[done[t]] = kind
         return done[root]
+
+
+def _rounded_weight(term: Term, dtype: DType) -> Term | None:
+    """The weight that is rounded to a narrower float and back; None: it is something else."""
+    inner = term.args[0] if term.args else term
+    narrow = inner.op.rpartition(".")[2]
+    is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
+    return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and _is_weight(inner.args[0]) else None
+
+
+def _is_weight(term: Term) -> bool:
+    """Whether it is a power with base e or 2 of (a value less a maximum of that and others), or of a positive multiple."""
+    exponent = term.args[0] if term.op in ("exp", "ex2") else term
+    factors = exponent.args if exponent.op == "*" else (exponent,)
+    numbers = [f.data[0] for f in factors if f.op == "constant"]
+    others = [f for f in factors if f.op != "constant"]
+    is_difference = exponent is not term and len(others) == 1 and others[0].op == "-" and all(n > 0 for n in numbers)
+    return is_difference and others[0].args[0] in _of_maximum(others[0].args[1])
+
+
+def _of_maximum(top: Term) -> set[Term]:
+    """The values of which it is a maximum, maxima of some of them, and itself."""
+    known: set[Term] = set()
+    stack = [top]
+    while stack:
+        term = stack.pop()
+        if term not in known:
+            known.add(term)
+            stack.extend(term.args if term.op == "max" else ())
+    return known

@@ -14,6 +14,7 @@ step and after it, so a step races with no other one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
 from warploom.synth.compiled.advancing import advanced
@@ -407,9 +408,9 @@ class _Guess:
             return None
         key = (now, before)
         if key not in self._general:
-            args = [self._term(a, b, depth + 1) for a, b in zip(now.args, before.args, strict=True)]
-            known = [a for a in args if a is not None]
-            made = now.rebuilt(known) if len(known) == len(args) else None
+            args = (self._term(a, b, depth + 1) for a, b in zip(now.args, before.args, strict=True))
+            known = [a for a in takewhile(lambda a: a is not None, args) if a is not None]
+            made = now.rebuilt(known) if len(known) == len(now.args) else None
             self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
 

@@ -119,12 +119,13 @@ class _Parts:
 
     @property
     def line(self) -> Line:
-        """The field `parts`: what was found of each number of parts."""
+        """The field `parts`, or `online`: what was found of each number of parts, or tile."""
         if self.searched is None or len(self.searched.tried) == 1:
             return {}
+        field = self.parting.field
         return {
-            "parts": [
-                {"parts": t.parts, "root_bound_ms": rounded(t.bound_ms), "time_ms": rounded(t.time_ms)}
+            field: [
+                {field: self.parting.told(t.parts), "root_bound_ms": rounded(t.bound_ms), "time_ms": rounded(t.time_ms)}
                 for t in self.searched.tried
             ]
         }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program
 from warploom.schedule.frontend import parted_sum
 from warploom.tools.explore.in_parts import InParts
+from warploom.tools.explore.one_pass import NO, ONLINE, decided
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
 
 LEAST = 64
@@ -33,7 +34,13 @@ class Parting:
     name: str
     """Name of the decision; empty where there is none."""
     variants: Mapping[int, Variant]
-    """By parts, ascending; at least one."""
+    """By parts, ascending; at least one. Of kernels in passes: by the iterations of a tile, 0 in two passes."""
+    field: str = "parts"
+    """The field of a report in which the variants are told."""
+
+    def told(self, parts: int) -> int | str:
+        """The variant, for that field."""
+        return parts if self.field != ONLINE else str(parts) if parts else NO
 
     def decided(self, parts: int) -> dict[str, str]:
         """The decision, for a line."""
@@ -48,7 +55,7 @@ def parting_of(function: Function, options: KernelOptions) -> Parting:
     """Which numbers of parts the decisions by hand leave. UserError (CHOICE) where these contradict each other."""
     name, values = _offered(function, options)
     if not name:
-        return Parting("", {1: Variant(function, program_of(function, options), options.searched_fixed)})
+        return _in_passes(function, options)
     fixed = dict(options.searched_fixed)
     wanted = _wanted(name, fixed.pop(name), values) if name in fixed else values
     if fixed:  # decisions of two kernels have a name before a slash
@@ -56,6 +63,26 @@ def parting_of(function: Function, options: KernelOptions) -> Parting:
         wanted = tuple(parts for parts in wanted if (parts > 1) == is_in_parts) or wanted
     functions = {parts: function if parts == 1 or isinstance(function, InParts) else InParts(function, parts) for parts in wanted}
     return Parting(name, {parts: Variant(own, program_of(own, options), fixed) for parts, own in functions.items()})
+
+
+def _in_passes(function: Function, options: KernelOptions) -> Parting:
+    """A kernel whose sums need a maximum in one pass and in two, where no decision is taken by hand, or in those that
+    `online=32|NO` says; other functions as they are."""
+    asked = options.fixed.get(ONLINE, "")
+    if "|" in asked:
+        values = [value.strip() for value in asked.split("|")]
+    else:
+        program = program_of(function, options)
+        found = decided(program.stages[0]).get(ONLINE) if len(program.stages) == 1 else None
+        if found is None or options.fixed or options.run_time:
+            return Parting("", {1: Variant(function, program, options.searched_fixed)})
+        values = [found, NO]
+    variants: dict[int, Variant] = {}
+    for value in values:
+        program = program_of(function, replace(options, fixed={**options.fixed, ONLINE: value}))
+        tile = next((int(of[ONLINE]) for stage in program.stages if (of := decided(stage))), 0)
+        variants[tile] = Variant(function, program, options.searched_fixed)
+    return Parting("", variants, ONLINE)
 
 
 def whole_of(function: Function, program: Program, options: KernelOptions) -> Program:

@@ -10,7 +10,8 @@ from tests.schedule.choices import hand
 from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import UserError
-from warploom.schedule.backbone import Backbone, evaluate
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import Backbone, Operator, cpu_tiles, evaluate
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.nest import Barrier, Kind, Load, Nest, Store, loops, statements, verify
 from warploom.schedule.targets import K4000, Target, cpu, target
@@ -234,3 +235,10 @@ def test_wrong_decisions_are_explained(name: str, value: str, message: str) -> N
     space = kernel_space(small_matmul(), target("cpu"))
     with pytest.raises(UserError, match=message):
         space.set_by_name(space.root(), name, value)
+
+
+@pytest.mark.parametrize(("n", "values"), [(1 << 10, ["ALL"]), (1 << 26, ["ALL", "NONE"])])
+def test_stores_go_around_the_caches_only_where_the_arrays_do_not_fit(n: int, values: list[str]) -> None:
+    space = kernel_space(tensor_kernel("axpy").program({"n": n}, cpu_tiles).stages[0], CPU)
+    store = next(o.statement for o in space.objects.operations if o.operator is Operator.STORE and o.temporary is None)
+    assert sorted(str(v) for v in space.root().values("cache", store)) == values

@@ -247,8 +247,18 @@ class _Inputs:
 
     def _is_far(self) -> bool:
         """The arrays do not fit the cache of a core twice as large as its temporaries may be."""
-        held = sum(r.elements * _bytes(r.dtype.bits) for r in self.objects.backbone.regions)
-        return held > 2 * self.target.shared_bytes
+        return self._held() > 2 * self.target.shared_bytes
+
+    def _leaves_caches(self) -> bool:
+        """The arrays do not fit half of a CPU's last cache. Elsewhere whoever reads results next finds them there, and stores
+        around the caches only seem faster, as long as nothing else touches what they write."""
+        caches = self.target.rates.caches
+        is_open = bool(run_time_sizes(self.objects.backbone))
+        return self.target.has_threads or is_open or not caches or 2 * self._held() > caches[-1].size_bytes
+
+    def _held(self) -> int:
+        """Bytes of all arrays."""
+        return sum(r.elements * _bytes(r.dtype.bits) for r in self.objects.backbone.regions)
 
     def _is_kept(self, pair: int) -> bool:
         """The value cannot go through a temporary."""
@@ -345,7 +355,7 @@ class _Inputs:
         if operation.temporary is not None or access is None:
             return cache is Cache.NONE
         if operation.operator is Operator.STORE:
-            return cache in self.target.store_caches
+            return cache in self.target.store_caches and (cache is not Cache.NONE or self._leaves_caches())
         is_input = backbone.regions[access.region].role is Role.INPUT
         return cache in self.target.load_caches and (is_input or cache is not Cache.READ_ONLY)
 

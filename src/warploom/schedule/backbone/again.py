@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.schedule.backbone.build import assemble
 from warploom.schedule.backbone.following import followers, waits_for_sum
 from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operand, Operator, Previous, Result
-from warploom.schedule.backbone.once import renumbered
+from warploom.schedule.backbone.once import rebuilt, renumbered
 from warploom.schedule.backbone.running import serial_axes
 
 _CHEAP = frozenset(
@@ -33,9 +32,7 @@ def made_again(stage: Backbone) -> Backbone:
     if len(again.order) == len(stage.instructions):
         return stage
     place = {number: n for n, number in enumerate(again.order)}
-    kept = [again.instructions[number] for number in again.order]
-    kept = [replace(i, operands=tuple(renumbered(o, place) for o in i.operands)) for i in kept]
-    made = assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
+    made = rebuilt(stage, [again.instructions[number] for number in again.order], place)
     return replace(made, rewritten=stage.rewritten)
 
 

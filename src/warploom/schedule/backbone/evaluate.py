@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import DType, tf32, to_numpy, values_of, words_of
+from warploom.schedule.backbone.following import named_by
 from warploom.schedule.backbone.nodes import (
     Access,
     AxisSum,
@@ -69,13 +70,9 @@ def _used_once(backbone: Backbone) -> frozenset[int]:
     readers: dict[int, list[tuple[int, Operand]]] = {}
     for number, instruction in enumerate(backbone.instructions):
         for operand in instruction.operands:
-            match operand:
-                case Result(made) | Previous(made):
-                    readers.setdefault(made, []).append((number, operand))
-                case Carry(init):
-                    readers.setdefault(init, []).append((number, operand))
-                case _:
-                    pass
+            made = named_by(operand)
+            if made is not None:
+                readers.setdefault(made, []).append((number, operand))
     found: set[int] = set()
     for number in reversed(range(len(backbone.instructions))):
         made = backbone.instructions[number]

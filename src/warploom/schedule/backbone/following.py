@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.schedule.backbone.nodes import Carry, Instruction, Operand, Result
+from warploom.schedule.backbone.nodes import Carry, Instruction, Operand, Previous, Result
 
 
 def needed(instructions: Sequence[Instruction]) -> list[set[int]]:
@@ -42,3 +42,8 @@ def source_of(operand: Operand) -> int | None:
             return number
         case _:
             return None
+
+
+def named_by(operand: Operand) -> int | None:
+    """The same, and the reduction whose running value an operand reads before it goes on."""
+    return operand.instruction if isinstance(operand, Previous) else source_of(operand)

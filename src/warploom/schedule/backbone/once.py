@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from warploom.schedule.backbone.build import assemble
@@ -34,8 +34,14 @@ def read_once(stage: Backbone, most_bytes: float = math.inf) -> Backbone:
         kept.append(instruction)
     if len(kept) == len(stage.instructions):
         return stage
-    kept = [replace(i, operands=tuple(renumbered(o, number) for o in i.operands)) for i in kept]
-    return assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
+    return rebuilt(stage, kept, number)
+
+
+def rebuilt(stage: Backbone, instructions: Sequence[Instruction], number: Mapping[int, int]) -> Backbone:
+    """The kernel of these instructions over the axes and arrays of another one; number: where in them the values are made that
+    they still name by their old numbers."""
+    made = [replace(i, operands=tuple(renumbered(o, number) for o in i.operands)) for i in instructions]
+    return assemble(stage.name, stage.axes, stage.extents, stage.regions, made, can_reorder=stage.can_reorder)
 
 
 def repeated(instructions: Sequence[Instruction]) -> frozenset[int]:
@@ -52,7 +58,7 @@ def repeated(instructions: Sequence[Instruction]) -> frozenset[int]:
     return frozenset(n for n, same in first.items() if same != n and instructions[n].access is None)
 
 
-def renumbered(operand: Operand, number: dict[int, int]) -> Operand:
+def renumbered(operand: Operand, number: Mapping[int, int]) -> Operand:
     """The operand with the instructions that it names renumbered."""
     match operand:
         case Result():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.schedule.backbone.build import assemble
 from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operand, Operator, Result
-from warploom.schedule.backbone.once import renumbered
+from warploom.schedule.backbone.once import rebuilt
 
 
 def added_products(stage: Backbone) -> Backbone:
@@ -26,9 +25,7 @@ def added_products(stage: Backbone) -> Backbone:
     if not gone:
         return stage
     kept = [n for n in range(len(instructions)) if n not in gone]
-    number = {n: position for position, n in enumerate(kept)}
-    made = [replace(instructions[n], operands=tuple(renumbered(o, number) for o in instructions[n].operands)) for n in kept]
-    return assemble(stage.name, stage.axes, stage.extents, stage.regions, made, can_reorder=True)
+    return rebuilt(stage, [instructions[n] for n in kept], {n: position for position, n in enumerate(kept)})
 
 
 def _products(

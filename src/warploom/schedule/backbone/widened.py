@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from warploom.core import WORDS, DType
 from warploom.machines import MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
-from warploom.schedule.backbone.build import assemble
-from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operand, Operator, Result
+from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operator, Result
+from warploom.schedule.backbone.once import rebuilt
 
 
 def widens(narrow: DType, wide: DType) -> bool:
@@ -61,15 +61,11 @@ def widened(stage: Backbone, narrow: Collection[str] = MATRIX_INSTRUCTIONS) -> B
             instructions[n] = made.total
     if not gone:
         return stage
-    number: dict[int, int] = {}
-    kept: list[Instruction] = []
-    for n, instruction in enumerate(instructions):
-        if n not in gone:
-            number[n] = len(kept)
-            kept.append(instruction)
+    kept = [n for n in range(len(instructions)) if n not in gone]
+    number = {n: position for position, n in enumerate(kept)}
     sources = {n: instructions[n].operands[0] for n in gone if instructions[n].operator is Operator.CAST}
-    kept = [replace(i, operands=tuple(_followed(o, number, sources) for o in i.operands)) for i in kept]
-    return assemble(stage.name, stage.axes, stage.extents, stage.regions, kept, can_reorder=stage.can_reorder)
+    number |= {n: number[o.instruction] for n, o in sources.items() if isinstance(o, Result)}
+    return rebuilt(stage, [instructions[n] for n in kept], number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +121,3 @@ def _source(instructions: Sequence[Instruction], conversion: int) -> Instruction
     source = instructions[conversion].operands[0]
     assert isinstance(source, Result)
     return instructions[source.instruction]
-
-
-def _followed(operand: Operand, number: dict[int, int], sources: dict[int, Operand]) -> Operand:
-    match operand:
-        case Result():
-            source = sources.get(operand.instruction)
-            made = source.instruction if isinstance(source, Result) else operand.instruction
-            return replace(operand, instruction=number[made])
-        case Carry():
-            return replace(operand, init=number[operand.init])
-        case _:
-            return operand

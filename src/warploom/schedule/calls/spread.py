@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from warploom.core.linear import Linear, collected
-from warploom.schedule.nest import Affine, Argument, Compute, Guard, Kind, Load, Loop, Memory, Nest, Node, Store
+from warploom.schedule.nest import Affine, Argument, Compute, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, loops
 
 _THREADS = 128
 _ROW = 32
@@ -31,7 +31,7 @@ def spread_nest(nest: Nest) -> Nest:
     blocks = [loop for loop in others if loop.size <= _MOST_OUTER][:_OUTER]
     rest = [loop for loop in others if loop not in blocks]
     count = min(_THREADS, -(-threads.size // _ROW) * _ROW)
-    fresh = 1 + max(loop.number for loop in _loops(nest.body))
+    fresh = 1 + max(loop.number for loop in loops(nest.body))
     at: Affine = Linear(((fresh, count), (threads.number, 1)))
     guards = (Guard(at, threads.size),) if threads.size % count else ()
     inner = tuple(_moved(_sequential(node), {threads.number: at}, guards) for node in body)
@@ -52,11 +52,6 @@ def _around(body: Sequence[Node]) -> tuple[list[Loop], Sequence[Node]]:
         found.append(loop)
         body = loop.body
     return found, body
-
-
-def _loops(nodes: Sequence[Node]) -> list[Loop]:
-    here = [n for n in nodes if isinstance(n, Loop)]
-    return [*here, *(loop for n in here for loop in _loops(n.body))]
 
 
 def _sequential(node: Node) -> Node:

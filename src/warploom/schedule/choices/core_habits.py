@@ -54,7 +54,7 @@ def _way(objects: Objects, target: Target, rows: int, vectors: int, *, is_across
         if not any(turned):
             return ()
         found = [new or old for new, old in zip(turned, found, strict=True)]
-    return tuple(dict.fromkeys(habit for total in found for habit in total.habits()))
+    return tuple(habit for total in found for habit in total.habits())
 
 
 def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:

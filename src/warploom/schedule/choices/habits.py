@@ -21,7 +21,7 @@ from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
 from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
-from warploom.schedule.choices.objects import Habit, Objects, Operation
+from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
 from warploom.schedule.choices.windows import windowed_regions
 
 _RESULTS = 8
@@ -260,8 +260,7 @@ class Rows:
                 if kind == "THREAD":
                     of_extent.setdefault(self.loop[statement].extent, []).append(statement)
         for statements in of_extent.values():
-            for first, second in pairwise(statements):
-                yield "thread_mapping", (first, second), "MAPPED"
+            yield from mapped_alike(statements)
 
     def _kind(self, statement: int, *, is_access: bool) -> str:
         loop = self.loop[statement]

@@ -14,7 +14,7 @@ from itertools import pairwise
 from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Access, Operator, Rewritten
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.objects import Objects, Operation
+from warploom.schedule.choices.objects import Objects, Operation, mapped_alike
 
 WAYS = ((8, 16, 4), (4, 32, 4), (8, 16, 2))
 """Threads that share the columns of a row, threads beside them, and rows of each."""
@@ -57,8 +57,7 @@ class OnePass:
         threads = [self._threads(o) for o in computed]
         both = next((t for t in threads if all(t)), (None, None))
         for level in (0, 1):
-            for first, second in pairwise(s for t in threads if (s := t[level]) is not None):
-                yield "thread_mapping", (first, second), "MAPPED"
+            yield from mapped_alike(s for t in threads if (s := t[level]) is not None)
         if both[0] is not None and both[1] is not None:
             yield "thread_mapping", (both[1], both[0]), "MAPPED_OUT"
         for temporary in self.staged:

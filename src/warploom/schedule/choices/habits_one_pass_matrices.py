@@ -17,7 +17,7 @@ from itertools import combinations, pairwise
 
 from warploom.schedule.backbone import Operator, Rewritten, matrix_of
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.objects import Objects, Operation
+from warploom.schedule.choices.objects import Objects, Operation, mapped_alike
 
 Habit = tuple[str, tuple[int, ...], str]
 MATRIX_WAYS = ((4, 2), (4, 4), (4, 1))
@@ -72,7 +72,7 @@ class OnePassMatrices:
                 if kind == "THREAD":
                     threads[self._hardware(statement)].append(statement)
         for listed in threads:
-            yield from (("thread_mapping", pair, "MAPPED") for pair in pairwise(listed))
+            yield from mapped_alike(listed)
         for faster, slower in pairwise(listed[0] for listed in threads if listed):
             yield "thread_mapping", (slower, faster), "MAPPED_OUT"
         for temporary in self.staged:

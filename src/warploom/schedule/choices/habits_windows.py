@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from warploom.schedule.backbone import Operator
-from warploom.schedule.choices.objects import Habit, Objects
+from warploom.schedule.choices.objects import Habit, Objects, mapped_alike
 from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with
 
 
@@ -97,8 +96,7 @@ class Windows:
                 if kind == "THREAD":
                     of_extent.setdefault(self.loop[statement].extent, []).append(statement)
         for statements in of_extent.values():
-            for first, second in pairwise(statements):
-                yield "thread_mapping", (first, second), "MAPPED"
+            yield from mapped_alike(statements)
         for region in sorted(self.windows):
             yield "mem_space", (region,), "SHARED"
         for operation in self.objects.operations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.schedule.backbone import Backbone, Carry, Operand, Previous, Result, serial_axes
+from warploom.schedule.backbone import Backbone, Result, named_by, serial_axes
 from warploom.schedule.choices.objects import Objects, Pair
 
 
@@ -14,8 +14,8 @@ def keeping_sums(backbone: Backbone) -> frozenset[int]:
         carry = instruction.carry
         if carry is None or not instruction.kept_axes or serial.intersection(carry.reduced):
             continue
-        starts = [o for i in backbone.instructions for o in i.operands if _reads(o, carry.init)]
-        users = [o for i in backbone.instructions for o in i.operands if _reads(o, number)]
+        starts = [o for i in backbone.instructions for o in i.operands if named_by(o) == carry.init]
+        users = [o for i in backbone.instructions for o in i.operands if named_by(o) == number]
         is_plain = backbone.instructions[carry.init].carry is None and starts == [carry]
         if is_plain and all(isinstance(o, Result) and set(o.mapped) == set(instruction.kept_axes) for o in users):
             found.add(number)
@@ -65,11 +65,3 @@ def sum_of(objects: Objects, sums: frozenset[int], owner: dict[int, int], pair: 
         return owner[pair.source]
     carry = objects.backbone.instructions[owner[pair.target]].carry if owner[pair.target] in sums else None
     return owner[pair.target] if carry is not None and carry.init == owner[pair.source] else None
-
-
-def _reads(operand: Operand, number: int) -> bool:
-    match operand:
-        case Result(instruction=source) | Previous(instruction=source) | Carry(init=source):
-            return source == number
-        case _:
-            return False

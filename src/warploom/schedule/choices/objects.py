@@ -6,7 +6,9 @@ store, its load, the dims of the store, the dims of the load.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Previous, Result, Scope, followers, waits_for_sum
@@ -15,6 +17,11 @@ from warploom.schedule.choices.features import Features
 
 Habit: TypeAlias = tuple[str, tuple[int, ...], str]
 """A decision that fast kernels mostly have: (choice, objects, value)."""
+
+
+def mapped_alike(statements: Iterable[int]) -> Iterator[Habit]:
+    """Thread loops of one hardware level: each pair of neighbours shares its index."""
+    return (("thread_mapping", pair, "MAPPED") for pair in pairwise(statements))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,6 @@ class Helpers:
     def spread(self, dtype: DType, lanes: int) -> str:
         """Words, one or a vector of neighbours, of bytes that are `stride` apart."""
         if lanes == 1:
-            self.word(dtype)
             to, bits, of = dtype.name, "uint32_t", "(uint32_t)(uint8_t)from[{}]"
         else:
             to, bits = self.vector(dtype, lanes), self.vector(u32, lanes)

@@ -24,7 +24,7 @@ from warploom.schedule.cpu.registers import Registers, free_names, fresh
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
 from warploom.schedule.cpu.surpluses import surpluses
-from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, Trips, blocks_of
+from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, Trips, blocks_of, loops, statements
 
 _ALIGNMENT = 64
 _LINE_BYTES = 64
@@ -92,25 +92,25 @@ def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
 
 def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
     blocks = blocks_of(nest)
-    loops = (*blocks.around, *blocks.inner)
+    shared = (*blocks.around, *blocks.inner)
     for dtype in dict.fromkeys(b.dtype for b in nest.buffers if b.dtype in WORDS.values()):
         helpers.word(dtype)
     first = _Printer(nest, helpers)
-    text = first.part(f"kernel{suffix}", f"{ENTRY}{suffix}", loops, blocks.body)
+    text = first.part(f"kernel{suffix}", f"{ENTRY}{suffix}", shared, blocks.body)
     if blocks.rest:
         text += "\n" + _Printer(nest, helpers).part(f"second{suffix}", f"{SECOND_ENTRY}{suffix}", blocks.around, blocks.rest)
     return Source(
         text,
-        prod(loop.size for loop in loops),
+        prod(loop.size for loop in shared),
         first.scratch()[1],
         f"{ENTRY}{suffix}",
         tuple(b for b in nest.buffers if is_external(b)),
         f"{SECOND_ENTRY}{suffix}" if blocks.rest else "",
         prod(loop.size for loop in blocks.around) if blocks.rest else 0,
         tuple(b.elements * b.dtype.size_bytes for b in nest.buffers if is_common(b)),
-        iterations_text(loops),
+        iterations_text(shared),
         iterations_text(blocks.around),
-        _shares(loops),
+        _shares(shared),
         _shares(blocks.around) if blocks.rest else Shares(),
     )
 
@@ -126,7 +126,7 @@ class _Printer:
             if fresh(names, size.name) != size.name:
                 message = f"expected a size known at run time whose name is free in C, got {size.name}"
                 raise UnsupportedError(Diagnostic("CPU_NAME", message, fix="Rename it in the function."))
-        self.loops = {loop.number: loop for loop in _loops(nest.body)}
+        self.loops = {loop.number: loop for loop in loops(nest.body)}
         if any(loop.kind is Kind.THREAD for loop in self.loops.values()):
             raise UnsupportedError(Diagnostic("CPU_THREAD_LOOP", "expected block loops only on the CPU, got a thread loop"))
         self.buffers = tuple(fresh(names, b.name) for b in nest.buffers)
@@ -366,15 +366,15 @@ def _shares(around: Sequence[Loop]) -> Shares:
     return Shares(known, tuple((loop.trips.size.name, loop.trips.per) for loop in around if loop.trips is not None))
 
 
-def iterations_text(loops: Sequence[Loop]) -> str:
+def iterations_text(nested: Sequence[Loop]) -> str:
     """Iterations of loops in one another, as a formula where sizes are known at run time."""
-    return _iterations(loops).text
+    return _iterations(nested).text
 
 
-def _iterations(loops: Sequence[Loop]) -> Text:
+def _iterations(nested: Sequence[Loop]) -> Text:
     """Number of iterations of nested loops: a constant, or a product with the tile counts of sizes known at run time."""
-    known = decimal(prod(loop.size for loop in loops if loop.trips is None))
-    open_ = [_trips(loop.trips) for loop in loops if loop.trips is not None]
+    known = decimal(prod(loop.size for loop in nested if loop.trips is None))
+    open_ = [_trips(loop.trips) for loop in nested if loop.trips is not None]
     texts = open_ if known == decimal(1) and open_ else [*open_, known]
     text = texts[0]
     for other in texts[1:]:
@@ -387,10 +387,5 @@ def _trips(trips: Trips) -> Text:
     return size if trips.per == 1 else binary("/", plus(size, trips.per - 1), decimal(trips.per))
 
 
-def _loops(nodes: Sequence[Node]) -> list[Loop]:
-    return [loop for node in nodes if isinstance(node, Loop) for loop in (node, *_loops(node.body))]
-
-
 def _written(nodes: Sequence[Node]) -> frozenset[int]:
-    written = {node.memory.buffer for node in nodes if isinstance(node, Store)}
-    return frozenset(written).union(*(_written(loop.body) for loop in _loops(nodes)))
+    return frozenset(s.memory.buffer for s, _ in statements(tuple(nodes)) if isinstance(s, Store))

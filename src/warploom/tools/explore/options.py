@@ -125,9 +125,8 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
     if options.target.kind == "cpu":
         _check_in_c(program)
         program = _in_shared_passes(program, options.threads, options.fixed if decisions is None else decisions)
-        program = replace(program, stages=tuple(made_again(stage) for stage in program.stages))
-        program = replace(program, stages=tuple(added_products(stage) for stage in program.stages))
-        program = replace(program, stages=tuple(in_words(stage, options.target.words) for stage in program.stages))
+        stages = (in_words(added_products(made_again(stage)), options.target.words) for stage in program.stages)
+        program = replace(program, stages=tuple(stages))
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)

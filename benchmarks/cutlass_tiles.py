@@ -10,8 +10,8 @@ nothing was found. `ours_ms` is what one search finds without fixed sizes, with 
 A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
 of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
 
-Source: the tile shapes of CUTLASS 3.5, python/cutlass_library/generator.py, GenerateSM50_Simt, GenerateSM80_Simt_f32 and
-GenerateSM80_TensorOp_16816.
+Source: the tile shapes of CUTLASS, python/cutlass_library/generator.py: GenerateSM50_Simt, GenerateSM80_Simt_f32,
+GenerateSM80_TensorOp_16816 (16 bits), _1688 (tf32), _16832_TN (i8) and _884 (f64), GenerateSM89_TensorOp_16832_fp8.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from warploom.core import UserError
 from warploom.kernels.tensors import tensor_kernel
-from warploom.machines import ARCHITECTURES
+from warploom.machines import ARCHITECTURES, MATRIX_INSTRUCTIONS
 from warploom.schedule.backbone import Backbone, Program, matrix_tiles, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features
@@ -41,7 +41,28 @@ TENSOR = (
     "256x128x32", "128x256x32", "256x64x32", "64x256x32", "128x128x32", "128x64x32", "64x128x32", "64x64x32", "256x128x64",
     "128x256x64", "128x128x64", "128x64x64", "64x128x64", "64x64x64",
 )  # fmt: skip
-KERNELS: dict[str, tuple[str, ...]] = {"matmul": SIMT, "matmul_f16": TENSOR}
+TENSOR_32 = (
+    "256x128x16", "128x256x16", "256x64x16", "64x256x16", "128x128x16", "128x64x16", "64x128x16", "64x64x16", "256x128x32",
+    "128x256x32", "256x64x32", "64x256x32", "128x128x32", "128x64x32", "64x128x32", "64x64x32",
+)  # fmt: skip
+TENSOR_8 = (
+    "256x128x64", "128x256x64", "256x64x64", "64x256x64", "256x32x64", "32x256x64", "128x128x64", "128x64x64", "64x128x64",
+    "64x64x64", "128x32x64", "32x128x64", "256x128x128", "128x256x128", "256x64x128", "64x256x128", "256x32x128", "32x256x128",
+    "128x128x128", "128x64x128", "64x128x128", "64x64x128", "128x32x128", "32x128x128",
+)  # fmt: skip
+TENSOR_64 = (
+    "128x128x16", "256x64x16", "64x256x16", "256x32x16", "32x256x16", "128x64x16", "64x128x16", "64x64x16", "32x64x16", "64x32x16",
+    "32x32x16", "16x32x16", "32x16x16",
+)  # fmt: skip
+KERNELS: dict[str, tuple[str, ...]] = {
+    "matmul": SIMT,
+    "matmul_f16": TENSOR,
+    "matmul_bf16": TENSOR,
+    "matmul_tf32": TENSOR_32,
+    "matmul_i8": TENSOR_8,
+    "matmul_e4m3": TENSOR_8,
+    "matmul_f64": TENSOR_64,
+}
 _RESULTS = 8
 
 
@@ -73,10 +94,11 @@ def decisions(kernel: str, tile: str) -> dict[str, str]:
     rows, columns, deep = (int(n) for n in tile.split("x"))
     if kernel == "matmul":  # 8 by 8 results of a thread, in vectors of 4
         sizes = {"m1": rows // _RESULTS, "m2": _RESULTS, "n1": 2, "n2": columns // _RESULTS, "n3": 4, "k1": deep // 4, "k2": 4}
-    else:  # four warps, eight for the largest tiles, side by side along the columns
-        warps = 8 if rows * columns > 128 * 128 else 4
+    else:  # four warps, eight for the largest tiles, side by side along the columns, 16 of these each at least
+        warps = min(8 if rows * columns > 128 * 128 else 4, columns // 16)
         along = min(_RESULTS, rows // 8)
-        sizes = {"m1": rows // 8 // along, "m2": along, "n1": warps, "n2": columns // 8 // warps, "k1": deep // 8}
+        piece = MATRIX_INSTRUCTIONS[kernel.removeprefix("matmul_")].piece
+        sizes = {"m1": rows // 8 // along, "m2": along, "n1": warps, "n2": columns // 8 // warps, "k1": deep // piece}
     return {f"size({name})": str(size) for name, size in sizes.items()}
 
 
@@ -131,7 +153,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, nargs="+", default=PARTS)
     given = parser.parse_args()
     for arch in given.arch:
-        for kernel in given.kernel:
+        for kernel in (k for k in given.kernel if k == "matmul" or k.removeprefix("matmul_") in ARCHITECTURES[arch].matrices):
             print(json.dumps(row(kernel, arch, given.nodes, (), given.size, given.parts).line), flush=True)
 
 

@@ -27,8 +27,8 @@ from warploom.schedule.choices.windows import windowed_regions
 _RESULTS = 8
 
 
-def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
-    """max_unroll: iterations of all unrolled loops around one instruction, at most.
+def habits(objects: Objects, max_unroll: int, shared_bytes: int) -> tuple[tuple[Habit, ...], ...]:
+    """max_unroll: iterations of all unrolled loops around one instruction, at most. shared_bytes: shared memory of a block.
 
     Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
@@ -41,7 +41,7 @@ def habits(objects: Objects, max_unroll: int) -> tuple[tuple[Habit, ...], ...]:
     ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = (
-            MatrixTiles(objects, o, on, way) if (on := matrices.get(o.statement)) else Tiles(objects, o, is_tall=number > 0)
+            MatrixTiles(objects, o, on, way, shared_bytes) if (on := matrices.get(o.statement)) else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
         )
         found.append(tuple(dict.fromkeys(h for tiles in every for h in tiles.habits())))
@@ -297,9 +297,12 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay) -> None:
+    def __init__(
+        self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay, shared_bytes: int
+    ) -> None:
         self.on = on
         self.way = way
+        self.shared_bytes = shared_bytes
         super().__init__(objects, total)
 
     def role(self, extent: int) -> str:
@@ -345,7 +348,7 @@ class MatrixTiles(Tiles):
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "3"
+        yield "stages", (temporary.region,), str(self.copies()[temporary.region])
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def others(self) -> Iterator[Habit]:
@@ -362,10 +365,26 @@ class MatrixTiles(Tiles):
                     if kind == "THREAD":
                         yield "thread_mapping", (statement, own), "MAPPED"
 
+    def copies(self) -> dict[int, int]:
+        """Copies of the tile of each region: three, two of the largest where shared memory has no room for more."""
+        each = {t.region: self._tile_bytes(t) for t in self.staged}
+        found = dict.fromkeys(each, _COPIES)
+        for region in sorted(each, key=each.__getitem__, reverse=True):
+            if sum(each[r] * n for r, n in found.items()) > self.shared_bytes:
+                found[region] = _COPIES - 1
+        return found
+
+    def _tile_bytes(self, temporary: Temporary) -> int:
+        """Bytes of one copy of a tile with the sizes of this way."""
+        wanted, element = self._wanted(), self.backbone.instructions[temporary.producer].dtype.size_bytes
+        extents = (p.extent for p in temporary.pairs if self.backbone.extents[p.extent].level)
+        return element * math.prod(int(wanted.get(self.role(e), self.backbone.extents[e].sizes[0])) for e in extents)
+
+    def _wanted(self) -> Mapping[str, str]:
+        return {**self.way.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else self.way.sizes
+
     def sizes(self) -> Iterator[Habit]:
-        wanted = self.way.sizes
-        if self.on.factor_bytes > 4:
-            wanted = {**wanted, **_WIDE_SIZES}
+        wanted = self._wanted()
         for extent in self.own:
             if size := wanted.get(self.role(extent)):
                 yield "size", (extent,), size
@@ -374,6 +393,8 @@ class MatrixTiles(Tiles):
         return False, False, self.backbone.extents[extent].level
 
 
+_COPIES = 3
+"""Copies of a tile: one is read, the others are on their way."""
 _MATRIX_KINDS = {
     "k0": "LOOP", "k1": "LOOP", "k2": "LOOP", "x1": "THREAD", "x2": "UNROLL", "x3": "THREAD", "y1": "UNROLL", "y2": "UNROLL",
     "y3": "THREAD", "y4": "UNROLL",

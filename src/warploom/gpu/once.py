@@ -89,7 +89,7 @@ def _multiples(index: IndexExpr, lanes: int, var: str, definitions: Mapping[Inde
 
 
 def _constant_definitions(body: tuple[Stmt, ...]) -> dict[IndexExpr, IndexExpr]:
-    """Of variables that one statement sets, to the same value whenever it runs: from sizes, launch numbers and such variables."""
+    """Variables that one statement sets, to the same value whenever it runs: from sizes, launch numbers and such variables."""
     sets: dict[IndexExpr, list[IndexExpr]] = {}
     loops: set[IndexExpr] = set()
     for stmt in statements(body):
@@ -163,4 +163,5 @@ class _GlobalId:
         if not factor:
             return None
         rest = form.without({Builtin("thread_id", self.axis), self._block_id})
-        return from_linear(Linear(((by, factor),), 0).plus(rest))
+        number: Linear[IndexExpr] = Linear(((by, factor),), 0)
+        return from_linear(number.plus(rest))

@@ -105,7 +105,8 @@ def test_the_printed_vectors_are_read_back_and_misplaced_ones_are_seen() -> None
     assert "reinterpret_cast<size_t>(x) % 16 != 0" in text
     assert read_back(text, made, sizes=sizes, rounds=1).ok
     at = "*>(x)[block * 32 + thread]"
-    first = text.replace("reinterpret_cast<const float4 " + at, "*reinterpret_cast<const float4 *>(&x[(block * 32 + thread) * 4])")
+    place = "*reinterpret_cast<const float4 *>(&x[(block * 32 + thread) * 4])"
+    first = text.replace(f"reinterpret_cast<const float4 {at}", place)
     assert read_back(first, made, sizes=sizes, rounds=1).ok
     shifted = read_back(first.replace(" * 4])", " * 4 + 1])"), made, sizes=sizes, rounds=1)
     assert shifted.verdict == "refuted" and "MISALIGNED" in {d.code for d in shifted.diagnostics}

@@ -279,8 +279,8 @@ class _Lowering:
         array, span = gather.array, gather.span
         affine = tuple(i if isinstance(i, IndexSum) else IndexSum(Linear(), span) for i in gather.indices)
         fix = (
-            f"Change the size of the array, or store pad({array.name}, 0)[...] without the places that arrays say in an array of its "
-            "own first, and gather from that: around a gather, pad is for those places only."
+            f"Change the size of the array, or store pad({array.name}, 0)[...] without the places that arrays say in an array "
+            "of its own first, and gather from that: around a gather, pad is for those places only."
         )
         access = self.access(array, affine, None, span, fix)
         region = self.regions[access.region]

@@ -118,7 +118,7 @@ class _GlobalId:
 
     axis: int
     threads: int
-    """Of a block along the axis."""
+    """Threads of a block along the axis."""
     named: Mapping[IndexExpr, IndexExpr]
     """Variables of the kernel that are launch numbers."""
     fresh: Callable[[str], str]

@@ -20,7 +20,7 @@ from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation, mapped_alike
 
 Habit = tuple[str, tuple[int, ...], str]
-MATRIX_WAYS = ((4, 2), (4, 4), (4, 1))
+MATRIX_WAYS = ((4, 4), (4, 2), (4, 1))
 """Warps of a block, and groups of 8 rows of each."""
 _ROWS, _SHARED, _WARPS = 0, 1, 2
 """Hardware dimensions: 4 threads along the rows, 8 along the tile or the results, warps along the rows."""

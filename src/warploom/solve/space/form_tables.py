@@ -183,7 +183,8 @@ class FormTables:
         shape = [len(column) for column in columns]
         held, possible = np.zeros(shape, dtype=np.bool_), np.ones(shape, dtype=np.bool_)
         for n, one in enumerate(sets):
-            possible &= np.array(self.numbering.eligible(one), dtype=np.bool_).reshape([-1 if k == n else 1 for k in range(len(sets))])
+            along = [-1 if k == n else 1 for k in range(len(sets))]
+            possible &= np.array(self.numbering.eligible(one), dtype=np.bool_).reshape(along)
         if isinstance(fact, bool):
             held[...] = fact
         elif callable(fact):

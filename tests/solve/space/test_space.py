@@ -137,7 +137,7 @@ def test_comparisons_from_the_other_side() -> None:
 @pytest.mark.parametrize("is_twice", [False, True], ids=["of two", "of one twice"])
 @pytest.mark.parametrize("is_negated", [False, True], ids=["holds", "does not"])
 def test_facts_are_the_same_as_a_set_and_as_a_predicate(is_twice: bool, is_negated: bool) -> None:
-    """Things of a set that are no objects, or no pairs, concern nobody; a predicate is asked for objects that may be members only."""
+    """Things of a set that are no objects, or no pairs, concern nobody; a predicate is asked for possible members only."""
     space = Space("s")
     things = space.set("Things")
     some = space.set("Some", within=things)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import cast
 
 import numpy as np
 
@@ -261,10 +262,11 @@ class FormTables:
 
 def _cell(things: Thing, places: Sequence[int], index: Sequence[Mapping[Thing, int]]) -> tuple[int, ...] | None:
     """Numbers of the objects that a fact is about, by place; None: no such objects."""
-    if not isinstance(things, tuple) or len(things) != len(places):
+    listed = cast("Things", things) if isinstance(things, tuple) else None
+    if listed is None or len(listed) != len(places):
         return None
     found: dict[int, int] = {}
-    for place, thing in zip(places, things, strict=True):
+    for place, thing in zip(places, listed, strict=True):
         number = index[place].get(thing)
         if number is None or found.setdefault(place, number) != number:
             return None

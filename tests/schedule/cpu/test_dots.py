@@ -75,7 +75,7 @@ def test_sums_are_exact(first: str, second: str, form: str, lanes: str, tmp_path
     sizes = {"m": 5, "n": 37, "k": 76}
     one, two = form.split(",")
     stage = in_words(stage_of(first, second, one, two, tmp_path, sizes), BYTES)
-    assert stage.unpacked is not None
+    assert stage.made_of
     numbers = np.random.default_rng(1)
     a, b = (extreme(numbers, t, tuple(sizes[n] for n in names)) for t, names in ((first, one), (second, two)))
     wanted = np.einsum(f"{form}->mn", a.astype(np.int64), b.astype(np.int64))

@@ -22,7 +22,7 @@ from warploom.schedule.calls import (
     plain_runner,
     unpack,
 )
-from warploom.schedule.cpu import compile_nest
+from warploom.schedule.cpu import CompiledNest, compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.solve import Json
@@ -147,11 +147,16 @@ def runner_of(kept: store.Kept, function: TensorFunction, program: Program, thre
         sizes = record.get("sizes")
         return plain_runner(function, cast("Mapping[str, int]", sizes), threads) if isinstance(sizes, dict) else None
     try:
-        ways = (program, sharing_passes(program, cpu_tiles))  # stages that pass over one array may be joined
-        kernels = next((k for way in ways if (k := unpack(way, record.get("stages"))) is not None), None)
+        kernels = _kernels_of(program, record)
     except (UserError, OSError):
         return None
     return None if kernels is None else CompiledRunner(program, kernels, threads, "found")
+
+
+def _kernels_of(program: Program, record: Mapping[str, Json]) -> list[CompiledNest] | None:
+    """The kernels of a record: of the stages as they are, or of those that pass over one array as one. None for others."""
+    ways = (program, sharing_passes(program, cpu_tiles))
+    return next((found for way in ways if (found := unpack(way, record.get("stages"))) is not None), None)
 
 
 def known_class(
@@ -192,7 +197,7 @@ def _classes(
                 if (plain := plain_class(function, sizes, threads)) is not None:
                     yield replace(plain, fixed=fixed, multiples=opened)
                 continue
-            kernels = unpack(program, kept.record.get("stages"))
+            kernels = _kernels_of(program, kept.record)
         except (UserError, OSError):
             continue
         if kernels is not None:

@@ -30,6 +30,7 @@ from warploom.tools.kernels import store
 from warploom.tools.kernels.store import Kept
 from warploom.tools.kernels.tuning import class_program, known_class, plain_program, runner_of
 
+
 @tensor
 def beside(A: f32["m", "n"], p: f32["n"], r: f32["m"], X: f32["k"], q: out[f32["m"]], s: out[f32["n"]], Z: out[f32["k"]]):
     q[i] = sum(A[i, j] * p[j], over=j)

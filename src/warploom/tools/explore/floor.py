@@ -111,6 +111,8 @@ def alone(
     note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget)"
     root_ms = searched.get("root_bound_ms", 0.0)
     beside: Line = {"kind": "plain", "plain_ms": rounded(time_ms), "bound_ms": root_ms, "root_bound_ms": root_ms}
+    if why.startswith("budget:"):
+        beside["ended"] = why
     return line | beside | {"time_over_plain": 1.0, "note": _joined(line, note)}, explored
 
 

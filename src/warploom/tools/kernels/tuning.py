@@ -36,6 +36,9 @@ from warploom.tools.kernels import store
 from warploom.tools.kernels.on_gpu import GpuKernels
 
 
+_FOUND_BEFORE = "an earlier search found kernels that are faster than plain loops; this one found none"
+
+
 @dataclass(frozen=True, slots=True)
 class Tuned:
     outcome: Outcome
@@ -46,7 +49,8 @@ class Tuned:
 
 def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, progress: Progress) -> Tuned:
     """The fastest kernels found, if they were compared with the mathematics and, on a CPU, are faster than plain loops. They are
-    kept then, and where plain loops are as fast, that is kept. `kept` of the line says whether, `not_kept` why not."""
+    kept then, and where plain loops are as fast, that is kept, unless kernels that an earlier search found are, or this one ended
+    before it had any. `kept` of the line says whether, `not_kept` why not."""
     outcome = explore_tensor(function.name, function, options, watch, progress)
     explored = outcome.explored if isinstance(outcome, ExploredOutcome) else None
     line = dict(outcome.line)
@@ -60,9 +64,12 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
         kernels = [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests]
         made = GpuKernels(function.program(options.sizes), kernels, "found")
         reason = _kept(function, options, line, {"cuda": pack_cuda(kernels)})
+    elif explored.plain and "ended" in line and "found_ms" not in line:
+        reason = f"nothing was found to compare plain loops with: {line['ended']}"
     else:
-        made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
         reason = _kept(function, options, line, {"stages": [] if explored.plain else pack(explored.nests)})
+        if reason != _FOUND_BEFORE:
+            made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
     line |= {"kept": not reason} | ({"not_kept": reason} if reason else {})
     return Tuned(replace(outcome, line=line), made)
 
@@ -102,6 +109,8 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         **code,
         **{name: line[name] for name in ("cases", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
+    if record["kind"] == "plain" and store.is_found(folder, record):
+        return _FOUND_BEFORE
     try:
         store.add(folder, record)
     except UserError as error:

@@ -123,7 +123,7 @@ def test_kept_kernels_of_joined_stages_serve_a_class(tmp_path: Path, monkeypatch
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 def test_the_plain_loops_of_joined_stages_are_those_of_the_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of `atax`, whose second stage needs the first one's sums, no plain loop makes both at once."""
+    """The second stage of `atax` needs the sums of the first, so that no plain loop makes both at once."""
     function, code, page = POLYBENCH["atax"].kernel, tmp_path / "atax.c", tmp_path / "atax.html"
     known = KernelOptions(target=target("cpu"), sizes=SIZES, threads=1, code=code, page=page)
     assert [stage.name for stage in program_of(function, known).stages] == ["atax"]

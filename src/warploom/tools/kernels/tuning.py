@@ -35,7 +35,6 @@ from warploom.tools.explore.result import Explored, ExploredOutcome
 from warploom.tools.kernels import store
 from warploom.tools.kernels.on_gpu import GpuKernels
 
-
 _FOUND_BEFORE = "an earlier search found kernels that are faster than plain loops; this one found none"
 
 

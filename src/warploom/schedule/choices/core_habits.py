@@ -104,6 +104,9 @@ class _Sum:
         worth a copy; else one that is summed."""
         self.reduced = reduced
         self.is_along_lanes = self.lanes in reduced
+        read = [x.access.region for x in self.loads if x.access is not None and self.lanes in x.axes]
+        self.passes_again = self.is_along_lanes and len(set(read)) < len(read)
+        """Several passes read the same array along its rows: norms, softmax."""
         self.products = len(backbone.instructions[total.instruction].operands) // 2
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
@@ -169,6 +172,8 @@ class _Sum:
                 yield "size", (number,), str(self.vectors)
             elif extent.level == last and last > 0 and extent.axis in self._written_out and not self.is_across:
                 yield "size", (number,), str(self.rows)
+            elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
+                yield "size", (number,), "1"
         if self.is_across:
             yield from self._columns_in_registers()
         for temporary in self.objects.temporaries:
@@ -236,7 +241,10 @@ class _Sum:
 
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
-        never pays."""
+        never pays. Where later passes read a row again, rows follow each other as they lie in memory, which the hardware fetches
+        ahead by itself: each pass would ask for the lines again."""
+        if self.passes_again:
+            yield "prefetch", (0,), "0"
         instructions = self.objects.backbone.instructions
         for temporary in self.objects.temporaries:
             if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:

@@ -17,6 +17,7 @@ from itertools import combinations, zip_longest
 
 from warploom.schedule.backbone import Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.targets import Target
@@ -105,8 +106,8 @@ class _Sum:
         self.reduced = reduced
         self.is_along_lanes = self.lanes in reduced
         read = [x.access.region for x in self.loads if x.access is not None and self.lanes in x.axes]
-        self.passes_again = self.is_along_lanes and len(set(read)) < len(read)
-        """Several passes read the same array along its rows: norms, softmax."""
+        self.passes_again = self.is_along_lanes and len(set(read)) < len(read) and leaves_caches(backbone, target)
+        """Several passes read the same array along its rows, which come from memory: large norms, softmax."""
         self.products = len(backbone.instructions[total.instruction].operands) // 2
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
@@ -241,10 +242,12 @@ class _Sum:
 
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
-        never pays. Where later passes read a row again, rows follow each other as they lie in memory, which the hardware fetches
-        ahead by itself: each pass would ask for the lines again."""
+        never pays. Where later passes read rows from memory again, rows follow each other as they lie there, which the hardware
+        fetches ahead by itself: each pass would ask for the lines again."""
         if self.passes_again:
             yield "prefetch", (0,), "0"
+            stores = (o for o in self.objects.operations if o.operator is Operator.STORE and o.temporary is None)
+            yield from (("cache", (store.statement,), "NONE") for store in stores)
         instructions = self.objects.backbone.instructions
         for temporary in self.objects.temporaries:
             if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:

@@ -30,6 +30,9 @@ _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
 
+_ONE_ROW = ((1, 4), (1, 8), (1, 2))
+"""The same where stores go around the caches: several rows at once are slower than one."""
+
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum. Half of them have lanes across the rows of a
@@ -39,7 +42,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     width = max(target.vector_lanes, default=1)
     tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
-        tiles = [*_IN_LINE, *tiles]
+        first = _Sum(objects, target, objects.sums[0], *tiles[0])
+        tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
     across = [way for tile in tiles if (way := _way(objects, target, *tile, is_across=True))][: _WAYS // 2]
     along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across)]]
     ways = [(*start, *way) for way in (*across, *along)]

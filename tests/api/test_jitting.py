@@ -15,6 +15,8 @@ from warploom.api import jitting
 from warploom.schedule.cpu import Timing
 from warploom.sketch import load
 from warploom.tools.explore import floor
+from warploom.tools.explore import kernel as explore_kernel
+from warploom.tools.explore.budget import SearchEndedError
 from warploom.tools.kernels import tuning
 
 
@@ -266,6 +268,29 @@ def test_a_search_never_ends_with_less_than_the_plain_loop(
     assert wl.load_kernel(tmp_path / "a.kernel").line["kind"] == kind
     for call in (found, wl.load_kernel(tmp_path / "a.kernel"), made()):
         np.testing.assert_array_equal(call(X, 3), X * 3)
+
+
+def test_plain_loops_take_no_place_of_kernels_that_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a search that finds only slower ones, nor one that ends before it has any."""
+    told = [Timing(ms, ms, ms, 7, 1, is_early=False) for ms in (1.0, 2.0)]
+    monkeypatch.setattr(floor, "_FAR", 1e9)
+    monkeypatch.setattr(floor, "retime", lambda *_, **__: told)
+    function = made()
+    assert function.tune(X, 2.0, nodes=4, budget_s=600).line["kept"] is True and function.kind(X, 2) == "found"
+    told.reverse()
+    slower = function.tune(X, 2.0, nodes=4, budget_s=600).line
+    assert (slower["kind"], slower["kept"]) == ("plain", False) and "an earlier search" in str(slower["not_kept"])
+    assert function.kind(X, 2) == made().kind(X, 2) == "found"
+    monkeypatch.setattr(explore_kernel, "_explored", ended)
+    other = made()
+    line = other.tune(np.zeros(32, np.float32), 2.0).line
+    assert (line["kind"], line["ended"], line["kept"]) == ("plain", "budget: wall seconds", False)
+    assert "nothing was found" in str(line["not_kept"]) and other.kind(np.zeros(32, np.float32), 2) == "plain"
+    assert other.kind(X, 2) == "found"
+
+
+def ended(*_: object) -> object:
+    raise SearchEndedError
 
 
 @pytest.fixture

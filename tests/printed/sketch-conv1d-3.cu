@@ -1,5 +1,5 @@
 // conv1d_3 of line.py, completed by Warploom.
-// 32-bit indices and the grid suffice for every n from 0 to 2147480591.
+// 32-bit indices and the grid suffice for every n from 0 to 2147480965.
 
 extern "C" __global__ void __launch_bounds__(128)
 conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__restrict__ y, int n) {
@@ -12,10 +12,11 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
   for (int k = 0; k < 3; ++k) {
     weight[k] = w[k];
   }
+  const int global_id = block * 128 + thread;
   if (block < whole) {
-    const int first = (block * 128 + thread - lane) * 4;
+    const int first = (global_id - lane) * 4;
     float inp[6];
-    const float4 inp_4 = *reinterpret_cast<const float4 *>(&x[first + lane * 4]);
+    const float4 inp_4 = reinterpret_cast<const float4 *>(x)[global_id];
     inp[0] = inp_4.x;
     inp[1] = inp_4.y;
     inp[2] = inp_4.z;
@@ -45,9 +46,9 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
         out[j - k] += weight[k] * got;
       }
     }
-    *reinterpret_cast<float4 *>(&y[first + lane * 4]) = make_float4(out[0], out[1], out[2], out[3]);
+    reinterpret_cast<float4 *>(y)[global_id] = make_float4(out[0], out[1], out[2], out[3]);
   } else {
-    const int at = block * 128 + thread + whole * 384;
+    const int at = global_id + whole * 384;
     if (at < n) {
       float total = 0.0f;
       #pragma unroll

@@ -1,5 +1,5 @@
 // stencil1d_3 of line.py, completed by Warploom.
-// 32-bit indices and the grid suffice for every n from 0 to 2147480591.
+// 32-bit indices and the grid suffice for every n from 0 to 2147480965.
 
 static __device__ __forceinline__ float divided_by_3(float a) {
   const float q = __fmul_rn(a, 0.33333334f);
@@ -13,10 +13,11 @@ stencil1d_3(const float *__restrict__ x, float *__restrict__ y, int n) {
   const int block = blockIdx.x;
   const int lane = thread & 31;
   const int whole = n >> 9;
+  const int global_id = block * 128 + thread;
   if (block < whole) {
-    const int first = (block * 128 + thread - lane) * 4;
+    const int first = (global_id - lane) * 4;
     float inp[6];
-    const float4 inp_4 = *reinterpret_cast<const float4 *>(&x[first + lane * 4]);
+    const float4 inp_4 = reinterpret_cast<const float4 *>(x)[global_id];
     inp[0] = inp_4.x;
     inp[1] = inp_4.y;
     inp[2] = inp_4.z;
@@ -46,9 +47,9 @@ stencil1d_3(const float *__restrict__ x, float *__restrict__ y, int n) {
         out[j - k] += got;
       }
     }
-    *reinterpret_cast<float4 *>(&y[first + lane * 4]) = make_float4(divided_by_3(out[0]), divided_by_3(out[1]), divided_by_3(out[2]), divided_by_3(out[3]));
+    reinterpret_cast<float4 *>(y)[global_id] = make_float4(divided_by_3(out[0]), divided_by_3(out[1]), divided_by_3(out[2]), divided_by_3(out[3]));
   } else {
-    const int at = block * 128 + thread + whole * 384;
+    const int at = global_id + whole * 384;
     if (at < n) {
       float mean = 0.0f;
       #pragma unroll

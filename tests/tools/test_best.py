@@ -56,6 +56,8 @@ def test_the_fastest_setting_is_completed_and_printed(file: str, tmp_path: Path)
     result, line = best(f"{file}:turned", "--arch", "sm_80", "--cuda", str(cuda))
     assert (result.exit_code, line["status"], line["verdict"]) == (0, "solved", "proved")
     assert (line["arch"], line["time_is"], line["decisions"]) == ("sm_80", "modelled", {"lanes": 64})
+    (other,) = line["others"]  # type: ignore[misc]
+    assert other["lanes"] == 32 and other.get("at_least_ms", other.get("time_ms")) >= line["time_ms"]  # type: ignore[index,operator]
     assert "__launch_bounds__(64)" in cuda.read_text()
     assert line["binds"] in line["terms_ms"]  # type: ignore[operator]
 

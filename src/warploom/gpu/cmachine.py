@@ -211,6 +211,8 @@ class CMachine:
                 return cvalues.constant(node.type, node.value, len(active))
             case c_ast.ID():
                 return self._name(node.name, active)
+            case c_ast.UnaryOp(op="*") | c_ast.ArrayRef(name=c_ast.Cast()):
+                return self._read_vector(node, active)
             case c_ast.ArrayRef():
                 memory, index = self._reference(node, active)
                 self._count(memory, index, active, self.events.load_sectors)
@@ -222,8 +224,6 @@ class CMachine:
                 old = self._expression(node.expr, active)
                 self._assign(node.expr, cvalues.binary(node.op[-1], old, one, active, self._trouble), active)
                 return old
-            case c_ast.UnaryOp(op="*"):
-                return self._read_vector(node, active)
             case c_ast.UnaryOp():
                 return cvalues.unary(node.op, self._expression(node.expr, active), active, self._trouble)
             case c_ast.BinaryOp(op="&&" | "||"):
@@ -309,12 +309,12 @@ class CMachine:
 
     def _assign(self, target: Any, value: Value, active: Mask) -> None:
         match target:
+            case c_ast.UnaryOp(op="*") | c_ast.ArrayRef(name=c_ast.Cast()):
+                self._write_vector(target, value, active)
             case c_ast.ArrayRef():
                 memory, index = self._reference(target, active)
                 self._count(memory, index, active, self.events.store_sectors)
                 memory.write(index, value, active, self._epoch, self._trouble)
-            case c_ast.UnaryOp(op="*"):
-                self._write_vector(target, value, active)
             case c_ast.StructRef() if isinstance(target.name, c_ast.ID):
                 variable = self._find(target.name.name)
                 if not isinstance(variable, Variable):
@@ -332,13 +332,19 @@ class CMachine:
                 raise self._unsupported(target)
 
     def _vector(self, node: Any, active: Mask) -> tuple[Memory, Data, str, int]:
-        """Array, first element, vector type and its components of `*(float4 *)(&x[first])`; misaligned ones are told."""
-        cast: Any = node.expr
+        """Array, first element, vector type and its components of `*(float4 *)(&x[first])` and of `((float4 *)(x))[number]`;
+        misaligned ones are told."""
+        cast: Any = node.name if isinstance(node, c_ast.ArrayRef) else node.expr
         address: Any = cast.expr if isinstance(cast, c_ast.Cast) else None
-        if not isinstance(address, c_ast.UnaryOp) or address.op != "&" or not isinstance(address.expr, c_ast.ArrayRef):
-            raise self._unsupported(node)
-        memory, first = self._reference(address.expr, active)
-        kind = type_named(cast.to_type.type.type.type.names)
+        kind = type_named(cast.to_type.type.type.type.names) if address is not None else ""
+        match node, address:
+            case c_ast.UnaryOp(), c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef()):
+                memory, first = self._reference(address.expr, active)
+            case c_ast.ArrayRef(), c_ast.ID() if kind not in NUMPY:
+                memory = self._memory(address.name)
+                first = self._expression(node.subscript, active).data.astype(np.int64) * int(kind[-1])
+            case _:
+                raise self._unsupported(node)
         if memory.space != "global" or kind in NUMPY or component_type(kind) != memory.type:
             raise self._unsupported(node)
         lanes = int(kind[-1])

@@ -20,6 +20,7 @@ from warploom.ctext import (
     call,
     comment,
     cuda_type,
+    element,
     includes,
     is_narrow,
     is_signed_word,
@@ -34,6 +35,7 @@ from warploom.gpu.helpers import Helpers
 from warploom.gpu.host import launch_helper
 from warploom.gpu.index_code import IndexCode
 from warploom.gpu.lower import Lowered, lower
+from warploom.gpu.once import vector_number
 from warploom.gpu.scopes import Scopes, find_scopes
 from warploom.gpu.sizes import SizeLimits, size_limits
 from warploom.gpu.value_code import ValueCode
@@ -380,16 +382,23 @@ class _Printer:
         param, index = found
         kind, var = cuda_type(vector), IndexVar(stmt.var)
         trips = [map_index(store, lambda e, k=k: IndexConst(k) if e == var else None) for k in range(int(lanes))]
-        first = self.index.text(simplify(first_element(param, index, stmt.var), facts.ranges)).text
-        place = Text(f"&{self.names(param.name)}[{first}]")
+        first = simplify(first_element(param, index, stmt.var), facts.ranges)
+        place = self._vector_place(param, first, vector)
         if store.array == param.name:
             items = [self.values.text(t.value) for t in trips]
-            return [f"*{reinterpret_cast(f'{kind} *', place).text} = {call(make(vector), *items).text};"]
-        const = "" if param.is_output else "const "
+            return [f"{place} = {call(make(vector), *items).text};"]
         whole = self.names.fresh(f"{store.array}_{lanes:.0f}")
         targets = [self.values.register(t.array, tuple(simplify(e, facts.ranges) for e in t.index)) for t in trips]
         moved = [f"{target} = {whole}.{letter};" for target, letter in zip(targets, "xyzw", strict=False)]
-        return [f"const {kind} {whole} = *{reinterpret_cast(f'{const}{kind} *', place).text};", *moved]
+        return [f"const {kind} {whole} = {place};", *moved]
+
+    def _vector_place(self, param: Param, first: IndexExpr, vector: DType) -> str:
+        """The vector whose first element has the index `first`, as an lvalue."""
+        pointer, array = f"{'' if param.is_output else 'const '}{cuda_type(vector)} *", self.names(param.name)
+        number = vector_number(first, vector.lanes)
+        if number is None:
+            return f"*{reinterpret_cast(pointer, Text(f'&{array}[{self.index.text(first).text}]')).text}"
+        return element(reinterpret_cast(pointer, Text(array)), self.index.text(number)).text
 
     def _for(self, stmt: For) -> list[str]:
         if stmt.is_vector and (lines := self._vector(stmt)):

@@ -12,6 +12,7 @@ from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.gpu.dead import without_dead_variables
 from warploom.gpu.facts import Facts, gather_facts, map_own_index, numbered, parts, statements
 from warploom.gpu.guards import joined
+from warploom.gpu.once import with_global_ids, with_vector_indices
 from warploom.gpu.peel import peeled
 from warploom.gpu.registers import RegisterPass
 from warploom.ir import (
@@ -86,7 +87,8 @@ def lower(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Lowered:
     body = _ShufflePass(filled, facts, originals, names).block(body, ())
     registers = RegisterPass(facts, names)
     body = map_own_index(registers.block(body), lambda e: simplify(e, facts.ranges))
-    body = joined(without_dead_variables(_decided(body, facts), facts.params), facts)
+    body = with_vector_indices(with_global_ids(_decided(body, facts), kernel.block, names), facts.params)
+    body = joined(without_dead_variables(body, facts.params), facts)
     lowered = replace(filled, body=body)
     return Lowered(lowered, gather_facts(lowered), frozenset(registers.unrolled), originals)
 

@@ -64,7 +64,7 @@ from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.kernel.text import index_text, kernel_text
 from warploom.ir.kernel.vectors import aligned_params, alignment_text, first_element, global_access, vector_problem, vector_type
 from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, stored_arrays, verify
-from warploom.ir.linear import linear
+from warploom.ir.linear import from_linear, linear
 
 __all__ = [
     "UNARY",
@@ -127,6 +127,7 @@ __all__ = [
     "by_warps",
     "fill",
     "first_element",
+    "from_linear",
     "global_access",
     "grid",
     "index_cost",

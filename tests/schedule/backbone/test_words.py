@@ -54,7 +54,7 @@ def test_the_summed_index_becomes_one_of_words(tmp_path: Path) -> None:
         Operator.LOAD, Operator.LOAD, Operator.MOVE, Operator.FMA, Operator.STORE,
     ]  # fmt: skip
     assert max(max(e.sizes) for e in after.extents if e.axis == 2 and e.level > 0) <= 16
-    assert stage_at(after, {}).unpacked == before
+    assert stage_at(after, {}).made_of == (before,)
 
 
 def test_one_of_several_summed_indices_is_enough(tmp_path: Path) -> None:

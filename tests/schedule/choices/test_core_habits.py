@@ -202,6 +202,14 @@ def test_sums_fetch_rows_further_on() -> None:
     assert "__builtin_prefetch(X + " in c_source(nest).text
 
 
+@pytest.mark.parametrize(("rows", "is_far"), [(256, False), (8192, True)])
+def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, is_far: bool) -> None:
+    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), CPU)
+    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, CPU)[0]]
+    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "0"), ("cache(store_Y)", "NONE")):
+        assert (habit in habits) is is_far
+
+
 @pytest.mark.parametrize(("name", "is_open"), [("matmul", True), ("jacobi2d", False)])
 def test_only_sums_are_stored_across_rows(name: str, is_open: bool) -> None:
     results = ("m", "n") if name == "matmul" else ("h", "w")

@@ -15,10 +15,10 @@ from tests.schedule.choices.test_lower_candidates import descend
 
 from warploom.schedule.backbone import Backbone, cpu_tiles, in_words
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.cpu import compile_nest, find_compiler
+from warploom.schedule.cpu import c_source, compile_nest, find_compiler
 from warploom.schedule.frontend import load_tensors
 from warploom.schedule.nest import Nest, verify
-from warploom.schedule.targets import TARGETS
+from warploom.schedule.targets import TARGETS, Target
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 BYTES = frozenset(("i8", "u8"))
@@ -38,9 +38,9 @@ def stage_of(first: str, second: str, one: str, two: str, folder: Path, sizes: d
     return function.program(sizes, cpu_tiles).stages[0]
 
 
-def random_nests(stage: Backbone, lanes: str, seed: int, count: int) -> Iterator[Nest]:
+def random_nests(stage: Backbone, lanes: str, seed: int, count: int, on: Target = WIDE) -> Iterator[Nest]:
     """Implementations at random whose sum is one of vectors along an axis. lanes: `n3=16`."""
-    space, source = kernel_space(stage, WIDE), random.Random(seed)
+    space, source = kernel_space(stage, on), random.Random(seed)
     extent, size = lanes.split("=")
     start = space.set_by_name(space.root(), f"dim_kind(sum.{extent})", "VECTOR")
     start = space.set_by_name(start, f"size({extent})", size)
@@ -75,9 +75,19 @@ def test_sums_are_exact(first: str, second: str, form: str, lanes: str, tmp_path
     sizes = {"m": 5, "n": 37, "k": 76}
     one, two = form.split(",")
     stage = in_words(stage_of(first, second, one, two, tmp_path, sizes), BYTES)
-    assert stage.unpacked is not None
+    assert stage.made_of
     numbers = np.random.default_rng(1)
     a, b = (extreme(numbers, t, tuple(sizes[n] for n in names)) for t, names in ((first, one), (second, two)))
     wanted = np.einsum(f"{form}->mn", a.astype(np.int64), b.astype(np.int64))
     for nest in random_nests(stage, lanes, 3, COUNT):
         check(nest, a, b, wanted, tmp_path)
+
+
+def test_four_lanes_of_bytes_are_no_word(tmp_path: Path) -> None:
+    """Words whose bytes lie apart are put together of vectors of four bytes, which C has to tell from words."""
+    stage = in_words(stage_of("u8", "u8", "mk", "kn", tmp_path, {"m": 2, "n": 12, "k": 16}), BYTES)
+    numbers = np.random.default_rng(2)
+    a, b = extreme(numbers, "u8", (2, 16)), extreme(numbers, "u8", (16, 12))
+    (nest,) = random_nests(stage, "n3=4", 5, 1, replace(WIDE, vector_lanes=(4, 8)))
+    assert "u8x4_lanes load_u8x4_lanes(" in c_source(nest).text
+    check(nest, a, b, a.astype(np.int64) @ b, tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +48,26 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     with MeasureWorker([np.zeros(8, np.float32), np.zeros(64, np.float32)]) as worker:
         answer = worker.run(kernel)
         assert isinstance(answer, Crashed) and "expected A as 64 consecutive elements" in answer.reason
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd" if os.path.exists("/proc/self/fd") else "/dev/fd"))
+
+
+def test_shared_memory_has_no_name_and_goes_with_its_last_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left of it however a process ends: here by an error with a view of it, and in the middle of its beginning."""
+    before = descriptors()
+    with pytest.raises(KeyboardInterrupt), MeasureWorker([np.arange(3)]) as worker:
+        held = worker.shared[0]
+        raise KeyboardInterrupt
+    np.testing.assert_array_equal(held, [0, 1, 2])
+    del held, worker
+    given = [np.arange(3), np.arange(5)]
+    monkeypatch.setattr(os, "ftruncate", lambda descriptor, size: os.truncate(descriptor, {24: 24}[size]))
+    with pytest.raises(KeyError):
+        MeasureWorker(given).__enter__()
+    gc.collect()
+    assert descriptors() == before
 
 
 class Pipe:

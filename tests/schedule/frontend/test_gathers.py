@@ -184,6 +184,26 @@ def test_refused_with_its_place(body: str, told: str, tmp_path: Any) -> None:
         wl.explore(f"{file}:f", sizes={"n": 4}, nodes=1)
 
 
+def test_an_index_beside_a_gathered_one_that_leaves_the_array_is_told_the_way_that_works() -> None:
+    @wl.tensor
+    def refused(X: f32["v", "d"], P: i32["n"], y: wl.out[f32["n", "d"]]):
+        y[i, k] = pad(X, 0)[P[i], k + 1]
+
+    @wl.tensor
+    def works(X: f32["v", "d"], P: i32["n"], t: wl.temp[f32["v", "d"]], y: wl.out[f32["n", "d"]]):
+        t[r, k] = pad(X, 0)[r, k + 1]
+        y[i, k] = pad(t, 0)[P[i], k]
+
+    with pytest.raises(UserError) as caught:
+        refused.program({"v": 3, "d": 2, "n": 4})
+    (told,) = caught.value.diagnostics
+    assert told.code == "INDEX_OUT_OF_RANGE" and told.span.source[told.span.column - 1 : told.span.end_column - 1] == "k + 1"
+    assert told.fix.endswith("and gather from that: around a gather, pad is for those places only.")
+    X, P = np.arange(6, dtype=np.float32).reshape(3, 2) + 1, np.array([2, 0, 3, -1], np.int32)
+    got = Calls(Signature.of(works), lambda sizes: EvaluatedRunner(works.program(sizes)))((X, P), {})
+    assert np.array_equal(got, [[6, 0], [2, 0], [0, 0], [0, 0]])
+
+
 def test_sizes_known_at_run_time_are_rows_of_indices_not_places() -> None:
     sizes = {"v": 4, "d": 2, "b": 8, "t": 2}
     program = embed.program(sizes)

@@ -98,7 +98,7 @@ def results(program: Program, stages: tuple[Backbone, ...]) -> dict[str, np.ndar
 def check(program: Program, names: list[str]) -> Program:
     joined = sharing_passes(program, cpu_tiles)
     assert [stage.name for stage in joined.stages] == names
-    assert joined.plain == program.stages and joined.arguments == program.arguments
+    assert joined.plain == program and joined.arguments == program.arguments
     for stage in joined.stages:
         verify(stage)
     expected, found = results(program, program.stages), results(program, joined.stages)

@@ -92,7 +92,18 @@ def test_habits_are_those_of_both_products() -> None:
     names = [stage.instructions[n].name for n in sorted(wide.copies)]
     assert names == ["load_Q", "load_K", "load_V"]
     objects = objects_of(stage, Features.of(SM_90))
-    assert habits(objects, SM_90.max_unroll)[0] == tuple(dict.fromkeys(wide.habits()))
+    assert habits(objects, SM_90.max_unroll)[1] == tuple(dict.fromkeys(wide.habits()))
+
+
+def test_habits_say_the_order_against_the_loops_of_warps() -> None:
+    """Loops outside of these have one iteration, so that an order against them alone says nothing."""
+    stage = one_pass(for_matrices(attention_f16, SIZES), 16)
+    (wide, _) = habits_of(stage)
+    own = {o.statement: set(o.loops) for o in wide.objects.operations}
+    warps = [x.statement for x in wide.objects.loops if x.axis == wide.rows and x.level == 1 and x.owner in own]
+    ordered = {objects for choice, objects, value in wide.habits() if (choice, value) == ("order", "BEFORE|AFTER")}
+    assert len(warps) > 20
+    assert {(o, s) for o in own for s in warps if s not in own[o]} <= ordered
 
 
 def test_sums_without_the_levels_of_matrices_have_other_habits() -> None:

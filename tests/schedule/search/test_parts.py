@@ -8,7 +8,18 @@ from typing import Any, cast
 
 import pytest
 
-from warploom.schedule.search import Exploration, Options, PartsExploration, ProgramExploration, explore_parts
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import cpu_tiles
+from warploom.schedule.search import (
+    Exploration,
+    Options,
+    PartsExploration,
+    ProgramExploration,
+    explore_parts,
+    explore_programs,
+    parts,
+)
+from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
 
 
@@ -90,6 +101,25 @@ def test_two_that_are_slower_than_those_before_end_the_round() -> None:
     result = found(search, bounds)
     assert search.order == [1, 2, 4, 1] and bounded == [1, 2, 4]
     assert result.tried[-1].bound_ms is None and not result.found.complete
+
+
+def test_two_without_an_implementation_end_the_round() -> None:
+    search = Searches({1: [2.0], 2: [None], 4: [None], 8: [0.1]})
+    assert found(search).parts == 1 and search.order == [1, 2, 4, 1]
+
+
+def test_only_the_first_program_needs_an_implementation(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed: list[bool] = []
+
+    def explored(*_: Any, is_needed: bool, **__: Any) -> ProgramExploration:
+        needed.append(is_needed)
+        return program([None, 2.0, None][min(len(needed), 3) - 1])
+
+    monkeypatch.setattr(parts, "explore", explored)
+    kernel = tensor_kernel("axpy")
+    same = kernel.program(dict.fromkeys(kernel.sizes, 64), cpu_tiles)
+    explore_programs({1: same, 2: same, 4: same}, target("cpu"), options=Options(nodes=600))
+    assert needed[:3] == [True, True, False]
 
 
 def test_small_budgets_search_fewer() -> None:

@@ -39,6 +39,12 @@ def test_the_smallest_budgets_have_an_implementation(search: StrategyName) -> No
     assert replay(Recipe(program("axpy", 64).stages[0], CPU)(), stage.decisions).key == stage.best.key
 
 
+def test_a_program_that_is_not_needed_has_none_behind_its_budget() -> None:
+    options = Options(strategy=strategy_named("best-first"), nodes=2)
+    (stage,) = explore(program("axpy", 64), CPU, options=options, is_needed=False).stages
+    assert stage.best is None and stage.reason == "budget: nodes"
+
+
 def test_recipes_travel_to_workers() -> None:
     recipe = Recipe(program("axpy", 64).stages[0], CPU)
     model = pickle.loads(pickle.dumps(recipe))()

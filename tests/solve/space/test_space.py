@@ -132,3 +132,30 @@ def test_comparisons_from_the_other_side() -> None:
     for comparator in Comparator:
         for a, b in itertools.product(range(3), repeat=2):
             assert holds[comparator.value](a, b) is holds[comparator.swapped.value](b, a), comparator
+
+
+@pytest.mark.parametrize("is_twice", [False, True], ids=["of two", "of one twice"])
+@pytest.mark.parametrize("is_negated", [False, True], ids=["holds", "does not"])
+def test_facts_are_the_same_as_a_set_and_as_a_predicate(is_twice: bool, is_negated: bool) -> None:
+    """Things of a set that are no objects, or no pairs, concern nobody; a predicate is asked for possible members only."""
+    space = Space("s")
+    things = space.set("Things")
+    some = space.set("Some", within=things)
+    a, b = space.objects("a b")
+    kind = space.enum("kind", (things,), ("A", "B"))
+    near = space.fact("near", 2)
+    fact = near(a, a) if is_twice else near(a, b)
+    over = {a: some} if is_twice else {a: some, b: things}
+    space.require("rule", over, [~fact if is_negated else fact, kind(a).is_("A")])
+    pairs = {("x", "x"), ("x", "y"), ("z", "x"), ("x", "elsewhere"), "xy", ("x", "y", "z")}
+    asked: list[tuple[str, str]] = []
+
+    def is_near(one: str, other: str) -> bool:
+        asked.append((one, other))
+        return (one, other) in pairs
+
+    sets = {"Things": ["x", "y", "z"], "Some": ["x", "y"]}
+    found = [Instance(CompiledSpace(space), sets=sets, facts={"near": given}) for given in (pairs, is_near)]
+    tables = [instance.tables.guard_table.tolist() for instance in found]
+    assert tables[0] == tables[1] and 1 in tables[0]
+    assert {one for one, _ in asked} == {"x", "y"}

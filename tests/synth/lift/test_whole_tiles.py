@@ -101,10 +101,16 @@ def test_the_printed_vectors_are_read_back_and_misplaced_ones_are_seen() -> None
     made = kernel()
     text = cuda_source(made).text
     sizes = [{"n": n} for n in (128, 300, 5)]
-    assert "*reinterpret_cast<float4 *>(&y[first]) = make_float4(" in text
+    assert "reinterpret_cast<float4 *>(y)[block * 32 + thread] = make_float4(" in text
     assert "reinterpret_cast<size_t>(x) % 16 != 0" in text
     assert read_back(text, made, sizes=sizes, rounds=1).ok
-    for old, new in (("(&x[first])", "(&x[first + 1])"), ("part_4.y", "part_4.x"), ("make_float4(", "make_float4(0.0f * ")):
+    at = "*>(x)[block * 32 + thread]"
+    place = "*reinterpret_cast<const float4 *>(&x[(block * 32 + thread) * 4])"
+    first = text.replace(f"reinterpret_cast<const float4 {at}", place)
+    assert read_back(first, made, sizes=sizes, rounds=1).ok
+    shifted = read_back(first.replace(" * 4])", " * 4 + 1])"), made, sizes=sizes, rounds=1)
+    assert shifted.verdict == "refuted" and "MISALIGNED" in {d.code for d in shifted.diagnostics}
+    for old, new in ((at, at.replace("]", " + 1]")), ("part_4.y", "part_4.x"), ("make_float4(", "make_float4(0.0f * ")):
         assert old in text
         assert read_back(text.replace(old, new), made, sizes=sizes, rounds=1).verdict == "refuted"
 

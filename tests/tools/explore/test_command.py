@@ -358,3 +358,10 @@ def test_only_a_measured_time_is_blamed_on_a_busy_machine() -> None:
     line: dict[str, object] = {"time_ms": 1.0, "bound_ms": 0.1, "time_over_bound": 10.0}
     measured = {**line, "runs": 3, "spread": 0.1}
     assert ["busy" in text for made in (line, measured) for text in _summary(made) if "times its bound" in text] == [False, True]
+
+
+def test_people_read_how_it_compares_with_the_plain_loop_and_the_note() -> None:
+    line: dict[str, object] = {"time_ms": 1.0, "bound_ms": 0.5, "kind": "found", "plain_ms": 4.0, "time_over_plain": 0.25}
+    assert "  4 times as fast as the plain loop (4.0 ms)" in list(_summary(line))
+    plain = {**line, "kind": "plain", "time_over_plain": 1.0, "note": "the plain loop, since it is faster"}
+    assert list(_summary(plain))[1:] == ["  note: the plain loop, since it is faster"]

@@ -19,12 +19,15 @@ from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, interpret_a
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.nest import Nest, Way, products_of
 from warploom.schedule.online import online
+from warploom.schedule.search import ModelEvaluator, explore
+from warploom.schedule.search import Options as SearchOptions
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.proof import arguments_of, compiled_for_proof, parallel_threads, prove_kernel
 
 SM_90 = target("sm_90")
+LARGE = {"h": 16, "n": 1024, "m": 1024, "d": 64}
 SMALL = {"attention": {"h": 2, "n": 32, "m": 32, "d": 16}, "causal": {"h": 2, "n": 16, "m": 32, "d": 16}}
 FUNCTIONS = {"attention": attention_f16, "causal": causal_f16}
 
@@ -124,5 +127,13 @@ def test_a_causal_kernel_is_proved_against_the_two_passes() -> None:
 @pytest.mark.slow
 def test_habits_alone_are_ten_times_as_fast_as_without_tensor_cores() -> None:
     """16 heads, 1024 queries and keys of 64 numbers on sm_90 by the model; f32 takes 0.22 ms."""
-    nest = begun(rewritten(attention_f16, {"h": 16, "n": 1024, "m": 1024, "d": 64}, 32), 0)
+    nest = begun(rewritten(attention_f16, LARGE, 32), 0)
     assert modelled(nest, SM_90).time_ms < 0.04
+
+
+@pytest.mark.slow
+def test_a_search_of_few_candidates_ends_where_habits_do() -> None:
+    """0.0267 ms with 50 candidates; 0.7 ms with 1300 where habits left the order of instructions open."""
+    stage = rewritten(attention_f16, LARGE, 32)
+    found = explore(stage, SM_90, options=SearchOptions(nodes=60), evaluators=lambda _: ModelEvaluator(SM_90))
+    assert found.time_ms is not None and found.time_ms < 0.028

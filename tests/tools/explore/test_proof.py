@@ -20,7 +20,7 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, Operator, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import exp, out, sin, tensor
-from warploom.schedule.nest import Compute, Kind, Load, Loop, Memory, Nest, Ref
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Memory, Nest, Ref
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.command.lines import broken_rules
@@ -258,3 +258,23 @@ def test_threads_along_a_sum_that_only_copy_may_compute_alike() -> None:
     assert parallel_threads(stage, partial) == (False, True, True)
     assert least_work(alike, (True, True, True)) == 7 + 7
     assert least_work(partial, (False, True, True)) == 7 * 8 + 7
+
+
+AT, OTHER = Ref(0, ()), Ref(1, ())
+
+
+@pytest.mark.parametrize(
+    ("statement", "rounds"),
+    [
+        (Compute(AT, Operator.MAX, (AT, OTHER)), 100),
+        (Compute(AT, Operator.MIN, (OTHER, AT)), 100),
+        (Combine(AT, Operator.MAX, OTHER, (), ()), 100),
+        (Compute(AT, Operator.MAX, (OTHER, OTHER)), 7),
+        (Compute(AT, Operator.EXP, (AT,)), 7),
+    ],
+    ids=["maximum", "minimum", "of several registers", "of two values", "no maximum"],
+)
+def test_rounds_that_make_a_maximum_go_on_all_count(statement: Compute | Combine, rounds: int) -> None:
+    """No proof leaves them out, so a block of many of them is proved at a small size at once."""
+    nest = Nest("rows", (), (), (), (Loop(0, "k0", Kind.LOOP, 100, (statement,)),))
+    assert least_work(nest, (True, True, True)) == 8 * rounds

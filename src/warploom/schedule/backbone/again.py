@@ -32,8 +32,7 @@ def made_again(stage: Backbone) -> Backbone:
     if len(again.order) == len(stage.instructions):
         return stage
     place = {number: n for n, number in enumerate(again.order)}
-    made = rebuilt(stage, [again.instructions[number] for number in again.order], place)
-    return replace(made, rewritten=stage.rewritten)
+    return stage.remade(rebuilt(stage, [again.instructions[number] for number in again.order], place))
 
 
 class _Again:

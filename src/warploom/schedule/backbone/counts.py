@@ -10,7 +10,7 @@ from warploom.schedule.backbone.programs import Program
 
 def count_flops(program: Program) -> int:
     """Arithmetic operations, an FMA counted twice; moves, casts, changes of sign and what is computed a second time are free."""
-    return sum(_stage_flops(stage.plain) for stage in program.stages)
+    return sum(_stage_flops(stage) for stage in program.plain.stages)
 
 
 def _stage_flops(backbone: Backbone) -> int:

@@ -39,8 +39,8 @@ def evaluate_program(
     """The arrays that the stages write, by name. KeyError if an input or a parameter is missing."""
     known = dict(arrays)
     written: dict[str, Array] = {}
-    for stage in program.plain or program.stages:
-        made = evaluate(stage.plain, known, parameters)
+    for stage in program.plain.stages:
+        made = evaluate(stage, known, parameters)
         known.update(made)
         written.update(made)
     return written

@@ -14,7 +14,7 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -242,12 +242,10 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The origin of a backbone that was made of another one by a law that its sums obey."""
+    """Two axes of a backbone that were one, whose sums are made tile by tile by a law that they obey."""
 
-    plain: Backbone
-    """The kernel as the function says it: what results are compared with and proofs are about."""
     axis: int
-    """The axis of `plain` that became two, whose sums are made tile by tile."""
+    """That axis of `Backbone.plain`."""
     outer: int
     inner: int
     law: str
@@ -268,13 +266,18 @@ class Backbone:
     can_reorder: bool = True
     """Sums of floats may be taken in another order."""
     rewritten: Rewritten | None = None
-    unpacked: Backbone | None = None
-    """The same kernel whose factors are bytes, where here they are words (`in_words`)."""
+    made_of: tuple[Backbone, ...] = ()
+    """The stages that this kernel was made of, as the function says them: what results are compared with and proofs are about.
+    None where it is one of those."""
 
     @property
     def plain(self) -> Backbone:
-        """The kernel as the function says it."""
-        return self.rewritten.plain if self.rewritten is not None else self.unpacked or self
+        """The stage that it was made of; the kernel itself where there are none, or several (see `Program.plain`)."""
+        return self.made_of[0] if len(self.made_of) == 1 else self
+
+    def remade(self, other: Backbone) -> Backbone:
+        """Another kernel, as one that was made of what this one was made of."""
+        return replace(other, made_of=self.made_of or (self,))
 
     def statement_of(self, dim: int) -> int:
         return len(self.instructions) + dim

@@ -41,7 +41,8 @@ def rebuilt(stage: Backbone, instructions: Sequence[Instruction], number: Mappin
     """The kernel of these instructions over the axes and arrays of another one; number: where in them the values are made that
     they still name by their old numbers."""
     made = [replace(i, operands=tuple(renumbered(o, number) for o in i.operands)) for i in instructions]
-    return assemble(stage.name, stage.axes, stage.extents, stage.regions, made, can_reorder=stage.can_reorder)
+    found = assemble(stage.name, stage.axes, stage.extents, stage.regions, made, can_reorder=stage.can_reorder)
+    return replace(found, rewritten=stage.rewritten, made_of=stage.made_of)
 
 
 def repeated(instructions: Sequence[Instruction]) -> frozenset[int]:

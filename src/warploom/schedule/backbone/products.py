@@ -25,7 +25,8 @@ def added_products(stage: Backbone) -> Backbone:
     if not gone:
         return stage
     kept = [n for n in range(len(instructions)) if n not in gone]
-    return rebuilt(stage, [instructions[n] for n in kept], {n: position for position, n in enumerate(kept)})
+    number = {n: position for position, n in enumerate(kept)}
+    return stage.remade(rebuilt(stage, [instructions[n] for n in kept], number))
 
 
 def _products(

@@ -19,8 +19,11 @@ class Program:
     parameters: tuple[Parameter, ...] = ()
     order: tuple[str, ...] = ()
     """Names of arrays and parameters as the function has them; empty: arrays first."""
-    plain: tuple[Backbone, ...] = ()
-    """The stages as the function has them, where some are joined here: what results are compared with."""
+
+    @property
+    def plain(self) -> Program:
+        """The stages as the function says them: what results are compared with."""
+        return replace(self, stages=tuple(plain for stage in self.stages for plain in stage.made_of or (stage,)))
 
     @property
     def called_with(self) -> tuple[str, ...]:
@@ -51,11 +54,9 @@ def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:
 
 def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
     """Like `at_sizes`, for one stage."""
-    rewritten = stage.rewritten
     return replace(
         stage,
-        unpacked=None if stage.unpacked is None else stage_at(stage.unpacked, sizes),
-        rewritten=None if rewritten is None else replace(rewritten, plain=stage_at(rewritten.plain, sizes)),
+        made_of=tuple(stage_at(made, sizes) for made in stage.made_of),
         axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
         regions=tuple(_region_at(r, sizes) for r in stage.regions),
     )

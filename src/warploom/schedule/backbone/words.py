@@ -29,7 +29,7 @@ def in_words(stage: Backbone, elements: Collection[str]) -> Backbone:
         loads = _factors(made, number, elements)
         for axis in sorted(total.carry.reduced, key=lambda axis: _apart(made, axis, loads)) if loads else ():
             if _fits(made, axis, number, loads):
-                return replace(_joined(made, axis, loads), unpacked=stage)
+                return stage.remade(_joined(made, axis, loads))
     return stage
 
 

@@ -17,6 +17,7 @@ from itertools import combinations, zip_longest
 
 from warploom.schedule.backbone import Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.targets import Target
@@ -29,6 +30,9 @@ _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
 
+_ONE_ROW = ((1, 4), (1, 8), (1, 2))
+"""The same where stores go around the caches: several rows at once are slower than one."""
+
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum. Half of them have lanes across the rows of a
@@ -38,7 +42,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     width = max(target.vector_lanes, default=1)
     tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
-        tiles = [*_IN_LINE, *tiles]
+        first = _Sum(objects, target, objects.sums[0], *tiles[0])
+        tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
     across = [way for tile in tiles if (way := _way(objects, target, *tile, is_across=True))][: _WAYS // 2]
     along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across)]]
     ways = [(*start, *way) for way in (*across, *along)]
@@ -104,6 +109,9 @@ class _Sum:
         worth a copy; else one that is summed."""
         self.reduced = reduced
         self.is_along_lanes = self.lanes in reduced
+        read = [x.access.region for x in self.loads if x.access is not None and self.lanes in x.axes]
+        self.passes_again = self.is_along_lanes and len(set(read)) < len(read) and leaves_caches(backbone, target)
+        """Several passes read the same array along its rows, which come from memory: large norms, softmax."""
         self.products = len(backbone.instructions[total.instruction].operands) // 2
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
@@ -169,6 +177,8 @@ class _Sum:
                 yield "size", (number,), str(self.vectors)
             elif extent.level == last and last > 0 and extent.axis in self._written_out and not self.is_across:
                 yield "size", (number,), str(self.rows)
+            elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
+                yield "size", (number,), "1"
         if self.is_across:
             yield from self._columns_in_registers()
         for temporary in self.objects.temporaries:
@@ -236,7 +246,12 @@ class _Sum:
 
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
-        never pays."""
+        never pays. Where later passes read rows from memory again, rows follow each other as they lie there, which the hardware
+        fetches ahead by itself: each pass would ask for the lines again."""
+        if self.passes_again:
+            yield "prefetch", (0,), "0"
+            stores = (o for o in self.objects.operations if o.operator is Operator.STORE and o.temporary is None)
+            yield from (("cache", (store.statement,), "NONE") for store in stores)
         instructions = self.objects.backbone.instructions
         for temporary in self.objects.temporaries:
             if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:

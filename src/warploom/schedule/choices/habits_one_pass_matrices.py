@@ -20,7 +20,7 @@ from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Objects, Operation, mapped_alike
 
 Habit = tuple[str, tuple[int, ...], str]
-MATRIX_WAYS = ((4, 2), (4, 4), (4, 1))
+MATRIX_WAYS = ((4, 4), (4, 2), (4, 1))
 """Warps of a block, and groups of 8 rows of each."""
 _ROWS, _SHARED, _WARPS = 0, 1, 2
 """Hardware dimensions: 4 threads along the rows, 8 along the tile or the results, warps along the rows."""
@@ -203,12 +203,22 @@ class OnePassMatrices:
     def _apart(self) -> Iterator[Habit]:
         """Each instruction has loops of its own in the block's and the tile's, so that products hold nothing else. What is not
         inside a warp's loop is inside none of its threads' (`description.threads`)."""
-        outermost = [next((s for s in o.loops if not self._is_around(s)), -1) for o in self.objects.operations]
+        outermost = [s for o in self.objects.operations for s in self._outermost(o)]
         summed = [s for o in self.objects.sums for s in o.loops if self.loop[s].is_reduction and not self._is_around(s)]
         for operation in self.objects.operations:
-            own = {-1, *operation.loops}
+            own = set(operation.loops)
             others = (s for s in dict.fromkeys((*outermost, *summed)) if s not in own)
             yield from (("order", (operation.statement, s), "BEFORE|AFTER") for s in others)
+
+    def _outermost(self, operation: Operation) -> list[int]:
+        """Its loops down to the first with several iterations."""
+        found: list[int] = []
+        for statement in operation.loops:
+            if not self._is_around(statement):
+                found.append(statement)
+                if self.loop[statement].axis in self.columns | self.summed | {self.rows}:
+                    break
+        return found
 
 
 __all__ = ["MATRIX_WAYS", "OnePassMatrices"]

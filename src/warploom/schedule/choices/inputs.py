@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from warploom.schedule.backbone import (
     Access,
+    Backbone,
     Instruction,
     Operator,
     Result,
@@ -247,18 +248,7 @@ class _Inputs:
 
     def _is_far(self) -> bool:
         """The arrays do not fit the cache of a core twice as large as its temporaries may be."""
-        return self._held() > 2 * self.target.shared_bytes
-
-    def _leaves_caches(self) -> bool:
-        """The arrays do not fit half of a CPU's last cache. Elsewhere whoever reads results next finds them there, and stores
-        around the caches only seem faster, as long as nothing else touches what they write."""
-        caches = self.target.rates.caches
-        is_open = bool(run_time_sizes(self.objects.backbone))
-        return self.target.has_threads or is_open or not caches or 2 * self._held() > caches[-1].size_bytes
-
-    def _held(self) -> int:
-        """Bytes of all arrays."""
-        return sum(r.elements * _bytes(r.dtype.bits) for r in self.objects.backbone.regions)
+        return _held(self.objects.backbone) > 2 * self.target.shared_bytes
 
     def _is_kept(self, pair: int) -> bool:
         """The value cannot go through a temporary."""
@@ -355,7 +345,7 @@ class _Inputs:
         if operation.temporary is not None or access is None:
             return cache is Cache.NONE
         if operation.operator is Operator.STORE:
-            return cache in self.target.store_caches and (cache is not Cache.NONE or self._leaves_caches())
+            return cache in self.target.store_caches and (cache is not Cache.NONE or leaves_caches(backbone, self.target))
         is_input = backbone.regions[access.region].role is Role.INPUT
         return cache in self.target.load_caches and (is_input or cache is not Cache.READ_ONLY)
 
@@ -370,3 +360,16 @@ def _nth(things: tuple[int, ...], n: int, otherwise: int) -> int:
 
 def _bytes(bits: int) -> int:
     return -(-bits // 8)
+
+
+def leaves_caches(backbone: Backbone, target: Target) -> bool:
+    """The arrays do not fit half of a CPU's last cache. Elsewhere whoever reads results next finds them there, and stores around
+    the caches only seem faster, as long as nothing else touches what they write."""
+    caches = target.rates.caches
+    is_open = bool(run_time_sizes(backbone))
+    return target.has_threads or is_open or not caches or 2 * _held(backbone) > caches[-1].size_bytes
+
+
+def _held(backbone: Backbone) -> int:
+    """Bytes of all arrays."""
+    return sum(r.elements * _bytes(r.dtype.bits) for r in backbone.regions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -140,7 +141,7 @@ class KernelSpace:
         for choice in choices:
             for variable in self.instance.one_way(choice).tolist():
                 is_order = choice == "order"
-                if is_order and self._is_instruction.issuperset(self.instance.things_of(variable)):
+                if is_order and self._between_instructions[variable]:
                     continue
                 turns.append(variable)
                 groups.append(SEQUENTIAL if is_order and not self.features.orders_siblings else 0)
@@ -153,15 +154,32 @@ class KernelSpace:
             if choice != "dim_kind" or not self._turns:
                 yield from ((choice, arguments) for arguments in self._open(candidate, choice))
                 continue
-            kinds = self._open(candidate, choice)
+            kinds = list(self._open(candidate, choice))
             yield from ((choice, arguments) for arguments in kinds if self._turns[arguments[0]] < _LOADS)
             if "order" in choices[n:]:
                 yield from (("order", arguments) for arguments in self._orders_of_pairs)
             yield from ((choice, arguments) for arguments in kinds if self._turns[arguments[0]] >= _LOADS)
 
-    def _open(self, candidate: Candidate, choice: str) -> list[tuple[int, ...]]:
-        found = cast("list[tuple[int, ...]]", candidate.open(choice))
-        return sorted(found, key=lambda a: self._turns[a[0]]) if choice == "dim_kind" and self._turns else found
+    def _open(self, candidate: Candidate, choice: str, other: Candidate | None = None) -> Iterator[tuple[int, ...]]:
+        """Objects of the open variables, in order; of orders, those that make a difference. other: only where it differs."""
+        positions = candidate.open_variables(choice)
+        if choice == "order":
+            positions = positions[~self._between_instructions[positions]]
+            if not self.features.orders_siblings:
+                positions = positions[candidate.domains[positions] != np.uint64(SEQUENTIAL)]
+        if other is not None:
+            positions = positions[candidate.domains[positions] != other.domains[positions]]
+        found = map(self.instance.things_of, positions.tolist())
+        things = cast("Iterator[tuple[int, ...]]", found)
+        return iter(sorted(things, key=lambda a: self._turns[a[0]])) if choice == "dim_kind" and self._turns else things
+
+    @cached_property
+    def _between_instructions(self) -> NDArray[np.bool_]:
+        """By variable: whether it is the order of two instructions, which follows from that of their loops."""
+        found = np.zeros(self.instance.domains.size, dtype=np.bool_)
+        orders = self.instance.one_way("order").tolist()
+        found[[v for v in orders if self._is_instruction.issuperset(self.instance.things_of(v))]] = True
+        return found
 
     def alternatives(self, candidate: Candidate, choice: str, arguments: tuple[int, ...]) -> tuple[Alternative, ...]:
         """Values that a variable may take; none where its value makes no difference."""
@@ -259,11 +277,11 @@ class KernelSpace:
         self, current: Candidate, wanted: Candidate, choices: Sequence[str], *, only_sizes: bool
     ) -> tuple[str, tuple[int, ...], int] | None:
         for choice in choices:
-            for arguments in self._open(current, choice):
+            for arguments in self._open(current, choice, wanted):
                 mask = wanted.domain(choice, *arguments)
                 if only_sizes and choice == "size" and mask & (mask - 1):
                     continue
-                if mask != current.domain(choice, *arguments) and len(self.alternatives(current, choice, arguments)) > 1:
+                if len(self.alternatives(current, choice, arguments)) > 1:
                     return choice, arguments, mask
         return None
 

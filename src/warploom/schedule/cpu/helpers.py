@@ -43,8 +43,9 @@ class Helpers:
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
 
     def vector(self, dtype: DType, lanes: int) -> str:
-        """A vector type; beside it, with `_any`, the same at any address of its elements."""
+        """A vector type; beside it, with `_any`, the same at any address of its elements. Four bytes are not the word of them."""
         name = f"{dtype.name}x{lanes}"
+        name = f"{name}_lanes" if any(name == word.name for word in WORDS.values()) else name
         if name not in self._types:
             if dtype in WORDS.values():
                 self.word(dtype)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import mmap
 import multiprocessing
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from multiprocessing.shared_memory import SharedMemory
+from multiprocessing.reduction import recv_handle, send_handle
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,17 +39,25 @@ class Crashed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Array:
-    """A NumPy array in shared memory."""
+class _Memory:
+    """Memory without a name: it is gone with the last process that has it, however that ends."""
 
-    memory: str
+    descriptor: int
+    bytes: mmap.mmap
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """A NumPy array in shared memory, whose descriptor is sent after the child has started."""
+
     shape: tuple[int, ...]
     dtype: str
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Attach:
-    arrays: tuple[_Array, ...]
+    """Asks whether the child has the arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,29 +104,33 @@ class MeasureWorker:
     """Time limit of one request; the child is killed after that."""
     shared: list[NDArray[Any]] = field(init=False, default_factory=list["NDArray[Any]"])
     starts: int = field(init=False, default=0)
-    _memories: list[SharedMemory] = field(init=False, default_factory=list[SharedMemory])
-    _handles: tuple[_Array, ...] = field(init=False, default=())
+    _memories: list[_Memory] = field(init=False, default_factory=list["_Memory"])
     _process: BaseProcess | None = field(init=False, default=None)
     _pipe: Connection | None = field(init=False, default=None)
 
     def __enter__(self) -> MeasureWorker:
-        handles: list[_Array] = []
-        for array in self.arrays:
-            memory = SharedMemory(create=True, size=max(1, array.nbytes))
-            view: NDArray[Any] = np.ndarray(array.shape, array.dtype, buffer=memory.buf)
-            view[...] = array
-            self._memories.append(memory)
-            self.shared.append(view)
-            handles.append(_Array(memory.name, array.shape, array.dtype.str))
-        self._handles = tuple(handles)
+        try:
+            for array in self.arrays:
+                self._memories.append(_unnamed(max(1, array.nbytes)))
+                view: NDArray[Any] = np.ndarray(array.shape, array.dtype, buffer=self._memories[-1].bytes)
+                view[...] = array
+                self.shared.append(view)
+        except BaseException:
+            self._release()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._kill()
+        try:
+            self._kill()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        """The memory goes with the last view of it."""
         self.shared.clear()
         for memory in self._memories:
-            memory.close()
-            memory.unlink()
+            os.close(memory.descriptor)
         self._memories.clear()
 
     def run(self, kernel: CompiledNest, parameters: Mapping[str, float] | None = None, *, threads: int = 1) -> float | Crashed:
@@ -199,13 +215,17 @@ class MeasureWorker:
         self._kill()
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there,), daemon=True)
+        arrays = [_Array(v.shape, v.dtype.str, len(m.bytes)) for v, m in zip(self.shared, self._memories, strict=True)]
+        self._process = context.Process(target=_serve, args=(there, arrays), daemon=True)
         with starting_workers():
             self._process.start()
         there.close()
         self._pipe = here
         self.starts += 1
-        answer = self._ask(_Attach(self._handles), _START_S)
+        with suppress(OSError, RuntimeError):  # a child that has died: the question is answered so
+            for memory in self._memories:
+                send_handle(here, memory.descriptor, self._process.pid)
+        answer = self._ask(_Attach(), _START_S)
         if isinstance(answer, Crashed):
             raise WarploomError(f"the measuring process did not start: {answer.reason}")
 
@@ -219,12 +239,33 @@ class MeasureWorker:
             self._pipe = None
 
 
-def _serve(pipe: Connection) -> None:
+def _unnamed(size_bytes: int) -> _Memory:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("warploom")
+    else:
+        with TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    try:
+        os.ftruncate(descriptor, size_bytes)
+        return _Memory(descriptor, mmap.mmap(descriptor, size_bytes))
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _received(pipe: Connection, array: _Array) -> NDArray[Any]:
+    descriptor = recv_handle(pipe)
+    try:
+        return np.ndarray(array.shape, array.dtype, buffer=mmap.mmap(descriptor, array.size_bytes))
+    finally:
+        os.close(descriptor)
+
+
+def _serve(pipe: Connection, shared: Sequence[_Array]) -> None:
     """The arrays of the kernels are the child's own: shared memory comes in small pages, which makes large strides slower. They
     begin with cache lines, or stores around the caches would be measured as if they were others."""
-    memories: list[SharedMemory] = []
-    views: list[NDArray[Any]] = []
-    arrays: list[NDArray[Any]] = []
+    views = [_received(pipe, array) for array in shared]
+    arrays = [aligned_copy(view) for view in views]
     while True:
         try:
             request: _Request = pipe.recv()
@@ -232,10 +273,7 @@ def _serve(pipe: Connection) -> None:
             return
         try:
             match request:
-                case _Attach(arrays=handles):
-                    memories = [SharedMemory(name=h.memory) for h in handles]
-                    views = [np.ndarray(h.shape, h.dtype, buffer=m.buf) for h, m in zip(handles, memories, strict=True)]
-                    arrays = [aligned_copy(view) for view in views]
+                case _Attach():
                     pipe.send(0.0)
                 case _Run():
                     for array, view in zip(arrays, views, strict=True):

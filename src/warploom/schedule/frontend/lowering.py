@@ -278,7 +278,11 @@ class _Lowering:
         """The place in memory is kept within the array, whatever the index arrays hold, and at points beyond an edge, too."""
         array, span = gather.array, gather.span
         affine = tuple(i if isinstance(i, IndexSum) else IndexSum(Linear(), span) for i in gather.indices)
-        access = self.access(array, affine, None, span)
+        fix = (
+            f"Change the size of the array, or store pad({array.name}, 0)[...] without the places that arrays say in an array "
+            "of its own first, and gather from that: around a gather, pad is for those places only."
+        )
+        access = self.access(array, affine, None, span, fix)
         region = self.regions[access.region]
         wide = i32 if region.elements <= _MOST_NARROW else i64
         total: int | None = None
@@ -370,7 +374,10 @@ class _Lowering:
         self.instructions.append(Instruction(name, operator, operands, axes, dtype, access, span, region))
         return len(self.instructions) - 1
 
-    def access(self, array: ArrayParameter, indices: tuple[IndexSum, ...], fill: float | None, span: Span) -> Access:
+    def access(
+        self, array: ArrayParameter, indices: tuple[IndexSum, ...], fill: float | None, span: Span, fix: str = ""
+    ) -> Access:
+        """`fix`: of an index outside of the array; that of a read if not said."""
         region = self.regions[self.region[array.name]]
         sums: list[AxisSum] = []
         leaves = False
@@ -381,7 +388,7 @@ class _Lowering:
                 leaves = True
                 if fill is None:
                     message = f"expected indices from 0 to {size - 1} on axis {position} of {array.name!r}, got {low} to {high}"
-                    fix = f"Change the size of the array, or write pad({array.name}, 0)[...] to read 0 outside."
+                    fix = fix or f"Change the size of the array, or write pad({array.name}, 0)[...] to read 0 outside."
                     notes = (("declared here", array.span),)
                     self.problems.append(Diagnostic("INDEX_OUT_OF_RANGE", message, index.span, fix, notes))
             sums.append(self.sum_of(place))

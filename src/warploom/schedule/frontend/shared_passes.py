@@ -63,7 +63,7 @@ def sharing_passes(program: Program, tiles: Tiles) -> Program:
         return program
     if len(stages) == 1:
         stages = [replace(stages[0], name=program.name)]
-    return replace(program, stages=tuple(stages), plain=program.stages)
+    return replace(program, stages=tuple(stages))
 
 
 def _joined(first: Backbone, second: Backbone, unseen: set[str], tiles: Tiles) -> Backbone | None:
@@ -175,7 +175,8 @@ class _Join:
         axes = tiled_axes(name, self.first.axes, regions, instructions, tiles)
         scoped = with_scopes(instructions, Scope.THREAD)
         made = backbone(name, axes, regions, scoped, can_reorder=self.first.can_reorder)
-        return made if _separates(scoped) else read_once(made)
+        origin = (*(self.first.made_of or (self.first,)), *(self.second.made_of or (self.second,)))
+        return replace(made if _separates(scoped) else read_once(made), made_of=origin)
 
     def _regions(self, between: set[str]) -> list[Region]:
         found = {r.name: r for r in self.first.regions if r.name not in between}

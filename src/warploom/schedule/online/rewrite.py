@@ -61,8 +61,7 @@ def online(stage: Backbone, tile: int, tiles: Levels | None = None) -> Backbone 
         if instruction.operator is Operator.MAX and instruction.carry is not None and len(instruction.carry.reduced) == 1:
             found = _rewritten(once, number, tile, tiles)
             if isinstance(found, Backbone):
-                assert found.rewritten is not None
-                return replace(found, rewritten=replace(found.rewritten, plain=stage))
+                return stage.remade(found)
             reasons.append(f"{instruction.name}: {found}")
     return "; ".join(reasons) or "there is no maximum over one axis"
 
@@ -207,7 +206,7 @@ class _Rewriting:
             for e in (extents_of(n, axis) if n in (self.outer, self.inner) else (x for x in stage.extents if x.axis == n))
         ]
         made = assemble(stage.name, axes, extents, stage.regions, self.made, can_reorder=stage.can_reorder)
-        return replace(made, rewritten=Rewritten(stage, self.outer, self.outer, self.inner, self.law.domain))
+        return replace(made, rewritten=Rewritten(self.outer, self.outer, self.inner, self.law.domain))
 
     # ------------------------------------------------------------ what is made for each tile
 

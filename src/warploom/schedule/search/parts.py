@@ -104,6 +104,8 @@ def explore_programs(
     the others as of `explore`, which makes one program's search. UserError as there."""
     options, decided = options or Options(), fixed or {}
     spaces: dict[int, tuple[KernelSpace, ...]] = {}
+    timed: list[float] = []
+    """Times of programs that have an implementation."""
 
     def bounding(parts: int) -> float:
         made = recipes(programs[parts], target, make_bound, features, options.order, decided.get(parts))
@@ -112,7 +114,7 @@ def explore_programs(
         return sum(milliseconds(model.bound(model.root())) for model in models)
 
     def search(parts: int, limits: Options) -> ProgramExploration:
-        return explore(
+        found = explore(
             programs[parts],
             target,
             make_bound,
@@ -125,7 +127,10 @@ def explore_programs(
             progress=progress,
             executor=executor,
             spaces=spaces.get(parts),
+            is_needed=not timed,
         )
+        timed.extend([ms] if (ms := _ms(found)) < inf else [])
+        return found
 
     return explore_parts(tuple(programs), bounding, search, options)
 
@@ -213,7 +218,7 @@ class _State:
             if not self._searched(parts, options or self.budget.part(1.0)):
                 return False
             now = _ms(self.made[parts])
-            rises, last = (rises + 1 if now > last else 0), now
+            rises, last = (rises + 1 if now > last or now == inf else 0), now
         return True
 
     def second_round(self) -> None:

@@ -122,9 +122,10 @@ def explore(
     progress: Callable[[Live], None] | None = None,
     executor: Executor | None = None,
     spaces: Sequence[KernelSpace] | None = None,
+    is_needed: bool = True,
 ) -> ProgramExploration:
     """The fastest implementation of each stage found within the budget; an interruption ends the search with the best so far.
-    A budget that ends before a stage has any implementation is overdrawn for one.
+    A budget that ends before a stage has any implementation is overdrawn for one, unless none `is_needed`.
 
     `evaluators` makes what measures a stage; without it the model's cost counts. With `programs`, which times several stages one
     after the other, each begins where the one before ended, if that is faster (`direction`). `journal` is a folder: what was
@@ -170,7 +171,7 @@ def explore(
                 make=recipe,
                 executor=executor,
             )
-            found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)))
+            found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)) if is_needed else explored)
             if found[-1].reason == "interrupted":
                 break
     except KeyboardInterrupt:  # between two searches: what the first ones found stays

@@ -65,6 +65,18 @@ class Tuned:
         return max(self.modelled.ms, self.bound.ms) if self.measured_ms is None else self.measured_ms
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A value of a parameter that another one was preferred to."""
+
+    parameter: str
+    value: Tuning
+    ms: float
+    binds: str
+    is_bound: bool
+    """No kernel with it takes less; else it is the fastest of the kernels that were completed, one for each setting at least."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Partial:
     """A candidate."""
@@ -115,6 +127,8 @@ class FamilyModel:
         self.progress = progress
         self.completed = 0
         """Kernels that were completed and proved."""
+        self._times: dict[int, Tuned] = {}
+        """The fastest completed kernel, by the number of its setting."""
         self.refused: list[tuple[Setting, str]] = []
         """Settings without a kernel, and why."""
         self._best: Cost | None = None
@@ -195,6 +209,8 @@ class FamilyModel:
         least, rest = self._least(candidate)
         time_ps = max(_cost(cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
         cost_found = time_ps, rest, *filled_cost
+        number = candidate.settings[0]
+        self._times[number] = min(tuned, self._times.get(number, tuned), key=lambda t: t.ms)
         if self._best is None or cost_found < self._best:
             self._best, self._idle = cost_found, 0
         return cost_found, tuned
@@ -210,6 +226,21 @@ class FamilyModel:
         """Parameter that is open -> its values."""
         found = {name: self._values(candidate, name) for name in self._parameters}
         return {name: values for name, values in found.items() if len(values) > 1}
+
+    def others(self, chosen: Setting) -> Iterator[Other]:
+        """Every value of a parameter that was not chosen, with the time of a kernel that has it, or a bound on that."""
+        for name, values in self.family.parameters.items():
+            for value in values:
+                having = [n for n, built in enumerate(self._built) if built.setting[name] == value]
+                if value == chosen[name] or not having:
+                    continue
+                completed = [self._times[n] for n in having if n in self._times]
+                least = min((self._unfilled(self._built[n], {}) for n in having), key=lambda m: m.ms)
+                if len(completed) == len(having):
+                    fastest = min(completed, key=lambda t: t.ms)
+                    yield Other(name, value, fastest.ms, fastest.modelled.binds, is_bound=False)
+                else:
+                    yield Other(name, value, least.ms, least.binds, is_bound=True)
 
     def why_none(self) -> str:
         """Reason why a family without a kernel has none."""

@@ -129,7 +129,7 @@ class _Refine(Generic[S, A]):
         self._until_tried = None if nodes is None else self._incumbent.statistics.tried + share * nodes
 
     def _has_time(self) -> bool:
-        if len(self._pool) < (1 if self._near.counts_nodes and not self._near.known else self._options.batch):
+        if len(self._pool) < (self._options.batch if self._near.known else 1):
             return True
         if self._until is not None and time.monotonic() >= self._until:
             return False

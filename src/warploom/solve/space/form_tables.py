@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import cast
 
 import numpy as np
 
 from warploom.core import UnsupportedError
 from warploom.solve.space.arrays import WIDTH
-from warploom.solve.space.engine import SATURATED, Ints
+from warploom.solve.space.engine import SATURATED, Bytes, Ints
 from warploom.solve.space.forms import Form, FormKind, FormLiteral, LiteralKind
-from warploom.solve.space.inputs import Inputs, Thing, Things, apply_function, constant_of, holds
+from warploom.solve.space.inputs import HostFact, Inputs, Thing, Things, apply_function, constant_of
 from warploom.solve.space.nodes import Applied, Argument, Comparator, FactLiteral, ObjectSet, Quantity, wrong
 from warploom.solve.space.numbering import Numbering
 
@@ -35,7 +36,8 @@ class FormTables:
         """The number of cells of each position, for the reverse of each slot table."""
         self.reverse_cells: list[Ints] = [np.zeros(0, np.int64)]
         self._reverses = 0
-        self.guards: list[int] = []
+        self._guards: list[Bytes] = []
+        self._guard_size = 0
         self._guard_offsets: dict[tuple[str, bool, tuple[str, ...], tuple[int, ...]], int] = {}
         """By fact, sets of the objects quantified and which of them the fact is about."""
         self._things: dict[tuple[str, ...], list[Things | None]] = {}
@@ -162,11 +164,39 @@ class FormTables:
         places = tuple(axes.index(k) for k in quantified)
         key = (fact.name, fact.expected, tuple(form.over[k].set.name for k in axes), places)
         if key not in self._guard_offsets:
-            self._guard_offsets[key] = len(self.guards)
-            for things in self.over_things(form, axes):
-                is_held = things is not None and holds(given[fact.name], tuple(things[n] for n in places)) == fact.expected
-                self.guards.append(int(is_held))
+            sets = [form.over[k].set for k in axes]
+            self._guard_offsets[key] = self.add_guards(self._held(sets, places, given[fact.name], is_expected=fact.expected))
         return self._guard_offsets[key], self.strides(form, axes)
+
+    def add_guards(self, values: Bytes) -> int:
+        """Offset of new guards."""
+        self._guards.append(values)
+        self._guard_size += values.size
+        return self._guard_size - values.size
+
+    def guard_table(self) -> Bytes:
+        return np.concatenate([*self._guards, np.zeros(1, np.uint8)])
+
+    def _held(self, sets: Sequence[ObjectSet], places: Sequence[int], fact: HostFact, *, is_expected: bool) -> Bytes:
+        """Row-major over the objects of `sets`: whether a fact about those at `places` is as expected; 0 where one of them cannot
+        be a member."""
+        columns = [self.numbering.objects[one.sort] for one in sets]
+        shape = [len(column) for column in columns]
+        held, possible = np.zeros(shape, dtype=np.bool_), np.ones(shape, dtype=np.bool_)
+        for n, one in enumerate(sets):
+            along = [-1 if k == n else 1 for k in range(len(sets))]
+            possible &= np.array(self.numbering.eligible(one), dtype=np.bool_).reshape(along)
+        if isinstance(fact, bool):
+            held[...] = fact
+        elif callable(fact):
+            for cell in map(tuple, np.argwhere(possible).tolist()):
+                held[cell] = bool(fact(*(columns[n][cell[n]] for n in places)))
+        else:
+            index = [self.numbering.index[one.sort] for one in sets]
+            cells = (_cell((thing,) if len(places) == 1 else thing, places, index) for thing in fact)
+            for cell in (c for c in cells if c is not None):
+                held[cell] = True
+        return ((held == is_expected) & possible).reshape(-1).astype(np.uint8)
 
     def constant(self, form: Form, quantity: Quantity | None, minimum: int | None = None) -> tuple[int, list[int]]:
         """Offset and strides among the constants; 0 where an object cannot be a member."""
@@ -228,6 +258,19 @@ class FormTables:
 
     def _is_argument(self, form: Form, constant: Quantity | None, k: int) -> bool:
         return isinstance(constant, Applied) and any(self.position_of(form, a) == k for a in constant.arguments)
+
+
+def _cell(things: Thing, places: Sequence[int], index: Sequence[Mapping[Thing, int]]) -> tuple[int, ...] | None:
+    """Numbers of the objects that a fact is about, by place; None: no such objects."""
+    listed = cast("Things", things) if isinstance(things, tuple) else None
+    if listed is None or len(listed) != len(places):
+        return None
+    found: dict[int, int] = {}
+    for place, thing in zip(places, listed, strict=True):
+        number = index[place].get(thing)
+        if number is None or found.setdefault(place, number) != number:
+            return None
+    return tuple(found[n] for n in range(len(index)))
 
 
 def _compares(value: int, comparator: Comparator, other: int) -> bool:

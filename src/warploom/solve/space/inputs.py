@@ -48,14 +48,6 @@ def apply_function(name: str, function: HostFunction, thing: Thing) -> Thing:
     return function[thing]
 
 
-def holds(fact: HostFact, things: Things) -> bool:
-    if isinstance(fact, bool):
-        return fact
-    if callable(fact):
-        return bool(fact(*things))
-    return (things[0] if len(things) == 1 else things) in fact
-
-
 def constant_of(name: str, constant: HostConstant, things: Things) -> int:
     if callable(constant):
         return int(constant(*things))

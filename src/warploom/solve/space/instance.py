@@ -58,6 +58,7 @@ class Instance:
         self.work = work_lists(positions, count, self.members.size, 3 * longest + 4)
         self.packed = self.tables.packed()
         self._one_way: dict[str, Ints] = {}
+        self._things: dict[int, Things] = {}
         state = (self.domains, self.members, self.bounds, self.work)
         self.records: Records = listed_tuples(self.tables, self.packed, *state)
 
@@ -137,9 +138,13 @@ class Instance:
 
     def things_of(self, variable: int) -> Things:
         """The objects of a variable."""
-        choice, objects = self.numbering.arguments[variable]
-        sets = self.space.choices[choice].sets
-        return tuple(self.numbering.objects[s.sort][o] for s, o in zip(sets, objects, strict=True))
+        found = self._things.get(variable)
+        if found is None:
+            choice, objects = self.numbering.arguments[variable]
+            sets = self.space.choices[choice].sets
+            found = tuple(self.numbering.objects[s.sort][o] for s, o in zip(sets, objects, strict=True))
+            self._things[variable] = found
+        return found
 
     def _choice(self, choice: str) -> Choice:
         if choice not in self.space.choices:

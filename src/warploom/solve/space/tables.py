@@ -160,7 +160,7 @@ class TableBuilder:
             guards_start=ints(guards_start),
             guard_offset=ints([g[0] for g in guards]),
             guard_strides=grid([g[1] for g in guards]),
-            guard_table=np.array([*self.parts.guards, 0], dtype=np.uint8),
+            guard_table=self.parts.guard_table(),
             literals_start=ints(literals_start),
             literal_kind=ints([literal.kind for _, literal in flat_literals]),
             literal_slot=ints([first + literal.slot for first, literal in flat_literals]),
@@ -243,8 +243,7 @@ class TableBuilder:
     def _exact(self, form: Form) -> tuple[int, list[int]]:
         if isinstance(form.exact, FactLiteral):
             return self.parts.guard(form, form.exact)
-        self.parts.guards.append(int(form.exact))
-        return len(self.parts.guards) - 1, [0] * WIDTH
+        return self.parts.add_guards(np.array([form.exact], np.uint8)), [0] * WIDTH
 
     def _flips(self) -> tuple[Ints, Masks]:
         offsets: list[int] = []

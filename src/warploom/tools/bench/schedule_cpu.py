@@ -112,7 +112,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     program = program_of(kernel, options)
     arrays = _arrays(program, kernel, options)
     if line.get("kind") == "plain":  # nothing faster was found
-        ours = _runner([plain_loop(stage) for stage in program.stages], arrays, kernel.parameters, threads)
+        ours = _runner([plain_loop(stage) for stage in program.plain.stages], arrays, kernel.parameters, threads)
     else:
         ours = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
     runners: dict[str, Runner] = {
@@ -121,7 +121,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     }
     runners |= _frameworks(name, arrays, kernel, threads)
     try:
-        nests = [plain_loop(stage) for stage in program.plain or program.stages]
+        nests = [plain_loop(stage) for stage in program.plain.stages]
         runners["plain loop"] = _runner(nests, arrays, kernel.parameters, threads)
     except UnsupportedError as error:
         bar["no_plain_loop"] = error.diagnostics[0].message

@@ -219,6 +219,8 @@ def _summary(line: Line) -> Iterator[str]:
     if line.get("time_ms") is not None:
         speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
         yield f"  {line['time_ms']} ms ({_how(line)}){speed}; bound {line['bound_ms']} ms"
+        if line.get("kind") == "found" and line.get("time_over_plain"):
+            yield f"  {1 / cast('float', line['time_over_plain']):.3g} times as fast as the plain loop ({line['plain_ms']} ms)"
         over = line.get("time_over_bound")
         if isinstance(over, float) and over > FAR:
             busy = "" if line.get("runs") is None else ", or the machine was busy"
@@ -229,6 +231,8 @@ def _summary(line: Line) -> Iterator[str]:
         yield f"  {line['binds']} binds; all bounds in ms: {', '.join(f'{name} {ms:.4g}' for name, ms in terms)}"
     if "nodes" in line:
         yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
+    if "note" in line:
+        yield f"  note: {line['note']}"
 
 
 def _how(line: Line) -> str:

@@ -46,7 +46,8 @@ def with_floor(
     """
     time_ms = line["time_ms"]
     assert isinstance(time_ms, float)
-    program, build = explored.program, sound_build(*explored.program.stages)
+    program = explored.program.plain
+    build = sound_build(*program.stages)
     try:
         with within(limit_s):
             plain = tuple(plain_nest(stage) for stage in program.stages)
@@ -60,15 +61,15 @@ def with_floor(
     if results.verdict == "refuted" or (line["verdict"] == "tested" and results.verdict != "tested"):
         note = f"{times.ratio:.3g} times slower than the plain loop, whose results are {results.verdict}: {results.reason}"
         return line | beside | {"note": _joined(line, note)}, explored
-    explored = replace(explored, plain=plain)
+    explored = replace(explored, program=program, plain=plain)
     return line | beside | _of_plain(line, explored, results, times, time_ms, options), explored
 
 
 def prepared(program: Program, limit_s: float) -> None:
     """Compiles the plain loops, so that they are there when a search ends late; what cannot be compiled is left."""
     with suppress(UserError, OutOfTimeError), within(limit_s):
-        build = sound_build(*program.stages)
-        for stage in program.stages:
+        build = sound_build(*program.plain.stages)
+        for stage in program.plain.stages:
             compile_nest(plain_nest(stage), flags=build.flags)
 
 
@@ -85,6 +86,7 @@ def alone(
 ) -> tuple[Line, Explored] | None:
     """The plain loops, where a search has ended without an implementation: a line of its own. None where nothing prints plain
     loops of this program. What the limit ends is left out: the check (`unchecked` then), or the time."""
+    program = program.plain
     build = sound_build(*program.stages)
     results, timed, time_ms = Checked("unchecked", 0, "the check of the results did not end within the budget"), None, None
     try:
@@ -109,6 +111,8 @@ def alone(
     note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget)"
     root_ms = searched.get("root_bound_ms", 0.0)
     beside: Line = {"kind": "plain", "plain_ms": rounded(time_ms), "bound_ms": root_ms, "root_bound_ms": root_ms}
+    if why.startswith("budget:"):
+        beside["ended"] = why
     return line | beside | {"time_over_plain": 1.0, "note": _joined(line, note)}, explored
 
 

@@ -219,7 +219,7 @@ def _outcome(
     )
     implementations = tuple(s.best for s in stages if s.best is not None)
     if without and (found is None or (len(implementations) < len(program.stages) and found.reason != "interrupted")):
-        why = without if found is None or not found.complete else "the space holds none"
+        why = without if found is None else "the space holds none" if found.complete else found.reason or without
         plain = alone(case, program, function, data, options, searched, budget.check_s, why, stopwatch)
         if plain is not None:
             return told(*plain, options)

@@ -13,7 +13,7 @@ from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Store, statements
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, statements
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -33,8 +33,9 @@ from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, sho
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
-MOST_OF_BLOCK = 150_000
-"""Operations of a block that is proved at the size asked for: up to about 15 CPU-seconds."""
+MOST_OF_BLOCK = 225_000
+"""Operations of a block that is proved at the size asked for: as many take about three quarters of the usual 30
+CPU-seconds, after which that size is given up anyway."""
 _STEPS = 20
 """For each of them so many instructions, counted by threads, may be executed in all boxes of blocks: what threads compute alike
 is counted once, but each has addresses of its own. About 20 CPU-seconds."""
@@ -195,14 +196,17 @@ def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
 
 def least_work(nest: Nest, axes: Axes) -> int:
     """About how many operations of a block a proof executes: of the outermost sequential loop only so many rounds as show that it
-    repeats, of threads that compute alike one. Words that are loaded or stored are of each thread."""
+    repeats, unless a maximum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
+    of each thread."""
     computed = moved = 0
+    whole = _rounds_with_maxima(nest)
     for statement, around in statements(nest.body):
         is_moved = isinstance(statement, Load | Store)
         times, is_outermost, seen = 1, True, set[int | None]()
         for loop in around:
             if loop.kind is Kind.LOOP and is_outermost:
-                times, is_outermost = times * min(loop.size, _ROUNDS_RUN), False
+                most = loop.size if loop.number in whole else _ROUNDS_RUN
+                times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
                 is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]
                 times *= 1 if is_alike or loop.hardware in seen else loop.size
@@ -214,6 +218,24 @@ def least_work(nest: Nest, axes: Axes) -> int:
         elif isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
             computed += times * (1 if statement.operator in _QUICK else _SLOWER)
     return computed + moved // _OF_WORDS
+
+
+def _rounds_with_maxima(nest: Nest) -> set[int]:
+    """Sequential loops whose rounds are all run, since they make a maximum go on (`synth.compiled.rounds`)."""
+    return {
+        loop.number
+        for statement, around in statements(nest.body)
+        if isinstance(statement, Compute | Combine) and statement.operator in (Operator.MAX, Operator.MIN) and _goes_on(statement)
+        for loop in around
+        if loop.kind is Kind.LOOP
+    }
+
+
+def _goes_on(statement: Compute | Combine) -> bool:
+    """Whether it makes a value of what that was before."""
+    if isinstance(statement, Combine):
+        return True
+    return any(isinstance(a, Ref) and a.value == statement.target.value for a in statement.arguments)
 
 
 def _followed(prove: Callable[[], Proof]) -> Proof:

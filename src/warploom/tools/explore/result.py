@@ -263,7 +263,7 @@ def speed(program: Program, time_ms: float | None) -> Line:
 def _views(explored: Explored) -> list[StageView]:
     """Each stage's loop nest and what binds it."""
     views: list[StageView] = []
-    if not explored.spaces:
+    if len(explored.spaces) != len(explored.nests):  # also plain loops of stages that the search had joined
         return views
     for n, (stage, space) in enumerate(zip(explored.program.stages, explored.spaces, strict=True)):
         bound, nest = Bound(space), explored.nests[n]

@@ -111,9 +111,7 @@ def _of_whole_axis(stage: Backbone, rewritten: Rewritten, sizes: Sequence[int]) 
     own = [(e, size) for e, size in zip(stage.extents, sizes, strict=True) if e.axis in (rewritten.outer, rewritten.inner)]
     others = {(e.axis, e.level): size for e, size in zip(stage.extents, sizes, strict=True)}
     whole = prod(size for _, size in own)
-    return [
-        (whole if e.level == 0 else 1) if e.axis == rewritten.axis else others[e.axis, e.level] for e in rewritten.plain.extents
-    ]
+    return [(whole if e.level == 0 else 1) if e.axis == rewritten.axis else others[e.axis, e.level] for e in stage.plain.extents]
 
 
 def carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:

@@ -86,10 +86,21 @@ def machine_digest() -> str:
 
 def add(folder: Path, record: Mapping[str, Json]) -> Path:
     """Writes the file of a record, in place of an older one of its key. UserError (NOT_WRITTEN)."""
-    kind = _CLASS if "run_time" in record else ""
-    path = folder / f"{legal(str(record['function']))}-{kind}{str(record['key'])[:_KEY_DIGITS]}.json"
+    path = _place_of(folder, record)
     write_bytes(path, file_text({"made_by": made_by(record.get("target")), **record}).encode(), mode=0o600)
     return path
+
+
+def is_found(folder: Path, record: Mapping[str, Json]) -> bool:
+    """Whether the folder has kernels of this record's key that a search found, and that count."""
+    path = _place_of(folder, record)
+    kept = read(path).record if os.path.lexists(path) else None
+    return kept is not None and kept.get("key") == record["key"] and kept.get("kind") == "found"
+
+
+def _place_of(folder: Path, record: Mapping[str, Json]) -> Path:
+    kind = _CLASS if "run_time" in record else ""
+    return folder / f"{legal(str(record['function']))}-{kind}{str(record['key'])[:_KEY_DIGITS]}.json"
 
 
 def file_text(record: Mapping[str, Json]) -> str:

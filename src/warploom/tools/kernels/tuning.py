@@ -22,7 +22,7 @@ from warploom.schedule.calls import (
     plain_runner,
     unpack,
 )
-from warploom.schedule.cpu import compile_nest
+from warploom.schedule.cpu import CompiledNest, compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.solve import Json
@@ -35,6 +35,8 @@ from warploom.tools.explore.result import Explored, ExploredOutcome
 from warploom.tools.kernels import store
 from warploom.tools.kernels.on_gpu import GpuKernels
 
+_FOUND_BEFORE = "an earlier search found kernels that are faster than plain loops; this one found none"
+
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
@@ -46,7 +48,8 @@ class Tuned:
 
 def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, progress: Progress) -> Tuned:
     """The fastest kernels found, if they were compared with the mathematics and, on a CPU, are faster than plain loops. They are
-    kept then, and where plain loops are as fast, that is kept. `kept` of the line says whether, `not_kept` why not."""
+    kept then, and where plain loops are as fast, that is kept, unless kernels that an earlier search found are, or this one ended
+    before it had any. `kept` of the line says whether, `not_kept` why not."""
     outcome = explore_tensor(function.name, function, options, watch, progress)
     explored = outcome.explored if isinstance(outcome, ExploredOutcome) else None
     line = dict(outcome.line)
@@ -60,9 +63,12 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
         kernels = [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests]
         made = GpuKernels(function.program(options.sizes), kernels, "found")
         reason = _kept(function, options, line, {"cuda": pack_cuda(kernels)})
+    elif explored.plain and "ended" in line and "found_ms" not in line:
+        reason = f"nothing was found to compare plain loops with: {line['ended']}"
     else:
-        made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
         reason = _kept(function, options, line, {"stages": [] if explored.plain else pack(explored.nests)})
+        if reason != _FOUND_BEFORE:
+            made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
     line |= {"kept": not reason} | ({"not_kept": reason} if reason else {})
     return Tuned(replace(outcome, line=line), made)
 
@@ -102,6 +108,8 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         **code,
         **{name: line[name] for name in ("cases", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
+    if record["kind"] == "plain" and store.is_found(folder, record):
+        return _FOUND_BEFORE
     try:
         store.add(folder, record)
     except UserError as error:
@@ -147,11 +155,16 @@ def runner_of(kept: store.Kept, function: TensorFunction, program: Program, thre
         sizes = record.get("sizes")
         return plain_runner(function, cast("Mapping[str, int]", sizes), threads) if isinstance(sizes, dict) else None
     try:
-        ways = (program, sharing_passes(program, cpu_tiles))  # stages that pass over one array may be joined
-        kernels = next((k for way in ways if (k := unpack(way, record.get("stages"))) is not None), None)
+        kernels = _kernels_of(program, record)
     except (UserError, OSError):
         return None
     return None if kernels is None else CompiledRunner(program, kernels, threads, "found")
+
+
+def _kernels_of(program: Program, record: Mapping[str, Json]) -> list[CompiledNest] | None:
+    """The kernels of a record: of the stages as they are, or of those that pass over one array as one. None for others."""
+    ways = (program, sharing_passes(program, cpu_tiles))
+    return next((found for way in ways if (found := unpack(way, record.get("stages"))) is not None), None)
 
 
 def known_class(
@@ -192,7 +205,7 @@ def _classes(
                 if (plain := plain_class(function, sizes, threads)) is not None:
                     yield replace(plain, fixed=fixed, multiples=opened)
                 continue
-            kernels = unpack(program, kept.record.get("stages"))
+            kernels = _kernels_of(program, kept.record)
         except (UserError, OSError):
             continue
         if kernels is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require
 from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
-from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tuned, text_of
+from warploom.schedule.sketches import FamilyModel, Other, Setting, TunableSketch, Tuned, text_of
 from warploom.sketch import Sketch, load, load_variables
 from warploom.solve import Incumbent, order_named, run_order
 from warploom.solve import Progress as SearchProgress
@@ -44,7 +45,9 @@ def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None,
         fix = "Give it a longer --budget, or another --arch."
         raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, fix))
     tuned = found.answers[0][1]
-    return Best(Target(case, family.build(**tuned.setting)), _fields(tuned, device.name, model), _reason(tuned, device.name))
+    others = list(model.others(tuned.setting))
+    fields = _fields(tuned, device.name, model) | {"others": [_told(other) for other in others]}
+    return Best(Target(case, family.build(**tuned.setting)), fields, _reason(tuned, device.name, others))
 
 
 def decisions_of(setting: Setting) -> dict[str, object]:
@@ -67,10 +70,20 @@ def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
     return {**asked, **time_fields(tuned), "completed": model.completed}
 
 
-def _reason(tuned: Tuned, arch: str) -> str:
+def _told(other: Other) -> Line:
+    time_is = "at_least_ms" if other.is_bound else "time_ms"
+    return {**decisions_of({other.parameter: other.value}), time_is: round(other.ms, 6), "binds": other.binds}
+
+
+def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
     is_measured = tuned.measured_ms is not None
     chosen = text_of(tuned.setting) or "no parameters are open"
-    return f"  {chosen}: {tuned.ms:.6g} ms {'measured' if is_measured else 'modelled'} on {arch}, bound by {tuned.modelled.binds}"
+    best = f"  {chosen}: {tuned.ms:.6g} ms {'measured' if is_measured else 'modelled'} on {arch}, bound by {tuned.modelled.binds}"
+    rest = (
+        f"    {text_of({o.parameter: o.value})}: {'at least ' if o.is_bound else ''}{o.ms:.6g} ms, bound by {o.binds}"
+        for o in others
+    )
+    return "\n".join([best, *rest])
 
 
 def family_of(text: str) -> TunableSketch:

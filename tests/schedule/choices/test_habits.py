@@ -79,6 +79,17 @@ def test_four_warps_are_a_fast_way_where_blocks_are_few() -> None:
     assert times[2] < 0.7 * min(times[:2])
 
 
+@pytest.mark.parametrize(("arch", "copies"), [("sm_89", 2), ("sm_90", 3)])
+def test_tiles_have_as_many_copies_as_fit_a_block(arch: str, copies: int) -> None:
+    """f16, 4096^3, 128 x 256 results in slices of 64: three copies of both take 144 KB; a block has 99 KB or 227 KB."""
+    on = target(arch)
+    (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 4096), matrix_tiles(on.matrices)).stages
+    space = kernel_space(widened(stage, on.matrices), on)
+    nest = first(space, space.usually(space.root(), lambda _: False, 0))
+    assert verify(nest) == ()
+    assert [b.copies for b in nest.buffers if b.space is Space.SHARED] == [copies] * 2
+
+
 def test_habits_left_out_are_open() -> None:
     space = kernel_space(product(16, 32, 24), SM_90)
     root = space.root()

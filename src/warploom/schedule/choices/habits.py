@@ -41,7 +41,9 @@ def habits(objects: Objects, max_unroll: int, shared_bytes: int) -> tuple[tuple[
     ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = (
-            MatrixTiles(objects, o, on, way, shared_bytes) if (on := matrices.get(o.statement)) else Tiles(objects, o, is_tall=number > 0)
+            MatrixTiles(objects, o, on, way, shared_bytes)
+            if (on := matrices.get(o.statement))
+            else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
         )
         found.append(tuple(dict.fromkeys(h for tiles in every for h in tiles.habits())))
@@ -297,9 +299,7 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(
-        self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay, shared_bytes: int
-    ) -> None:
+    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay, shared_bytes: int) -> None:
         self.on = on
         self.way = way
         self.shared_bytes = shared_bytes

@@ -215,7 +215,7 @@ class Neighbours(Generic[S, A]):
             count = self._random.randint(count, max(count, decisions // 2))
         if count == 1 and done is not None:
             if left := [n for n in range(decisions) if n not in done]:
-                place = min(self._random.choice(left), self._random.choice(left))
+                place = self._random.choice(left)
                 done.add(place)
                 return [place]
             count = min(2, decisions)

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from warploom.solve.model import Cost
-from warploom.solve.search.dives import FIRST_NODES, PATIENCE, TEMPERATURES, Dive
+from warploom.solve.search.dives import FIRST_NODES, TEMPERATURES, Dive
 from warploom.solve.search.incumbent import Child, Incumbent, Path
 from warploom.solve.search.neighbours import LEAST, Draft, Near, Neighbours
 from warploom.solve.search.residuals import likeliest_length, predict
@@ -155,17 +155,10 @@ class _Refine(Generic[S, A]):
         begin = self._incumbent.hints.begin
         if begin is not None and self._dives % _FROM_ROOT != _FROM_ROOT - 1:
             root = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
-        found = Dive(self._incumbent, root, self._random, temperature, self._guess).following(self._patience())
+        found = Dive(self._incumbent, root, self._random, temperature, self._guess).following()
         self._dives += 1
         if found is not None:
             self._keep(found)
-
-    def _patience(self) -> int:
-        """Candidates after which a dive goes to the deepest first: where nodes count and there is something to measure, half of
-        those that are left of the share."""
-        if self._until_tried is None or not (self._pool or self._measured):
-            return PATIENCE
-        return max(0, min(PATIENCE, int(self._until_tried - self._incumbent.statistics.tried) // 2))
 
     def _guess(self, child: Child[S]) -> float:
         return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))

@@ -92,7 +92,7 @@ def test_habits_are_those_of_both_products() -> None:
     names = [stage.instructions[n].name for n in sorted(wide.copies)]
     assert names == ["load_Q", "load_K", "load_V"]
     objects = objects_of(stage, Features.of(SM_90))
-    assert habits(objects, SM_90.max_unroll)[1] == tuple(dict.fromkeys(wide.habits()))
+    assert habits(objects, SM_90)[1] == tuple(dict.fromkeys(wide.habits()))
 
 
 def test_habits_say_the_order_against_the_loops_of_warps() -> None:

@@ -23,14 +23,13 @@ from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
 from warploom.schedule.choices.windows import windowed_regions
+from warploom.schedule.targets import Target
 
 _RESULTS = 8
 
 
-def habits(objects: Objects, max_unroll: int, shared_bytes: int) -> tuple[tuple[Habit, ...], ...]:
-    """max_unroll: iterations of all unrolled loops around one instruction, at most. shared_bytes: shared memory of a block.
-
-    Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
+def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
+    """Ways to begin, from which descents take turns. None for kernels without a sum of products all of whose operands are used
     again, neighbours that read the same of an input, or rows that are summed and stored; several ways for some of them."""
     if (rewritten := objects.backbone.rewritten) is not None:
         matrices = [OnePassMatrices(objects, rewritten, *way) for way in MATRIX_WAYS]
@@ -41,7 +40,7 @@ def habits(objects: Objects, max_unroll: int, shared_bytes: int) -> tuple[tuple[
     ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = (
-            MatrixTiles(objects, o, on, way, shared_bytes)
+            MatrixTiles(objects, o, on, way, target.shared_bytes)
             if (on := matrices.get(o.statement))
             else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
@@ -49,7 +48,7 @@ def habits(objects: Objects, max_unroll: int, shared_bytes: int) -> tuple[tuple[
         found.append(tuple(dict.fromkeys(h for tiles in every for h in tiles.habits())))
     windows = windowed_regions(objects.backbone)
     if windows:
-        ways = [Windows(objects, windows, way, max_unroll) for way in WAYS_OF_WINDOWS]
+        ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]

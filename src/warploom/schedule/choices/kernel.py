@@ -82,11 +82,7 @@ class KernelSpace:
             for p in self.objects.pairs
             if p.temporary is not None and not p.is_reserved
         )
-        known = (
-            habits(self.objects, target.max_unroll, target.shared_bytes)
-            if target.has_threads
-            else core_habits(self.objects, target)
-        )
+        known = (habits if target.has_threads else core_habits)(self.objects, target)
         self._habits = known if not self.features.exact else ()
         self._in_order: dict[tuple[str, ...], _Listed] = {}
         self._turns = _turns(self.objects) if target.has_threads and not self.features.exact else {}

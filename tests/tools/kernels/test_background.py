@@ -146,9 +146,9 @@ def test_a_search_that_finds_nothing_better_changes_nothing(stand: Stand, winner
 def test_a_failure_is_told_once_and_ends_the_searches(stand: Stand, answer: Any) -> None:
     function = made(search="background")
     stand.answers = [answer, answer]
-    stand.leave.release(2)
     function(X, 2)
     function(X[:32], 2)
+    stand.leave.release(2)
     assert function.wait(60)
     with pytest.warns(SearchWarning, match=r"faster scaled in the background failed.*no room") as told:
         np.testing.assert_array_equal(function(X, 2), X * 2)

@@ -271,13 +271,18 @@ class Backbone:
     None where it is one of those."""
 
     @property
+    def origins(self) -> tuple[Backbone, ...]:
+        """The stages of the function that it computes: what it was made of, or the kernel itself."""
+        return self.made_of or (self,)
+
+    @property
     def plain(self) -> Backbone:
         """The stage that it was made of; the kernel itself where there are none, or several (see `Program.plain`)."""
         return self.made_of[0] if len(self.made_of) == 1 else self
 
     def remade(self, other: Backbone) -> Backbone:
         """Another kernel, as one that was made of what this one was made of."""
-        return replace(other, made_of=self.made_of or (self,))
+        return replace(other, made_of=self.origins)
 
     def statement_of(self, dim: int) -> int:
         return len(self.instructions) + dim

@@ -23,7 +23,7 @@ class Program:
     @property
     def plain(self) -> Program:
         """The stages as the function says them: what results are compared with."""
-        return replace(self, stages=tuple(plain for stage in self.stages for plain in stage.made_of or (stage,)))
+        return replace(self, stages=tuple(plain for stage in self.stages for plain in stage.origins))
 
     @property
     def called_with(self) -> tuple[str, ...]:

@@ -175,8 +175,8 @@ class _Join:
         axes = tiled_axes(name, self.first.axes, regions, instructions, tiles)
         scoped = with_scopes(instructions, Scope.THREAD)
         made = backbone(name, axes, regions, scoped, can_reorder=self.first.can_reorder)
-        origin = (*(self.first.made_of or (self.first,)), *(self.second.made_of or (self.second,)))
-        return replace(made if _separates(scoped) else read_once(made), made_of=origin)
+        origins = (*self.first.origins, *self.second.origins)
+        return replace(made if _separates(scoped) else read_once(made), made_of=origins)
 
     def _regions(self, between: set[str]) -> list[Region]:
         found = {r.name: r for r in self.first.regions if r.name not in between}

@@ -235,11 +235,11 @@ class FamilyModel:
                 if value == chosen[name] or not having:
                     continue
                 completed = [self._times[n] for n in having if n in self._times]
-                least = min((self._unfilled(self._built[n], {}) for n in having), key=lambda m: m.ms)
                 if len(completed) == len(having):
                     fastest = min(completed, key=lambda t: t.ms)
                     yield Other(name, value, fastest.ms, fastest.modelled.binds, is_bound=False)
                 else:
+                    least = min((self._unfilled(self._built[n], {}) for n in having), key=lambda m: m.ms)
                     yield Other(name, value, least.ms, least.binds, is_bound=True)
 
     def why_none(self) -> str:

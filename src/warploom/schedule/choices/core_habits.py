@@ -11,11 +11,11 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from itertools import combinations, zip_longest
 
-from warploom.schedule.backbone import Operator, symmetry_of
+from warploom.schedule.backbone import Instruction, Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
@@ -24,6 +24,10 @@ from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
+_SUMS_AT_ONCE = 8
+"""Two units that multiply and add, each with four clocks for one of them."""
+_PACKED = 4
+"""Ways in which lanes lie across rows or factors are copied, at most."""
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
 _IN_LINE = ((1, 4), (2, 4))
@@ -36,30 +40,41 @@ _ONE_ROW = ((1, 4), (1, 8), (1, 2))
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     """Ways to begin, from which descents take turns; none for kernels without a sum. Half of them have lanes across the rows of a
-    result where that may be better."""
+    result where that may be better; of the others most copy a factor that all rows use again."""
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     width = max(target.vector_lanes, default=1)
-    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
+
+    def fitting(tiles: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [(r, v) for r, v in tiles if symmetry is None or _is_in_squares(r, v * width)]
+
+    tiles = fitting(_tiles(target))
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         first = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
-    across = [way for tile in tiles if (way := _way(objects, target, *tile, is_across=True))][: _WAYS // 2]
-    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across)]]
-    ways = [(*start, *way) for way in (*across, *along)]
+    across = _ways(objects, target, tiles, _Sum.across)[: _WAYS // 2]
+    packed = _ways(objects, target, fitting(_packed_tiles(target)), _Sum.packed)[: _PACKED - len(across)]
+    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across) - len(packed)]]
+    ways = [(*start, *way) for way in (*across, *packed, *along)]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
 
-def _way(objects: Objects, target: Target, rows: int, vectors: int, *, is_across: bool = False) -> tuple[Habit, ...]:
-    """With `is_across` nothing unless some sum has room for so many vectors there."""
-    found = [_Sum(objects, target, total, rows, vectors) for total in objects.sums]
-    if is_across:
-        turned = [total.across() for total in found]
-        if not any(turned):
-            return ()
-        found = [new or old for new, old in zip(turned, found, strict=True)]
-    return tuple(habit for total in found for habit in total.habits())
+def _way(objects: Objects, target: Target, rows: int, vectors: int) -> tuple[Habit, ...]:
+    return tuple(habit for total in objects.sums for habit in _Sum(objects, target, total, rows, vectors).habits())
+
+
+def _ways(
+    objects: Objects, target: Target, tiles: Iterable[tuple[int, int]], form: Callable[[_Sum], _Sum | None]
+) -> list[tuple[Habit, ...]]:
+    """A way for each tile in which some sum has that form; the others are as they are."""
+    found: list[tuple[Habit, ...]] = []
+    for rows, vectors in tiles:
+        sums = [_Sum(objects, target, total, rows, vectors) for total in objects.sums]
+        forms = [form(total) for total in sums]
+        if any(forms):
+            found.append(tuple(habit for new, old in zip(forms, sums, strict=True) for habit in (new or old).habits()))
+    return found
 
 
 def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
@@ -73,10 +88,24 @@ def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
 
 def _tiles(target: Target) -> list[tuple[int, int]]:
     """Rows and vectors of a step that the registers hold, those with the fewest loads for a product first."""
+    return sorted(_fitting(target, target.reserved_registers), key=lambda tile: sum(tile) / math.prod(tile))
+
+
+def _packed_tiles(target: Target) -> list[tuple[int, int]]:
+    """The same where the vectors lie in a copy, which needs no further registers. Each step takes the clocks of its loads, or of
+    the sums that a core adds to at once if these are fewer, and each vector comes from the second cache, once for all rows."""
+
+    def clocks(tile: tuple[int, int]) -> float:
+        rows, vectors = tile
+        return max(rows + vectors, _SUMS_AT_ONCE) / (rows * vectors) + 1 / rows
+
+    return sorted(_fitting(target, 1), key=clocks)
+
+
+def _fitting(target: Target, reserved: int) -> list[tuple[int, int]]:
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    room = target.registers - target.reserved_registers
-    fitting = [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
-    return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))
+    room = target.registers - reserved
+    return [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
 
 
 def _is_in_squares(rows: int, columns: int) -> bool:
@@ -123,7 +152,7 @@ class _Sum:
 
         self.results = results
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
-        self.is_across = False
+        self.is_across = self.is_packed = False
         self.is_alone = target.rates.cores == 1
         """One thread computes all, so that it copies an operand before all else."""
 
@@ -151,6 +180,30 @@ class _Sum:
                 return turned
         return None
 
+    def packed(self) -> _Sum | None:
+        """The same sum with the factor that lies along the lanes copied slice by slice into memory that its steps read one after
+        the other, and totals in registers; None where there is no such factor, or it serves only the rows of one step."""
+        if (
+            self.below is None
+            or self.is_along_lanes
+            or self._size(self.below) <= self.rows
+            or not any(map(self._is_packed, self.loads))
+        ):
+            return None
+        packed = copy(self)
+        packed.is_packed = True
+        return packed
+
+    def _is_packed(self, load: Instruction) -> bool:
+        """The load moves along the lanes and not along the rows, and reads no element at several points."""
+        return self.lanes in load.axes and self.below not in load.axes and not self._is_window(load)
+
+    def _is_window(self, load: Instruction) -> bool:
+        """Neighbouring points read the same elements."""
+        backbone = self.objects.backbone
+        points = math.prod(backbone.axes[a].size for a in load.axes)
+        return load.access is not None and points > backbone.regions[load.access.region].elements
+
     def _is_poor(self, axis: int) -> bool:
         backbone = self.objects.backbone
         if backbone.axes[axis].size % self.width:
@@ -159,9 +212,7 @@ class _Sum:
             access = load.access
             if access is None or axis not in load.axes:
                 continue
-            points = math.prod(backbone.axes[a].size for a in load.axes)
-            is_window = points > backbone.regions[access.region].elements
-            if (access.fill is not None or self.objects.stride(access, axis) != 1) and is_window:
+            if (access.fill is not None or self.objects.stride(access, axis) != 1) and self._is_window(load):
                 return True
         return False
 
@@ -182,20 +233,23 @@ class _Sum:
         if self.is_across:
             yield from self._columns_in_registers()
         for temporary in self.objects.temporaries:
-            apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
+            producer = backbone.instructions[temporary.producer]
+            apart = self.objects.stride(producer.access, self.lanes) != 1
             depends = {self.loop[p.store].axis for p in temporary.pairs}
             if temporary.consumer != self.total.instruction:
                 continue
-            if self.lanes in depends and apart:
+            if self.lanes in depends and (apart or (self.is_packed and self._is_packed(producer))):
                 yield from self._copied(temporary)
-            elif self.products > 1 and self.lanes not in depends:
+            elif (self.products > 1 or self.is_packed) and self.lanes not in depends:
                 yield from self._merged(temporary)
         if self.is_along_lanes:
             yield from self._where_used()
         if self.keeps:
             yield from self._row_by_row()
-        if self.is_across:
+        if self.is_across or self.is_packed:
             yield from self._in_registers()
+        if self.is_packed:
+            yield from self._slices_around_rows()
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -272,6 +326,14 @@ class _Sum:
                 if step.is_reduction and not result.is_reduction and self._kind(result.statement) is None:
                     yield "order", (result.statement, step.statement), "OUTER"
 
+    def _slices_around_rows(self) -> Iterator[Habit]:
+        """All rows use the vectors of a step before the next ones."""
+        loops = [x for s in self.total.loops if self._kind(s) is None and not (x := self.loop[s]).is_reduction]
+        for vectors in loops:
+            for rows in loops:
+                if vectors.axis == self.lanes and rows.axis == self.below:
+                    yield "order", (vectors.statement, rows.statement), "OUTER"
+
     def _row_by_row(self) -> Iterator[Habit]:
         """The sum's outer part lies around the results; what it multiplies with is loaded before they begin."""
         loops = [self.loop[s] for s in self.total.loops]
@@ -300,7 +362,7 @@ class _Sum:
             loop = self.loop[statement]
             is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
-        if self.is_across:
+        if self.is_across or self.is_packed:
             producer = self.objects.operations[temporary.producer].statement
             for statement in self._around():
                 if self.is_alone or self.loop[statement].level > 0:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from itertools import combinations, zip_longest
 
-from warploom.schedule.backbone import Instruction, Operator, symmetry_of
+from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
@@ -250,6 +250,7 @@ class _Sum:
             yield from self._in_registers()
         if self.is_packed:
             yield from self._slices_around_rows()
+            yield from self._loaded_after()
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -333,6 +334,16 @@ class _Sum:
             for rows in loops:
                 if vectors.axis == self.lanes and rows.axis == self.below:
                     yield "order", (vectors.statement, rows.statement), "OUTER"
+
+    def _loaded_after(self) -> Iterator[Habit]:
+        """What no sum reads is loaded behind the steps, whose totals need the registers."""
+        behind = needed(self.objects.backbone.instructions)
+        summed = frozenset[int]().union(*(behind[total.instruction] for total in self.objects.sums))
+        for load in self.objects.operations:
+            if load.operator is Operator.LOAD and load.temporary is None and load.instruction not in summed:
+                for step in self.total.loops:
+                    if self.loop[step].is_reduction:
+                        yield "order", (load.statement, step), "AFTER"
 
     def _row_by_row(self) -> Iterator[Habit]:
         """The sum's outer part lies around the results; what it multiplies with is loaded before they begin."""

@@ -38,15 +38,30 @@ def around_products(nest: Nest) -> list[tuple[str, int]]:
     return [(x.kind.value, x.size) for x in loops if x.kind in (Kind.UNROLL, Kind.VECTOR) and x.size > 1]
 
 
-@pytest.mark.parametrize(("way", "rows", "vectors"), [(0, 2, 4), (1, 4, 2), (2, 2, 3)])
+@pytest.mark.parametrize(("way", "rows", "vectors"), [(0, 6, 2), (2, 4, 2), (4, 2, 4), (5, 4, 2)])
 def test_rows_and_vectors_of_a_product_stay_in_registers(way: int, rows: int, vectors: int) -> None:
-    backbone = stage_of(tensor_kernel("matmul"), {"m": 16, "n": 64, "k": 12})
+    backbone = stage_of(tensor_kernel("matmul"), {"m": 48, "n": 64, "k": 12})
     space = kernel_space(backbone, CPU)
     nest = first(space, space.usually(space.root(), lambda _: False, way))
     found = around_products(nest)
     assert found[-1][0] == "vector"
     assert {("unroll", rows), ("unroll", vectors)} <= set(found)
     check(backbone, nest)
+
+
+def test_the_factor_that_all_rows_use_is_copied_in_slices() -> None:
+    """Each slice serves all rows, which read the other factor where it lies; what is added comes behind the sum."""
+    space = alone(stage_of(KERNELS["gemm"], {"m": 48, "n": 128, "k": 12}))
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert [b.name for b in nest.buffers if b.space is Space.SHARED] == ["tmp_load_B"]
+    found = list(statements(nest.body))
+    copies = [around for x, around in found if isinstance(x, Load) and nest.buffers[x.memory.buffer].name == "B"]
+    assert [x.name[0] + x.kind.value[0] for x in copies[0]] == ["nl", "kl", "kl", "nl", "nu", "nv"]
+    (steps,) = [around for x, around in found if isinstance(x, Compute) and x.operator is Operator.FMA and len(around) == 9]
+    assert [x.name for x in steps[:6]] == ["n0", "n1", "m0", "m1", "k0", "k1"]
+    added = [around for x, around in found if isinstance(x, Load) and nest.buffers[x.memory.buffer].name == "C"]
+    assert not any(x.name[0] == "k" for x in added[0])
+    check(space.backbone, nest)
 
 
 def test_vectors_lie_along_results_where_the_operand_lies_across() -> None:

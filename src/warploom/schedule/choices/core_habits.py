@@ -318,6 +318,8 @@ class _Sum:
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
+            elif self.is_packed:
+                yield "dim_kind", (pair.source,), "UNROLL"
 
     def _in_registers(self) -> Iterator[Habit]:
         """The sum runs inside of the loops over its results, so that no total lies in an array."""
@@ -365,14 +367,19 @@ class _Sum:
                     yield "order", (source.owner, result.statement), "BEFORE"
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:
-        """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
-        which the levels along the lanes lie innermost but for the one that steps from slice to slice."""
+        """An operand is copied so that the vectors of a step follow each other: a slice at a time, in which the levels along the
+        lanes lie innermost but for the one that steps from slice to slice. Where it lies along the lanes, whole vectors are."""
         own = {self.loop[s].extent: s for s in self.total.loops}
+        read = self.objects.backbone.instructions[temporary.producer]
+        is_in_line = self.objects.stride(read.access, self.lanes) == 1
         has_slices = self.lanes is not None and self._size(self.lanes) > self.width * self.vectors
         for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]
             is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
+            kind = self._kind(own[loop.extent])
+            if is_in_line and kind is not None:
+                yield "dim_kind", (statement,), kind
         if self.is_across or self.is_packed:
             producer = self.objects.operations[temporary.producer].statement
             for statement in self._around():

@@ -54,10 +54,9 @@ from warploom.ctext.types import MOST_VECTOR_BYTES, c_type, cuda_type, is_narrow
 
 __all__ = [
     "ADDITIVE", "AND", "BARRIER", "BIT_AND", "BIT_OR", "BIT_XOR", "COMMIT_COPIES", "CONDITIONAL", "COPY", "COPY_HEADER",
-    "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES",
-    "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "SHUFFLES", "UNARY", "VOTES", "WAIT_FOR_COPIES", "Names", "Text", "added",
-    "array_declaration", "binary", "block_comment", "c_literal", "c_type", "call", "cast_to", "chain", "comment", "conditional",
-    "cuda_type", "decimal", "element", "every", "exact_double", "includes", "integer", "is_narrow", "is_signed_word",
-    "kernel_head", "legal", "literal", "make", "member", "plus", "product", "reinterpret_cast", "rest_of_warps", "scaled",
-    "static_cast", "total", "unary", "vector_type",
+    "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES", "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "SHUFFLES",
+    "UNARY", "VOTES", "WAIT_FOR_COPIES", "Names", "Text", "added", "array_declaration", "binary", "block_comment", "c_literal",
+    "c_type", "call", "cast_to", "chain", "comment", "conditional", "cuda_type", "decimal", "element", "every", "exact_double",
+    "includes", "integer", "is_narrow", "is_signed_word", "kernel_head", "legal", "literal", "make", "member", "plus", "product",
+    "reinterpret_cast", "rest_of_warps", "scaled", "static_cast", "total", "unary", "vector_type",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 Part of the read-back: an evaluation of the text, independent of the kernel IR and its interpreter. It reports what C or CUDA
 leave undefined: signed overflow, bad shift counts, elements out of bounds or never written, races between barriers, barriers and
-shuffles that not every thread reaches, uses of what an asynchronous copy still writes. It runs the subset of C that the printer emits.
+shuffles that not every thread reaches, uses of what an asynchronous copy still writes. It runs the subset of C that the printer
+emits.
 """
 
 from __future__ import annotations
@@ -456,7 +457,9 @@ class CMachine:
     def _copy(self, arguments: list[Any], active: Mask) -> None:
         """`__pipeline_memcpy_async(&tile[i], &x[j], 16)`: elements side by side, both firsts at a multiple of the bytes."""
         to, origin, amount = arguments
-        places = [a.expr for a in (to, origin) if isinstance(a, c_ast.UnaryOp) and a.op == "&" and isinstance(a.expr, c_ast.ArrayRef)]
+        places = [
+            a.expr for a in (to, origin) if isinstance(a, c_ast.UnaryOp) and a.op == "&" and isinstance(a.expr, c_ast.ArrayRef)
+        ]
         size = int(amount.value) if isinstance(amount, c_ast.Constant) else 0
         if len(places) < 2 or size not in (4, 8, 16):
             raise self._unsupported(to)
@@ -470,7 +473,9 @@ class CMachine:
                 bad = active
             if bad.any():
                 where = f"{memory.name}[{int(index[np.argmax(bad)])}]"
-                self._trouble("MISALIGNED", f"a copy of {size} bytes begins at {where}, which need not be at a multiple of them", bad)
+                self._trouble(
+                    "MISALIGNED", f"a copy of {size} bytes begins at {where}, which need not be at a multiple of them", bad
+                )
         self._count(source, first, active, self.events.load_sectors)
         for k in range(size // width):
             part = source.read(first + k, active, self._epoch, self._trouble)

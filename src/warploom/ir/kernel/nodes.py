@@ -306,7 +306,7 @@ class Store:
     value: ValueExpr
     span: Span = field(default=NOWHERE, compare=False)
     is_async: bool = False
-    """A copy from global to shared memory that goes on until its thread waits for it (`ir.kernel.pending`): `value` is the read."""
+    """A copy from global to shared memory that goes on until its thread waits for it (`ir.kernel.pending`); `value` is a read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Asynchronous copies to one shared array that go on: which thread's copy still writes an element, and of which of its groups.
 
 A copy is a store of its thread where it begins, and once more where the thread waits for its group: other threads need a barrier
-after that. In between nobody may touch the element, the thread itself neither. Source: CUDA C++ Programming Guide, pipeline primitives.
+after that. In between nobody may touch the element, the thread itself neither. Source: CUDA C++ Programming Guide, pipeline
+primitives interface.
 """
 
 from __future__ import annotations

@@ -587,7 +587,6 @@ class KernelRun:
             if array.stamps is not None:
                 array.stamps.barrier(passing, self.first)
 
-
     # ------------------------------------------------------------ asynchronous copies
 
     def _untouched(self, name: str, array: SharedArray, what: str, element: Element, where: Where) -> None:

@@ -9,6 +9,6 @@ from warploom.sketch.parser.kernels import SketchOptions, read_kernel
 from warploom.sketch.parser.specs import parse_spec, unbounded_loops
 
 __all__ = [
-    "SketchOptions", "accumulators", "calls", "copies", "functions", "holes", "parse_spec", "read_kernel", "transfers", "unbounded_loops",
-    "votes",
+    "SketchOptions", "accumulators", "calls", "copies", "functions", "holes", "parse_spec", "read_kernel", "transfers",
+    "unbounded_loops", "votes",
 ]  # fmt: skip

@@ -207,11 +207,9 @@ class Block:
     def _meet(self, what: str, word: str, mask: Mask) -> None:
         if len(mask.lanes) < self.threads:
             absent = int(np.flatnonzero(~mask.flags)[0])
-            self._find(
-                "DIVERGENT_SYNC",
-                f"expected every thread of the block at this {what}, got {len(mask.lanes)} of {self.threads} (not thread {absent})",
-                f"Move {word} out of the `if`.",
-            )
+            got = f"{len(mask.lanes)} of {self.threads} (not thread {absent})"
+            message = f"expected every thread of the block at this {what}, got {got}"
+            self._find("DIVERGENT_SYNC", message, f"Move {word} out of the `if`.")
 
     def _declare(self, name: str, space: str, dtype: DType, shape: tuple[int, ...]) -> None:
         if space == "shared":

@@ -1,8 +1,8 @@
 """Kernels with asynchronous copies to shared memory, and which of them are in error, from the definition alone.
 
-A program is a list of statements that all threads of one block come to. Each access is an interval of statements: a plain one is its
-own statement, a copy reaches from its statement to the wait that covers it. Two accesses to one element, one of them a store, are in
-order if one interval ends before the other begins, and, unless one thread makes both, a barrier stands between.
+A program is a list of statements that all threads of one block come to. Each access is an interval of statements: a plain one is
+its own statement, a copy reaches from its statement to the wait that covers it. Two accesses to one element, one of them a store,
+are in order if one interval ends before the other begins, and, unless one thread makes both, a barrier stands between.
 """
 
 from __future__ import annotations

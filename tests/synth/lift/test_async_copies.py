@@ -70,7 +70,11 @@ def test_a_copy_under_a_condition_on_sizes_is_lifted() -> None:
     ("old", "new", "reason"),
     [
         ("    pipeline_commit()", "    if block_id < 7:\n        pipeline_commit()", "a commit of copies under a condition"),
-        ("    pipeline_wait_prior(0)", "    if block_id < 7:\n        pipeline_wait_prior(0)", "a wait for copies under a condition"),
+        (
+            "    pipeline_wait_prior(0)",
+            "    if block_id < 7:\n        pipeline_wait_prior(0)",
+            "a wait for copies under a condition",
+        ),
         ("    pipeline_commit()", "    if thread_id < 3:\n        pipeline_commit()", "a commit of copies under a condition"),
         (
             "    pipeline_commit()",

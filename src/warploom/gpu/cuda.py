@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import assert_never
 
@@ -341,7 +341,7 @@ class _Printer:
             case SetValue(name, _, value):
                 return [f"{self._target(name)} = {self.values.text(value).text};"]
             case Store(is_async=True):
-                return [self._copy(stmt, 1)]
+                return [self._copy(stmt)]
             case Store(array, index, value):
                 return [f"{self.values.element(array, index)} = {self.values.text(value).text};"]
             case Accumulator():
@@ -367,14 +367,11 @@ class _Printer:
             case _:
                 assert_never(stmt)
 
-    def _copy(self, store: Store, elements: int) -> str:
+    def _copy(self, store: Store, elements: int = 1) -> str:
         """The asynchronous copy of so many elements, of which `store` is the first."""
         assert isinstance(store.value, Read)
-        facts = self.lowered.facts
-        target, source = (
-            self.values.element(e.array, tuple(simplify(i, facts.ranges) for i in e.index)) for e in (store, store.value)
-        )
-        return f"{COPY}(&{target}, &{source}, {facts.arrays[store.array].dtype.size_bytes * elements});"
+        target, source = (self.values.element(e.array, e.index) for e in (store, store.value))
+        return f"{COPY}(&{target}, &{source}, {self.lowered.facts.arrays[store.array].dtype.size_bytes * elements});"
 
     def _target(self, name: str) -> str:
         if name in self.scopes.here and name not in self._declared:
@@ -415,7 +412,8 @@ class _Printer:
         kind, var = cuda_type(vector), IndexVar(stmt.var)
         trips = [map_index(store, lambda e, k=k: IndexConst(k) if e == var else None) for k in range(int(lanes))]
         if store.is_async:
-            return [self._copy(trips[0], int(lanes))]
+            at = tuple(simplify(e, facts.ranges) for e in trips[0].index)
+            return [self._copy(replace(trips[0], index=at), int(lanes))]
         first = simplify(first_element(param, index, stmt.var), facts.ranges)
         place = self._vector_place(param, first, vector)
         if store.array == param.name:

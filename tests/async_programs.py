@@ -112,7 +112,7 @@ def programs(count: int) -> list[tuple[Kernel, bool]]:
 
 DOUBLE = """
 @kernel(block=(32, 1, 1), grid=(n, 1, 1), warp_size=32)
-def double(x: Global[f32, n, 128], y: Global[f32, n, 32] | out, n: size):
+def summed(x: Global[f32, n, 128], y: Global[f32, n, 32] | out, n: size):
     tile = shared(f32, 2, 32)
     memcpy_async(tile[0, thread_id], x[block_id, thread_id])
     pipeline_commit()

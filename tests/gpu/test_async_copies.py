@@ -75,6 +75,24 @@ def test_vectors_are_one_copy() -> None:
     assert read_back(text, kernel).verdict == "tested"
 
 
+def test_elements_that_are_vectors() -> None:
+    text = """
+@kernel(block=(8, 1, 1), grid=(1, 1, 1), warp_size=8)
+def k(x: Global[float4, 8], y: Global[float4, 8] | out):
+    tile = shared(float4, 8)
+    memcpy_async(tile[thread_id], x[thread_id])
+    pipeline_commit()
+    pipeline_wait_prior(0)
+    sync()
+    y[thread_id] = tile[7 - thread_id]
+"""
+    kernel = parse(text)
+    printed = cuda_source(kernel).text
+    assert "__pipeline_memcpy_async(&tile[thread], &x[thread], 16);" in printed
+    assert "__align__" not in printed
+    assert read_back(printed, kernel).verdict == "tested"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "code"),
     [

@@ -64,6 +64,8 @@ def test_a_copy_under_a_condition_on_sizes_is_lifted() -> None:
     assert lift(sketch_of(kernel, copied, {"n": 6}), kernel).verdict == "proved"
     after = parse(TAIL, ("    if i < n:\n        mem", "    tile[thread_id] = f32(0.0)\n    if i < n:\n        mem"))
     assert lift(sketch_of(after, copied, {"n": 6}), after).verdict == "proved"
+    instead = parse(TAIL, ("    pipeline_commit()", "    else:\n        tile[thread_id] = f32(0.0)\n    pipeline_commit()"))
+    assert lift(sketch_of(instead, copied, {"n": 6}), instead).verdict == "proved"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,12 @@ def test_a_copy_under_a_condition_on_sizes_is_lifted() -> None:
         ("    pipeline_commit()", "    if thread_id < 3:\n        pipeline_commit()", "a commit of copies under a condition"),
         (
             "    pipeline_commit()",
-            "    if i >= n:\n        tile[thread_id] = f32(0.0)\n    pipeline_commit()",
+            "    else:\n        tile[(thread_id + 1) % 4] = f32(0.0)\n    pipeline_commit()",
+            "expected thread 1 to wait for its copy to tile[1] before the write by thread 0",
+        ),
+        (
+            "    pipeline_commit()",
+            "    if i < n + 1:\n        tile[thread_id] = f32(0.0)\n    pipeline_commit()",
             "expected thread 0 to wait for its copy to tile[0] before the write by thread 0",
         ),
     ],

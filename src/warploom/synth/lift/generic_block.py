@@ -118,6 +118,8 @@ class GenericBlock:
         """The last barrier was under a condition that need not hold here."""
         self.groups = 0
         """Groups of asynchronous copies that all threads have committed."""
+        self.copied: dict[tuple[str, int], Formula] = {}
+        """Condition under which the last copy to an element of a shared array was begun."""
         self.around: Path | None = None
         """The path of the innermost loop over a size."""
         self.span = NOWHERE
@@ -251,10 +253,11 @@ class GenericBlock:
                 row = cells.rows[lane if array in self.private else 0]
                 row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
                 if cells.accesses is not None and statement.is_async:
-                    # One under a condition is taken to go on in any case.
                     cells.accesses.begin(places[lane], lane, 0, self.span, self.groups)
+                    self.copied[array, places[lane]] = path.at(lane)
                 elif cells.accesses is not None:
-                    cells.accesses.write(places[lane], lane, 0, self.span)
+                    is_other = self._excludes_copy(array, places[lane], lane, path)
+                    cells.accesses.write(places[lane], lane, 0, self.span, beside_copy=is_other)
             return
         dtype = self.params[array].dtype
         values = self._converted(value, dtype, path)
@@ -268,6 +271,11 @@ class GenericBlock:
                 self._demand_cell(array, places[lane], term, guard)
             else:
                 self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
+
+    def _excludes_copy(self, array: str, place: int, lane: int, path: Path) -> bool:
+        """Whether a thread comes here only where the last copy to an element was not begun: in the other branch of a condition."""
+        begun = self.copied.get((array, place))
+        return begun is not None and _is_narrower(path.at(lane), negation(begun))
 
     def _check_synchronised(self, cells: _Cells) -> None:
         if self.skipped and cells.accesses is not None:

@@ -78,9 +78,11 @@ class Accesses:
         past.reader_block = block if past.reader_block in (-1, block) else _SEVERAL
         past.read_span = span
 
-    def write(self, element: int, thread: int, block: int, span: Span) -> None:
+    def write(self, element: int, thread: int, block: int, span: Span, *, beside_copy: bool = False) -> None:
+        """beside_copy: no copy to the element was begun where this is done."""
         past = self._touch(element)
-        self._check_copy(element, thread, span, "write")
+        if not beside_copy:
+            self._check_copy(element, thread, span, "write")
         if past.writer not in (-1, thread) or past.writer_block not in (-1, block):
             self._race(element, past, past.writer, past.writer_block, thread, block, past.write_span, span, "write", "write")
         elif past.reader not in (-1, thread) or past.reader_block not in (-1, block):

@@ -1,7 +1,7 @@
 """A double buffer: sums of three neighbours, tile by tile. While one tile is used, the next one is copied asynchronously.
 
-A thread sees its own copies after the wait, the others' after the barrier behind it; and a buffer is free for the next copies after
-the barrier behind its last use. Without one of these lines the completion is refused.
+A thread sees its own copies after the wait, the others' after the barrier behind it; and a buffer is free for the next copies
+after the barrier behind its last use. Without one of these lines the completion is refused.
 """
 
 import warploom as wl

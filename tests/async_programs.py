@@ -8,7 +8,7 @@ are in order if one interval ends before the other begins, and, unless one threa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
@@ -20,12 +20,17 @@ ELEMENTS = 3
 
 @dataclass(frozen=True)
 class Step:
-    """`element` is that of thread 0, and the next ones are those of the next threads; `who`: the only thread, or None for all."""
+    """`element` is that of thread 0, and the next ones are those of the next threads; `who`: the only thread, or None for all;
+    `blocks`: the condition of an access, one of `BLOCKS`."""
 
     what: Literal["copy", "read", "store", "commit", "wait", "sync"]
     who: int | None = None
     element: int = 0
     left: int = 0
+    blocks: str = ""
+
+
+BLOCKS = {"": (0, 1, 2), "block_id < 1": (0,), "block_id >= 1": (1, 2), "block_id < 2": (0, 1), "block_id >= 2": (2,)}
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,13 @@ class _Access:
     last: float
 
 
-def is_in_error(steps: list[Step]) -> bool:
-    """Whether two accesses have no order."""
+def is_in_error(steps: list[Step], block: int = 0) -> bool:
+    """Whether two accesses of a block have no order."""
     barriers = [p for p, s in enumerate(steps) if s.what == "sync"]
     accesses = [_Access(t, t, True, -2, -2) for t in range(THREADS)]
     barriers.append(-1)
     for position, step in enumerate(steps):
-        if step.what in ("copy", "read", "store"):
+        if step.what in ("copy", "read", "store") and block in BLOCKS[step.blocks]:
             last = _covered(steps, position) if step.what == "copy" else position
             for thread in range(THREADS) if step.who is None else [step.who]:
                 element = (thread + step.element) % ELEMENTS
@@ -94,8 +99,11 @@ def program(steps: list[Step]) -> Kernel:
             "wait": f"pipeline_wait_prior({step.left})",
             "sync": "sync()",
         }[step.what]
-        is_access = step.what in ("copy", "read", "store")
-        lines += [f"if thread_id == {step.who}:", f"    {line}"] if is_access and step.who is not None else [line]
+        if step.what in ("copy", "read", "store"):
+            conditions = [f"thread_id == {step.who}"] * (step.who is not None) + [step.blocks] * (step.blocks != "")
+            for condition in conditions:
+                line = f"if {condition}:\n" + "".join(f"    {part}\n" for part in line.rstrip().split("\n"))
+        lines += line.rstrip().split("\n")
     head = f"@kernel(block=({THREADS}, 1, 1), grid=(n, 1, 1), warp_size=4)\n"
     head += f"def k(x: Global[f32, n, {THREADS}], y: Global[f32, n, {THREADS}, {len(steps)}] | out, n: size):\n"
     return parse_kernel(head + "".join(f"    {line}\n" for line in lines))
@@ -110,20 +118,29 @@ def programs(count: int) -> list[tuple[Kernel, bool]]:
     return [(kernel, is_wrong) for is_wrong, kernels in found.items() for kernel in kernels[: count // 2]]
 
 
+def conditional_programs(count: int) -> list[tuple[Kernel, bool]]:
+    """The same with accesses that only some of the blocks 0, 1 and 2 make, in error if one of the blocks is."""
+    random, found = Random(11), dict[bool, list[Kernel]]({False: [], True: []})
+    while len(found[False]) < count // 2:
+        steps = [replace(s, blocks=random.choice(list(BLOCKS))) for s in random_steps(random)]
+        found[any(is_in_error(steps, block) for block in range(3))].append(program(steps))
+    return [(kernel, is_wrong) for is_wrong, kernels in found.items() for kernel in kernels[: count // 2]]
+
+
 DOUBLE = """
-@kernel(block=(32, 1, 1), grid=(n, 1, 1), warp_size=32)
-def summed(x: Global[f32, n, 128], y: Global[f32, n, 32] | out, n: size):
-    tile = shared(f32, 2, 32)
+@kernel(block=(8, 1, 1), grid=(n, 1, 1), warp_size=32)
+def summed(x: Global[f32, n, 32], y: Global[f32, n, 8] | out, n: size):
+    tile = shared(f32, 2, 8)
     memcpy_async(tile[0, thread_id], x[block_id, thread_id])
     pipeline_commit()
     total = accumulator(f32, op='+', init=0.0, finalize=__state)
     for k in range(4):
         if k < 3:
-            memcpy_async(tile[(k + 1) % 2, thread_id], x[block_id, k * 32 + 32 + thread_id])
+            memcpy_async(tile[(k + 1) % 2, thread_id], x[block_id, k * 8 + 8 + thread_id])
         pipeline_commit()
         pipeline_wait_prior(1)
         sync()
-        total.add(tile[k % 2, 31 - thread_id])
+        total.add(tile[k % 2, 7 - thread_id])
         sync()
     y[block_id, thread_id] = total.value()
 """
@@ -132,9 +149,9 @@ def summed(x: Global[f32, n, 128], y: Global[f32, n, 32] | out, n: size):
 
 def double(x, y, n):
     for b in range(n):
-        for t in range(32):
+        for t in range(8):
             for k in range(4):
-                y[b, t] += x[b, 32 * k + 31 - t]
+                y[b, t] += x[b, 8 * k + 7 - t]
 
 
 MISTAKES = {

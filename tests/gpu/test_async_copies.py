@@ -48,8 +48,8 @@ def test_a_double_buffer_is_printed_and_read_back() -> None:
     text = cuda_source(kernel).text
     for line in (
         "#include <cuda_pipeline_primitives.h>",
-        "__pipeline_memcpy_async(&tile[0][thread], &x[block * 128 + thread], 4);",
-        "__pipeline_memcpy_async(&tile[(k + 1) & 1][thread], &x[block * 128 + k * 32 + thread + 32], 4);",
+        "__pipeline_memcpy_async(&tile[0][thread], &x[block * 32 + thread], 4);",
+        "__pipeline_memcpy_async(&tile[(k + 1) & 1][thread], &x[block * 32 + k * 8 + thread + 8], 4);",
         "__pipeline_commit();",
         "__pipeline_wait_prior(1);",
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.async_programs import DOUBLE, MISTAKES, double, programs
+from tests.async_programs import DOUBLE, MISTAKES, conditional_programs, double, programs
 from tests.synth.kernels import parse, sketch_of
 
 from warploom.core.linear import variable
@@ -27,6 +27,13 @@ def refusal(kernel: Kernel) -> str:
 def test_random_programs() -> None:
     for kernel, is_wrong in programs(60):
         assert refusal(kernel).startswith("a possible race: expected ") == is_wrong
+
+
+def test_random_programs_with_conditions() -> None:
+    """Whatever is in error in one block is refused; not everything else is followed."""
+    cases = [(refusal(kernel), is_wrong) for kernel, is_wrong in conditional_programs(60)]
+    assert all(reason.startswith("a possible race: expected ") for reason, is_wrong in cases if is_wrong)
+    assert sum(not reason for reason, _ in cases) > 15
 
 
 def test_a_double_buffer_is_lifted() -> None:

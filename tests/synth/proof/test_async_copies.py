@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.async_programs import DOUBLE, MISTAKES, double, programs
+from tests.async_programs import DOUBLE, MISTAKES, conditional_programs, double, programs
 from tests.synth.kernels import parse
 
 from warploom.core import f32
@@ -13,8 +13,8 @@ from warploom.terms import algebra_for
 
 
 def test_random_programs() -> None:
-    for kernel, is_wrong in programs(60):
-        found = {d.code for d in execute(kernel, {"n": 1}).diagnostics}
+    for kernel, is_wrong in [*programs(50), *conditional_programs(30)]:
+        found = {d.code for d in execute(kernel, {"n": 3}).diagnostics}
         assert found <= {"RACE", "COPY_PENDING"}
         assert bool(found) == is_wrong
 

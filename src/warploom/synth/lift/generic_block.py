@@ -273,7 +273,7 @@ class GenericBlock:
                 self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
 
     def _excludes_copy(self, array: str, place: int, lane: int, path: Path) -> bool:
-        """Whether a thread comes here only where the last copy to an element was not begun: in the other branch of a condition."""
+        """Whether a thread comes here only where the last copy to an element was not begun: in its condition's other branch."""
         begun = self.copied.get((array, place))
         return begun is not None and _is_narrower(path.at(lane), negation(begun))
 

@@ -75,6 +75,28 @@ def test_vectors_are_one_copy() -> None:
     assert read_back(text, kernel).verdict == "tested"
 
 
+def test_a_copy_goes_on_while_its_array_is_declared_again() -> None:
+    text = """
+@kernel(block=(2, 1, 1), grid=(2, 1, 1), warp_size=2)
+def k(x: Global[f32, 2], y: Global[f32, 2] | out):
+    for k in range(2):
+        tile = shared(f32, 2)
+        memcpy_async(tile[thread_id], x[thread_id])
+        pipeline_commit()
+        if k == 1:
+            pipeline_wait_prior(0)
+    y[thread_id] = x[thread_id]
+"""
+    printed = cuda_source(parse(text)).text
+    machine = CMachine(parse_cuda(printed), (2, 1, 1), {"x": np.zeros(2, np.float32), "y": np.zeros(2, np.float32)}, {})
+    machine.run()
+    assert "COPY_PENDING" in {d.code for d in machine.problems.values()}
+    once = printed.replace("k < 2", "k < 1").replace("k == 1", "k == 0")
+    machine = CMachine(parse_cuda(once), (1, 1, 1), {"x": np.zeros(2, np.float32), "y": np.zeros(2, np.float32)}, {})
+    machine.run()
+    assert not machine.problems
+
+
 def test_elements_that_are_vectors() -> None:
     text = """
 @kernel(block=(8, 1, 1), grid=(1, 1, 1), warp_size=8)

@@ -55,6 +55,8 @@ class CMachine:
     problems: dict[str, Diagnostic] = field(default_factory=dict[str, Diagnostic])
     events: Events = field(default_factory=Events)
     _scopes: list[dict[str, Variable | Memory]] = field(default_factory=list[dict[str, Variable | Memory]])
+    _shared: dict[int, Memory] = field(default_factory=dict[int, Memory])
+    """Shared arrays by the node that declares them: they stay, however often a thread comes by."""
     _epoch: int = 0
     _groups: Data = field(init=False)
     """Groups of asynchronous copies that each thread has committed."""
@@ -173,7 +175,9 @@ class CMachine:
             inner = inner.type
         kind = type_named(inner.type.names)
         if extents or is_shared(node):
-            self._scopes[-1][node.name] = self._array(node, kind, tuple(extents))
+            self._scopes[-1][node.name] = memory = self._shared.get(id(node)) or self._array(node, kind, tuple(extents))
+            if is_shared(node):
+                self._shared[id(node)] = memory
             if node.init is not None:
                 for position, item in enumerate(_flat(node.init)):
                     index = np.full(self.threads, position, np.int64)
@@ -405,7 +409,7 @@ class CMachine:
             return Value("i32", np.zeros(len(active), np.int32))
         if name == "__pipeline_wait_prior":
             below = np.where(active, self._groups - values[0].data.astype(np.int64), 0)
-            for memory in (m for scope in self._scopes for m in scope.values() if isinstance(m, Memory) and m.space == "shared"):
+            for memory in self._shared.values():
                 memory.end_copies(below, self._epoch)
             return Value("i32", np.zeros(len(active), np.int32))
         if name in ("__ballot_sync", "__any_sync", "__all_sync"):

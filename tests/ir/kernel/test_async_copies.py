@@ -181,7 +181,7 @@ def test_vectors_take_one_access() -> None:
 
 
 def test_padding_before_an_aligned_array_counts() -> None:
-    """Of 48 KB, 12 bytes and an array that begins at a multiple of 16."""
+    """An array that begins at a multiple of 16 leaves 12 of the 48 KB unused."""
     head = "@kernel(block=(1, 1, 1), grid=(1, 1, 1), warp_size=1)\ndef k(x: Global[f32, 4], y: Global[f32, 1] | out):\n"
     lines = [
         "a = shared(f32, 1)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,7 @@ from warploom.ir.kernel.pending import Pending
 from warploom.ir.kernel.races import Found, Stamps
 from warploom.ir.kernel.shuffles import source_thread
 from warploom.ir.kernel.verify import statements
+from warploom.ir.kernel.words import matched, mixed
 
 Value: TypeAlias = tuple[Data, DType]
 
@@ -398,19 +399,7 @@ class KernelRun:
         number = np.asarray(self.indices.value(node.control, where), np.int64)
         control = number.reshape(number.shape or (1, 1))
         self.counts.arithmetic += self._active(where)
-        shape = np.broadcast_shapes(control.shape, *(w.shape for w in words))
-        if node.op == "byte_perm":
-            eight = np.concatenate(
-                [np.ascontiguousarray(np.broadcast_to(w, shape))[..., None].view(np.uint8) for w in words], axis=-1
-            )
-            places = np.stack([np.broadcast_to(control >> 4 * k & 7, shape) for k in range(4)], axis=-1)
-            return np.ascontiguousarray(np.take_along_axis(eight, places, axis=-1)).view(np.uint32)[..., 0]
-        a, b, c = ([(w >> np.uint32(bit)) & np.uint32(1) for bit in range(32)] for w in words)
-        result = np.zeros(shape, np.uint32)
-        for bit in range(32):
-            row = (4 * a[bit] + 2 * b[bit] + c[bit]).astype(np.int64)
-            result |= ((control >> row & 1) << bit).astype(np.uint32)
-        return result
+        return mixed(node.op, words, control)
 
     def _vote(self, node: Vote, where: Where) -> Value:
         data, dtype = self.value(node.value, where)
@@ -425,7 +414,7 @@ class KernelRun:
                 self.report("VOTE_INACTIVE", message, active & ~whole, "move the vote out of the condition")
                 self.span = outer
         if node.is_match:
-            return self._matched(node, data.reshape(len(data), -1, warp)).reshape(len(data), self.threads), u32
+            return matched(node.kind, data.reshape(len(data), -1, warp)).reshape(len(data), self.threads), u32
         cast = data != 0
         groups = cast.reshape(len(data), -1, warp)
         match node.kind:
@@ -439,15 +428,6 @@ class KernelRun:
             case "all":
                 found = np.logical_and.reduce(groups, axis=2).astype(np.uint32)
         return found.repeat(warp, axis=1), u32
-
-    def _matched(self, node: Vote, groups: NDArray[Any]) -> NDArray[np.uint32]:
-        """Words of the lanes whose values are equal; by axis: blocks, warps, lanes."""
-        lanes = np.arange(groups.shape[2], dtype=np.uint32)
-        equal = groups[..., :, None] == groups[..., None, :]
-        masks = np.where(equal, np.uint32(1) << lanes, np.uint32(0)).sum(axis=3, dtype=np.uint32)
-        if node.kind == "match_any":
-            return masks
-        return np.where(equal.all(axis=(2, 3))[..., None], masks, np.uint32(0))
 
     # ------------------------------------------------------------ statements
 

@@ -453,7 +453,7 @@ class _Verifier:
             self.wrong("DIVERGENT_SYNC", message, f"move the {word} out of the condition")
 
     def copy(self, store: Store, dtype: DType | None) -> None:
-        """What an asynchronous copy asks for beside what a store does."""
+        """Checks of an asynchronous copy beside those of a store."""
         inputs = {p.name for p in self.kernel.params if p.space == "global" and not p.is_output}
         if not isinstance(store.value, Read) or store.value.array not in inputs:
             message = "expected an element of an array in global memory that the kernel never stores to as source of memcpy_async"

@@ -9,12 +9,15 @@ from typing import Any, cast
 import click
 import pytest
 
+from warploom.core import Span
+from warploom.ir import AccessCounts
 from warploom.solve import Event
 from warploom.tools.bench.programs import MOST_MB, MOST_TESTS, judged
 from warploom.tools.command.duration import duration
 from warploom.tools.explore.chart import chart
 from warploom.tools.explore.command import _how
 from warploom.tools.explore.result import taken
+from warploom.tools.synth.report import _counts  # pyright: ignore[reportPrivateUsage]
 
 
 def asked(text: str | None) -> float | None:
@@ -95,3 +98,11 @@ def test_the_picture_of_a_search_goes_down_with_the_best() -> None:
     assert path.count("V") == 1 and path.startswith("M")
     assert chart(events[:1]) == chart([]) == ""
     assert chart([*events[:1], seen("measured", 11.0, time_ms=-1.0)]) == ""
+
+
+def test_accesses_of_one_place_are_summed() -> None:
+    """A device function that is called twice has its accesses twice."""
+    place = Span("a.py", 7, 4, 7, 9)
+    accesses = [AccessCounts("tile", "store", place, "wavefronts", n, 1) for n in (3, 5)]
+    line = _counts(cast(Any, SimpleNamespace(accesses=accesses)))
+    assert (line["wavefronts"], line["least"]) == ({"store of tile, line 7:4": 8}, {"store of tile, line 7:4": 2})

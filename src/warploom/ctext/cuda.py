@@ -9,6 +9,9 @@ from warploom.core import DType
 from warploom.ctext.types import cuda_type
 
 BARRIER = "__syncthreads();"
+COPY, COMMIT_COPIES, WAIT_FOR_COPIES = "__pipeline_memcpy_async", "__pipeline_commit", "__pipeline_wait_prior"
+"""Functions of `COPY_HEADER`: asynchronous copies to shared memory, which it makes plain ones below sm_80."""
+COPY_HEADER = "cuda_pipeline_primitives.h"
 VOTES = {
     "ballot": "__ballot_sync",
     "any": "__any_sync",

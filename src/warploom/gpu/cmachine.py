@@ -2,7 +2,8 @@
 
 Part of the read-back: an evaluation of the text, independent of the kernel IR and its interpreter. It reports what C or CUDA
 leave undefined: signed overflow, bad shift counts, elements out of bounds or never written, races between barriers, barriers and
-shuffles that not every thread reaches. It runs the subset of C that the printer emits.
+shuffles that not every thread reaches, uses of what an asynchronous copy still writes. It runs the subset of C that the printer
+emits.
 """
 
 from __future__ import annotations
@@ -54,7 +55,11 @@ class CMachine:
     problems: dict[str, Diagnostic] = field(default_factory=dict[str, Diagnostic])
     events: Events = field(default_factory=Events)
     _scopes: list[dict[str, Variable | Memory]] = field(default_factory=list[dict[str, Variable | Memory]])
+    _shared: dict[int, Memory] = field(default_factory=dict[int, Memory])
+    """Shared arrays by the node that declares them: they stay, however often a thread comes by."""
     _epoch: int = 0
+    _groups: Data = field(init=False)
+    """Groups of asynchronous copies that each thread has committed."""
     _returned: Value | None = None
     _line: int = 0
 
@@ -87,6 +92,7 @@ class CMachine:
                 size = Value("i32", np.full(self.threads, self.sizes[param.name], np.int32))
                 names[param.name] = Variable(size, everyone)
         self._scopes = [names]
+        self._groups = np.zeros(self.threads, np.int64)
         with np.errstate(all="ignore"):
             self._statement(self.parsed.kernel.body, everyone)
 
@@ -169,7 +175,9 @@ class CMachine:
             inner = inner.type
         kind = type_named(inner.type.names)
         if extents or is_shared(node):
-            self._scopes[-1][node.name] = self._array(node, kind, tuple(extents))
+            self._scopes[-1][node.name] = memory = self._shared.get(id(node)) or self._array(node, kind, tuple(extents))
+            if is_shared(node):
+                self._shared[id(node)] = memory
             if node.init is not None:
                 for position, item in enumerate(_flat(node.init)):
                     index = np.full(self.threads, position, np.int64)
@@ -185,7 +193,9 @@ class CMachine:
         space: Literal["shared", "local"] = "shared" if is_shared(node) else "local"
         rows = self.blocks if space == "shared" else self.threads
         row = np.arange(self.threads) // (self.per_block if space == "shared" else 1)
-        return Memory(node.name, space, kind, extents, blank(kind, rows, elements), row, np.zeros((rows, elements), np.bool_))
+        alignment = int(node.align[0].alignment.value) if node.align else 0
+        undefined = np.zeros((rows, elements), np.bool_)
+        return Memory(node.name, space, kind, extents, blank(kind, rows, elements), row, undefined, alignment)
 
     def _memory(self, name: str) -> Memory:
         found = self._find(name)
@@ -372,8 +382,7 @@ class CMachine:
     def _count(self, memory: Memory, index: Data, active: Mask, into: dict[str, int]) -> None:
         if memory.space != "global":
             return
-        size = memory.data.itemsize * (1 if memory.type in NUMPY else int(memory.type[-1]))
-        size = 2 if memory.type == "bf16" else size
+        size = _element_bytes(memory)
         flat = np.arange(self.threads)
         warp = flat // self.per_block * (self.per_block // 32 + 1) + flat % self.per_block // 32
         pairs = np.stack([warp, index * size // SECTOR_BYTES])[:, active]
@@ -387,11 +396,22 @@ class CMachine:
             return Value("i32", np.zeros(len(active), np.int32))
         if name in ("__match_any_sync", "__match_all_sync"):
             return self._match(name, arguments, active)
+        if name == "__pipeline_memcpy_async":
+            self._copy(arguments, active)
+            return Value("i32", np.zeros(len(active), np.int32))
         values = [self._expression(a, active) for a in arguments]
         if name in self.parsed.functions:
             return self._function(self.parsed.functions[name], values, active)
         if name.startswith("__shfl"):
             return self._shuffle(name, values, active)
+        if name == "__pipeline_commit":
+            self._groups = self._groups + active
+            return Value("i32", np.zeros(len(active), np.int32))
+        if name == "__pipeline_wait_prior":
+            below = np.where(active, self._groups - values[0].data.astype(np.int64), 0)
+            for memory in self._shared.values():
+                memory.end_copies(below, self._epoch)
+            return Value("i32", np.zeros(len(active), np.int32))
         if name in ("__ballot_sync", "__any_sync", "__all_sync"):
             return self._vote(name, values, active)
         if name == "__byte_perm":
@@ -437,6 +457,33 @@ class CMachine:
         if result is None:
             raise self._unsupported(definition)
         return convert(result, type_named(definition.decl.type.type.type.names))
+
+    def _copy(self, arguments: list[Any], active: Mask) -> None:
+        """`__pipeline_memcpy_async(&tile[i], &x[j], 16)`: elements side by side, both firsts at a multiple of the bytes."""
+        to, origin, amount = arguments
+        places = [
+            a.expr for a in (to, origin) if isinstance(a, c_ast.UnaryOp) and a.op == "&" and isinstance(a.expr, c_ast.ArrayRef)
+        ]
+        size = int(amount.value) if isinstance(amount, c_ast.Constant) else 0
+        if len(places) < 2 or size not in (4, 8, 16):
+            raise self._unsupported(to)
+        (target, at), (source, first) = (self._reference(place, active) for place in places)
+        width = _element_bytes(target)
+        if target.space != "shared" or source.space != "global" or source.type != target.type or size % width:
+            raise self._unsupported(to)
+        for memory, index in ((target, at), (source, first)):
+            bad = active & (index * width % size != 0)
+            if memory is target and size > max(memory.alignment, width):
+                bad = active
+            if bad.any():
+                where = f"{memory.name}[{int(index[np.argmax(bad)])}]"
+                self._trouble(
+                    "MISALIGNED", f"a copy of {size} bytes begins at {where}, which need not be at a multiple of them", bad
+                )
+        self._count(source, first, active, self.events.load_sectors)
+        for k in range(size // width):
+            part = source.read(first + k, active, self._epoch, self._trouble)
+            target.begin_copy(at + k, part, active, self._groups, self._epoch, self._trouble)
 
     def _sync(self, active: Mask) -> None:
         reached = active.reshape(self.blocks, self.per_block)
@@ -524,6 +571,11 @@ class CMachine:
         inactive = active & ((executing[base] >> source) & 1 == 0)
         if inactive.any():
             self._trouble("SHUFFLE_INACTIVE", f"lane {int(source[np.argmax(inactive)])} is read but not active", inactive)
+
+
+def _element_bytes(memory: Memory) -> int:
+    size = memory.data.itemsize * (1 if memory.type in NUMPY else int(memory.type[-1]))
+    return 2 if memory.type == "bf16" else size
 
 
 def _flat(init: Any) -> list[Any]:

@@ -1,4 +1,5 @@
-"""Arrays and variables of the read-back's C machine: bounds, undefined elements and races are reported."""
+"""Arrays and variables of the read-back's C machine: bounds, undefined elements, races and uses of what is still being copied are
+reported."""
 
 from __future__ import annotations
 
@@ -31,6 +32,12 @@ class Memory:
     row: NDArray[np.int64]
     """Row that each thread uses."""
     defined: Mask
+    alignment: int = 0
+    """Bytes at a multiple of which a shared array is declared to begin; 0: those of its type."""
+    copier: NDArray[np.int64] = field(init=False)
+    """Thread whose asynchronous copy writes each element; -1: none does."""
+    copy_group: NDArray[np.int64] = field(init=False)
+    """Number of that thread's group which the copy is in."""
     writer: NDArray[np.int64] = field(init=False)
     write_epoch: NDArray[np.int64] = field(init=False)
     reader: NDArray[np.int64] = field(init=False)
@@ -38,6 +45,7 @@ class Memory:
 
     def __post_init__(self) -> None:
         shape = self.defined.shape
+        self.copier, self.copy_group = np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
         self.writer, self.reader = np.full(shape, -1, np.int64), np.full(shape, -1, np.int64)
         self.write_epoch, self.read_epoch = np.full(shape, -1, np.int64), np.full(shape, -1, np.int64)
 
@@ -69,7 +77,29 @@ class Memory:
         self.data[rows, places] = convert(value, self.type).data[inside]
         self.defined[rows, places] = True
 
+    def begin_copy(
+        self, index: Data, value: Value, active: Mask, groups: NDArray[np.int64], epoch: int, trouble: Trouble
+    ) -> None:
+        """Stores as `write` does; until its thread has waited for its group nobody may use the element."""
+        self.write(index, value, active, epoch, trouble)
+        inside, flat = self._place(index, active, trouble)
+        rows, places, threads = self.row[inside], flat[inside], np.flatnonzero(inside)
+        self.copier[rows, places], self.copy_group[rows, places] = threads, groups[threads]
+
+    def end_copies(self, below: NDArray[np.int64], epoch: int) -> None:
+        """Threads have waited for their groups numbered below that: each of their copies is a store here."""
+        ended = (self.copier >= 0) & (self.copy_group < below[self.copier])
+        self.writer[ended], self.write_epoch[ended] = self.copier[ended], epoch
+        self.copier[ended] = -1
+
+    def _check_copies(self, flat: NDArray[np.int64], inside: Mask, trouble: Trouble) -> None:
+        bad = inside & (self.copier[self.row, flat] >= 0) if self.copier.size else np.zeros_like(inside)
+        if bad.any():
+            where = f"{self.name}[{int(flat[np.argmax(bad)])}]"
+            trouble("COPY_PENDING", f"{where} is used while a copy to it goes on", bad)
+
     def _note_write(self, flat: NDArray[np.int64], inside: Mask, epoch: int, trouble: Trouble) -> None:
+        self._check_copies(flat, inside, trouble)
         rows, places, threads = self.row[inside], flat[inside], np.flatnonzero(inside)
         clash = (self.write_epoch[rows, places] == epoch) & (self.writer[rows, places] != threads)
         clash |= (self.read_epoch[rows, places] == epoch) & (self.reader[rows, places] != threads)
@@ -81,6 +111,7 @@ class Memory:
             trouble("RACE", f"{self.name}[{int(places[np.argmax(clash)])}] is used by another thread since the last barrier", bad)
 
     def _note_read(self, flat: NDArray[np.int64], inside: Mask, epoch: int, trouble: Trouble) -> None:
+        self._check_copies(flat, inside, trouble)
         rows, places, threads = self.row[inside], flat[inside], np.flatnonzero(inside)
         clash = (self.write_epoch[rows, places] == epoch) & (self.writer[rows, places] != threads)
         fresh = self.read_epoch[rows, places] != epoch

@@ -54,6 +54,7 @@ def parse_cuda(source: str) -> Parsed:
     text = re.sub(r"__launch_bounds__\(\d+\)", "", text).replace('extern "C"', "")
     text = re.sub(r"\b(?:__global__|__device__|__host__|__forceinline__|__restrict__|static)\b", "", text)
     text = re.sub(r"\b__shared__\b", _SHARED, text)
+    text = re.sub(r"\b__align__\b", "_Alignas", text)
     text = re.sub(r"\breinterpret_cast<([^<>]+)>\((\w+)\)", r"((\1)\2)", text)
     text = re.sub(r"\breinterpret_cast<([^<>]+)>\(", r"(\1)(", text)
     tree = _parse(text)

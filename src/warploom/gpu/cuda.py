@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import assert_never
 
@@ -13,6 +13,10 @@ from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
 from warploom.ctext import (
     BARRIER,
+    COMMIT_COPIES,
+    COPY,
+    COPY_HEADER,
+    WAIT_FOR_COPIES,
     Names,
     Text,
     array_declaration,
@@ -43,6 +47,7 @@ from warploom.ir import (
     Accumulate,
     Accumulator,
     Builtin,
+    CommitCopies,
     Declare,
     For,
     Hole,
@@ -55,6 +60,7 @@ from warploom.ir import (
     IndexVar,
     Kernel,
     Param,
+    Read,
     SetIndex,
     SetValue,
     Shuffle,
@@ -62,6 +68,8 @@ from warploom.ir import (
     Stmt,
     Store,
     Sync,
+    WaitCopies,
+    aligned_shared,
     first_element,
     global_access,
     index_range,
@@ -69,6 +77,7 @@ from warploom.ir import (
     leaves,
     map_index,
     simplify,
+    statements,
     vector_type,
 )
 
@@ -157,6 +166,8 @@ class _Printer:
     _declared: set[str] = field(init=False, default_factory=set[str])
     _aliases: set[str] = field(init=False, default_factory=set[str])
     """Variables that are a thread, block or grid number under the user's name: printed once, before the body."""
+    _alignments: dict[str, int] = field(init=False)
+    """Bytes at a multiple of which shared arrays must begin, where that is more than their elements ask for."""
     _spans: list[Span] = field(init=False, default_factory=list[Span])
     """Places in the sketch, by the numbers that lines are marked with while they are printed."""
 
@@ -172,6 +183,7 @@ class _Printer:
         self.values = ValueCode(kernel, self.lowered.facts, self.names, self.index, self.helpers, self._mask()[0], operators)
         self.scopes = find_scopes(self.lowered.kernel.body)
         self._holes = {h.name: h for h in kernel.holes}
+        self._alignments = aligned_shared(kernel)
         for stmt in self.lowered.kernel.body:
             match stmt:
                 case SetIndex(name, Builtin() as builtin) if name in self.scopes.constant and builtin not in self._builtins:
@@ -225,7 +237,11 @@ class _Printer:
 
     def _includes(self) -> str:
         found = (getattr(p, "dtype", None) for p in parts((self.kernel.body, self.kernel.params)))
-        return "\n".join(includes(t for t in found if isinstance(t, DType)))
+        lines = includes(t for t in found if isinstance(t, DType))
+        body = self.lowered.kernel.body
+        if any(isinstance(s, CommitCopies | WaitCopies) or (isinstance(s, Store) and s.is_async) for s in statements(body)):
+            lines.append(f"#include <{COPY_HEADER}>")
+        return "\n".join(lines)
 
     def _param(self, param: Param) -> str:
         const = "" if param.is_output else "const "
@@ -316,13 +332,16 @@ class _Printer:
     def _stmt(self, stmt: Stmt) -> list[str]:
         match stmt:
             case Declare(name, space, dtype, shape):
-                return [array_declaration(dtype, self.names(name), shape, is_shared=space == "shared")]
+                alignment = self._alignments.get(name, 0)
+                return [array_declaration(dtype, self.names(name), shape, is_shared=space == "shared", alignment=alignment)]
             case SetIndex(name) if name in self._aliases:
                 return []
             case SetIndex(name, expr):
                 return [f"{self._target(name)} = {self.index.text(expr).text};"]
             case SetValue(name, _, value):
                 return [f"{self._target(name)} = {self.values.text(value).text};"]
+            case Store(is_async=True):
+                return [self._copy(stmt)]
             case Store(array, index, value):
                 return [f"{self.values.element(array, index)} = {self.values.text(value).text};"]
             case Accumulator():
@@ -341,8 +360,18 @@ class _Printer:
                 return [*lines, "}"]
             case Sync():
                 return [BARRIER]
+            case CommitCopies():
+                return [f"{COMMIT_COPIES}();"]
+            case WaitCopies(left):
+                return [f"{WAIT_FOR_COPIES}({left});"]
             case _:
                 assert_never(stmt)
+
+    def _copy(self, store: Store, elements: int = 1) -> str:
+        """The asynchronous copy of so many elements, of which `store` is the first."""
+        assert isinstance(store.value, Read)
+        target, source = (self.values.element(e.array, e.index) for e in (store, store.value))
+        return f"{COPY}(&{target}, &{source}, {self.lowered.facts.arrays[store.array].dtype.size_bytes * elements});"
 
     def _target(self, name: str) -> str:
         if name in self.scopes.here and name not in self._declared:
@@ -382,6 +411,9 @@ class _Printer:
         param, index = found
         kind, var = cuda_type(vector), IndexVar(stmt.var)
         trips = [map_index(store, lambda e, k=k: IndexConst(k) if e == var else None) for k in range(int(lanes))]
+        if store.is_async:
+            at = tuple(simplify(e, facts.ranges) for e in trips[0].index)
+            return [self._copy(replace(trips[0], index=at), int(lanes))]
         first = simplify(first_element(param, index, stmt.var), facts.ranges)
         place = self._vector_place(param, first, vector)
         if store.array == param.name:

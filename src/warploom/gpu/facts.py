@@ -17,6 +17,7 @@ from warploom.ir import (
     Arith,
     Builtin,
     Cast,
+    CommitCopies,
     Component,
     Declare,
     For,
@@ -43,6 +44,7 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
     index_range,
     is_boolean,
 )
@@ -206,7 +208,7 @@ def gather_facts(kernel: Kernel) -> Facts:
                 facts.values[name] = dtype
             case For(var):
                 facts.bindings[var] = facts.bindings.get(var, 0) + 1
-            case Store() | Accumulate() | If() | Sync():
+            case Store() | Accumulate() | If() | Sync() | CommitCopies() | WaitCopies():
                 pass
             case _:
                 assert_never(stmt)

@@ -23,6 +23,7 @@ from warploom.ir import (
     Arith,
     Builtin,
     Cast,
+    CommitCopies,
     Compare,
     Component,
     Declare,
@@ -48,6 +49,7 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
     index_range,
     leaves,
     map_index,
@@ -83,7 +85,7 @@ class RegisterPass:
 
     def _stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:
-            case Declare() | Accumulator() | Sync():
+            case Declare() | Accumulator() | Sync() | CommitCopies() | WaitCopies():
                 return (stmt,)
             case SetIndex(name, expr):
                 if self.facts.bindings[name] == 1:

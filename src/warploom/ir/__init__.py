@@ -18,6 +18,7 @@ from warploom.ir.kernel.nodes import (
     Builtin,
     BuiltinName,
     Cast,
+    CommitCopies,
     Compare,
     CompareOp,
     Component,
@@ -38,6 +39,7 @@ from warploom.ir.kernel.nodes import (
     Kernel,
     Logical,
     MakeVector,
+    Meeting,
     Mixed,
     Operator,
     Param,
@@ -56,13 +58,22 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
 from warploom.ir.kernel.parse import parse_index, parse_kernel
 from warploom.ir.kernel.rewrite import fill, instantiate, map_index
 from warploom.ir.kernel.simplify import is_boolean, simplify
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.kernel.text import index_text, kernel_text
-from warploom.ir.kernel.vectors import aligned_params, alignment_text, first_element, global_access, vector_problem, vector_type
+from warploom.ir.kernel.vectors import (
+    aligned_params,
+    aligned_shared,
+    alignment_text,
+    first_element,
+    global_access,
+    vector_problem,
+    vector_type,
+)
 from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, stored_arrays, verify
 from warploom.ir.linear import from_linear, linear
 
@@ -78,6 +89,7 @@ __all__ = [
     "Builtin",
     "BuiltinName",
     "Cast",
+    "CommitCopies",
     "Compare",
     "CompareOp",
     "Component",
@@ -101,6 +113,7 @@ __all__ = [
     "Logical",
     "MachineArithmetic",
     "MakeVector",
+    "Meeting",
     "Mixed",
     "Operator",
     "Param",
@@ -122,7 +135,9 @@ __all__ = [
     "ValueSelect",
     "ValueVar",
     "Vote",
+    "WaitCopies",
     "aligned_params",
+    "aligned_shared",
     "alignment_text",
     "by_warps",
     "fill",

@@ -103,6 +103,24 @@ def sync() -> None:
 
 
 @inside_sketches
+def memcpy_async(target: Any, source: Any) -> None:
+    """`__pipeline_memcpy_async`: begins a copy of `source`, an element of a global array that the kernel never stores to, to
+    `target`, an element of a shared array; 4, 8 or 16 bytes, with `wl.vector` several elements. Until its thread has committed
+    it and waited for it, nobody may touch the target."""
+
+
+@inside_sketches
+def pipeline_commit() -> None:
+    """`__pipeline_commit()`: the copies that each thread has begun since its last commit become a group."""
+
+
+@inside_sketches
+def pipeline_wait_prior(left: int) -> None:
+    """`__pipeline_wait_prior(left)`: each thread waits until at most the newest `left` of its groups go on. Other threads see
+    what it copied after a `wl.sync()`."""
+
+
+@inside_sketches
 def shfl(value: Any, lane: Any, width: int | None = None) -> Any:
     """`value` as lane `lane` of the segment of `width` lanes holds it; default width: the warp."""
 

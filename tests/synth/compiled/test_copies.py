@@ -1,10 +1,14 @@
 """cp.async and ldmatrix in proofs: what is copied, when it is there, who touches it meanwhile."""
 
 import pytest
+from tests.async_programs import DOUBLE, MISTAKES, double
 from tests.synth.compiled.programs import body, proved
+from tests.synth.kernels import parse, sketch_of
 
 from warploom.core import UnsupportedError, u16, u32
+from warploom.gpu import toolchain_available
 from warploom.synth.compiled import Argument, ArrayArgument
+from warploom.synth.compiled.completed import prove_compiled
 
 TILE = ".shared .align 16 .b8 tile[1024];"
 START = "\tshl.b32 %r3, %r1, 2;\n\tmov.u32 %r4, tile;\n\tadd.s32 %r5, %r4, %r3;\n"
@@ -121,3 +125,12 @@ def test_a_turned_matrix_load_gives_halves_of_a_column() -> None:
         assert proved(text, spec, arguments, 1, 32).verdict == "proved"
         other = straight if spec is turned else turned
         assert proved(text, other, arguments, 1, 32).verdict == "refuted"
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs NVRTC")
+@pytest.mark.parametrize(
+    ("mistake", "verdict"), [("", "proved"), ("a wait that leaves one group too many", "refuted"), ("one buffer", "refuted")]
+)
+def test_double_buffers_of_sketches_as_compiled(mistake: str, verdict: str) -> None:
+    kernel = parse(DOUBLE, *([MISTAKES[mistake][:2]] if mistake else []))
+    assert prove_compiled(sketch_of(kernel, double, {"n": 2}), {}, instances=({"n": 2},)).verdict == verdict

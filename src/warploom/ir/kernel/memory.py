@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from warploom.core import DType
 from warploom.ir.arithmetic import Arithmetic, Data
 from warploom.ir.kernel.evaluate import Mask, Where, both
+from warploom.ir.kernel.pending import Pending
 from warploom.ir.kernel.races import GridStamps, Stamps
 
 Element: TypeAlias = "int | NDArray[np.int64]"
@@ -89,6 +90,8 @@ class SharedArray:
     defined: Mask
     """[blocks, elements]"""
     stamps: Stamps | None
+    pending: Pending | None
+    """None where nothing is copied to asynchronously."""
 
     def _rows(self) -> NDArray[np.int64]:
         return np.arange(self.data.shape[0], dtype=np.int64)[:, None]

@@ -2,7 +2,7 @@
 
     kernel  := sizes params block grid body                 one thread block per grid point, threads in lockstep between barriers
     param   := name : space dtype [index, ...]              space = global | constant; shape over the run-time sizes
-    stmt    := declare | set_index | set_value | store | accumulator | accumulate | for | if | sync
+    stmt    := declare | set_index | set_value | store | accumulator | accumulate | for | if | sync | commit | wait
     index   := const | var | builtin | size | index op index | index cmp index | and/or/not | index if index else index | hole
     value   := literal | read | var | value op value | value if index else value | shuffle | cast | from_index
                | make_vector | component | accumulated | holds | vote | byte_perm | lop3
@@ -305,6 +305,8 @@ class Store:
     index: tuple[IndexExpr, ...]
     value: ValueExpr
     span: Span = field(default=NOWHERE, compare=False)
+    is_async: bool = False
+    """A copy from global to shared memory that goes on until its thread waits for it (`ir.kernel.pending`); `value` is a read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +366,24 @@ class Sync:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Stmt: TypeAlias = Declare | SetIndex | SetValue | Store | Accumulator | Accumulate | For | If | Sync
+@dataclass(frozen=True, slots=True)
+class CommitCopies:
+    """`__pipeline_commit()`: the asynchronous copies that each thread has begun since its last one are a group."""
+
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCopies:
+    """`__pipeline_wait_prior(left)`: each thread waits until at most the newest `left` of its groups go on."""
+
+    left: int
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Meeting: TypeAlias = Sync | CommitCopies | WaitCopies
+"""Statements that every thread of the block reaches, or none."""
+Stmt: TypeAlias = Declare | SetIndex | SetValue | Store | Accumulator | Accumulate | For | If | Meeting
 
 # ---------------------------------------------------------------- kernel
 

@@ -15,6 +15,7 @@ from warploom.ir.kernel.nodes import (
     Arith,
     Builtin,
     Cast,
+    CommitCopies,
     Compare,
     CompareOp,
     Component,
@@ -51,6 +52,7 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
 from warploom.ir.kernel.rewrite import map_index
 from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, VOTES, index_text
@@ -351,6 +353,15 @@ class _Reader:
                 return SetValue(self.name(target), self.dtype(annotation), self.value(value), span=span)
             case ast.Expr(value=ast.Call(func=ast.Name(id="sync"), args=[], keywords=[])):
                 return Sync(span=span)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="memcpy_async")) as call):
+                target, source = self.arguments(call, 2)
+                array, index = self.element(target)
+                return Store(array, index, self.value(source), span, is_async=True)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="pipeline_commit"), args=[], keywords=[])):
+                return CommitCopies(span=span)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="pipeline_wait_prior")) as call):
+                (left,) = self.arguments(call, 1)
+                return WaitCopies(self.integer(left), span=span)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=accumulator, attr="add")) as call):
                 (value,) = self.arguments(call, 1, ("when",))
                 when = self.keywords(call, ("when",)).get("when")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from warploom.ir.kernel.nodes import (
     Accumulator,
     Arith,
     Cast,
+    CommitCopies,
     Component,
     Declare,
     For,
@@ -43,9 +44,13 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
+from warploom.ir.kernel.pending import Pending
 from warploom.ir.kernel.races import Found, Stamps
 from warploom.ir.kernel.shuffles import source_thread
+from warploom.ir.kernel.verify import statements
+from warploom.ir.kernel.words import matched, mixed
 
 Value: TypeAlias = tuple[Data, DType]
 
@@ -78,7 +83,10 @@ class KernelRun:
         self.operators = {o.name: o for o in kernel.operators}
         self.executed: NDArray[np.int64] | int = 0
         self.together = 1
-        """Elements that one access to global memory moves; 0 in those trips of a vector loop that the first one counted."""
+        """Elements that one access to memory moves; 0 in those trips of a vector loop that the first one counted."""
+        self.copied = {s.array for s in statements(kernel.body) if isinstance(s, Store) and s.is_async}
+        self.groups = np.zeros(blocks, np.int64)
+        """Groups of copies that the threads of each block have committed."""
         self.indices = Indices(self._builtins(), sizes, self.report)
         self.thread = np.arange(self.threads, dtype=np.int64)[None, :]
         self.block = np.arange(first, first + blocks, dtype=np.int64)[:, None]
@@ -178,11 +186,14 @@ class KernelRun:
 
     def _wavefronts(self, node: Read | Store, element: Element, where: Where, size_bytes: int) -> int:
         """Wavefronts of one access to shared memory."""
+        if not self.together:
+            return 0
         address, active, repeat = self._requests(element, where, size_bytes)
-        found = machines.wavefronts(address, active, size_bytes) * repeat
+        width = size_bytes * self.together
+        found = machines.wavefronts(address, active, width) * repeat
         if (counts := self.findings.access(node, "wavefronts")) is not None:
             counts.units += found
-            counts.least += int(machines.least_each(_distinct(address, active), size_bytes).sum()) * repeat
+            counts.least += int(machines.least_each(_distinct(address, active), width).sum()) * repeat
         return found
 
     def _registers(self, node: Read | Store, element: Element, where: Where) -> None:
@@ -345,6 +356,7 @@ class KernelRun:
                 if not array.is_constant:
                     self.counts.global_load_sectors += self._sectors(node, element, inside, array.dtype.size_bytes)
             else:
+                self._untouched(name, array, "read", element, inside)
                 data, unknown = array.read(element, inside)
                 self.counts.shared_wavefronts += self._wavefronts(node, element, inside, array.dtype.size_bytes)
             if inside is not where and inside is not None:
@@ -387,19 +399,7 @@ class KernelRun:
         number = np.asarray(self.indices.value(node.control, where), np.int64)
         control = number.reshape(number.shape or (1, 1))
         self.counts.arithmetic += self._active(where)
-        shape = np.broadcast_shapes(control.shape, *(w.shape for w in words))
-        if node.op == "byte_perm":
-            eight = np.concatenate(
-                [np.ascontiguousarray(np.broadcast_to(w, shape))[..., None].view(np.uint8) for w in words], axis=-1
-            )
-            places = np.stack([np.broadcast_to(control >> 4 * k & 7, shape) for k in range(4)], axis=-1)
-            return np.ascontiguousarray(np.take_along_axis(eight, places, axis=-1)).view(np.uint32)[..., 0]
-        a, b, c = ([(w >> np.uint32(bit)) & np.uint32(1) for bit in range(32)] for w in words)
-        result = np.zeros(shape, np.uint32)
-        for bit in range(32):
-            row = (4 * a[bit] + 2 * b[bit] + c[bit]).astype(np.int64)
-            result |= ((control >> row & 1) << bit).astype(np.uint32)
-        return result
+        return mixed(node.op, words, control)
 
     def _vote(self, node: Vote, where: Where) -> Value:
         data, dtype = self.value(node.value, where)
@@ -414,7 +414,7 @@ class KernelRun:
                 self.report("VOTE_INACTIVE", message, active & ~whole, "move the vote out of the condition")
                 self.span = outer
         if node.is_match:
-            return self._matched(node, data.reshape(len(data), -1, warp)).reshape(len(data), self.threads), u32
+            return matched(node.kind, data.reshape(len(data), -1, warp)).reshape(len(data), self.threads), u32
         cast = data != 0
         groups = cast.reshape(len(data), -1, warp)
         match node.kind:
@@ -428,15 +428,6 @@ class KernelRun:
             case "all":
                 found = np.logical_and.reduce(groups, axis=2).astype(np.uint32)
         return found.repeat(warp, axis=1), u32
-
-    def _matched(self, node: Vote, groups: NDArray[Any]) -> NDArray[np.uint32]:
-        """Words of the lanes whose values are equal; by axis: blocks, warps, lanes."""
-        lanes = np.arange(groups.shape[2], dtype=np.uint32)
-        equal = groups[..., :, None] == groups[..., None, :]
-        masks = np.where(equal, np.uint32(1) << lanes, np.uint32(0)).sum(axis=3, dtype=np.uint32)
-        if node.kind == "match_any":
-            return masks
-        return np.where(equal.all(axis=(2, 3))[..., None], masks, np.uint32(0))
 
     # ------------------------------------------------------------ statements
 
@@ -486,6 +477,12 @@ class KernelRun:
                     self._body(other, left)
             case Sync():
                 self._sync(where)
+            case CommitCopies():
+                passing = self._passing(where, "pipeline_commit()")
+                self.groups += True if passing is None else passing
+            case WaitCopies(left):
+                passing = self._passing(where, "pipeline_wait_prior()")
+                self._wait(self.groups - left if passing is None else np.where(passing, self.groups - left, 0))
             case _:
                 assert_never(stmt)
 
@@ -494,9 +491,11 @@ class KernelRun:
         if node.space == "shared":
             old = self.shared.get(node.name)
             stamps = Stamps(self.blocks * count) if self.check_races else None
+            pending = Pending(self.blocks, count) if node.name in self.copied else None
             data = zeros((self.blocks, count), node.dtype, self.arithmetic)
             defined = np.zeros((self.blocks, count), np.bool_)
-            self.shared[node.name] = SharedArray(node.dtype, node.shape, data, defined, old.stamps if old else stamps)
+            stamps, pending = (old.stamps, old.pending) if old else (stamps, pending)
+            self.shared[node.name] = SharedArray(node.dtype, node.shape, data, defined, stamps, pending)
         elif node.space == "register":
             empty = zeros((1, 1), node.dtype, self.arithmetic)
             self.registers[node.name] = Planes(node.dtype, node.shape, [empty] * count, [np.zeros((1, 1), np.bool_)] * count)
@@ -521,7 +520,10 @@ class KernelRun:
                 array.data[element] = data[0, 0]  # a spec: this line runs once per term of a sum
                 return
         else:
+            self._untouched(name, array, "stored to", element, inside)
             self.counts.shared_wavefronts += self._wavefronts(node, element, inside, dtype.size_bytes)
+            if node.is_async:
+                self._begin(array, node, element, inside)
         elements, mask = self._spread(element, inside)
         array.store(elements, spread(data, self.shape, dtype), mask)
 
@@ -539,16 +541,20 @@ class KernelRun:
         state, _ = planes.read(element, inside)
         planes.store(element, self._combine(accumulator.op, state, data, dtype, inside), inside)
 
+    def _passing(self, where: Where, word: str) -> Mask | None:
+        """The blocks that come by a statement which every thread of a block must reach; None: all."""
+        if where is None:
+            return None
+        full = np.broadcast_to(where, self.shape)
+        some, all_ = np.logical_or.reduce(full, axis=1), np.logical_and.reduce(full, axis=1)
+        divergent = (some & ~all_)[:, None] & ~full
+        if divergent.any():
+            message = f"expected every thread of the block at {word}, got some that do not reach it"
+            self.report("DIVERGENT_SYNC", message, divergent, f"move the {word} out of the condition")
+        return None if all_.all() else some
+
     def _sync(self, where: Where) -> None:
-        passing: Mask | None = None
-        if where is not None:
-            full = np.broadcast_to(where, self.shape)
-            some, all_ = np.logical_or.reduce(full, axis=1), np.logical_and.reduce(full, axis=1)
-            divergent = (some & ~all_)[:, None] & ~full
-            if divergent.any():
-                message = "expected every thread of the block at sync(), got some that do not reach it"
-                self.report("DIVERGENT_SYNC", message, divergent, "move the sync() out of the condition")
-            passing = None if all_.all() else some
+        passing = self._passing(where, "sync()")
         self.counts.syncs += self.blocks if passing is None else int(np.count_nonzero(passing))
         for shared in self.shared.values():
             if shared.stamps is None:
@@ -560,6 +566,33 @@ class KernelRun:
         for array in self.memory.values():
             if array.stamps is not None:
                 array.stamps.barrier(passing, self.first)
+
+    # ------------------------------------------------------------ asynchronous copies
+
+    def _untouched(self, name: str, array: SharedArray, what: str, element: Element, where: Where) -> None:
+        """Reports an access to elements to which copies go on."""
+        if array.pending is None:
+            return
+        elements, active = self._spread(element, where)
+        bad = active & array.pending.goes_on(np.broadcast_to(self.block - self.first, self.shape), elements)
+        if bad.any():
+            fix = "commit the copies and wait for them, with pipeline_wait_prior(n), before"
+            self.report("COPY_PENDING", f"an element of {name} is {what} while an asynchronous copy to it goes on", bad, fix)
+
+    def _begin(self, array: SharedArray, node: Store, element: Element, where: Where) -> None:
+        assert array.pending is not None
+        elements, active = self._spread(element, where)
+        block = np.broadcast_to(self.block - self.first, self.shape)[active]
+        thread = np.broadcast_to(self.block * self.threads + self.thread, self.shape)[active]
+        array.pending.begin(block, elements[active], thread, self.groups[block], self.findings.site(node, "store"))
+
+    def _wait(self, below: NDArray[np.int64]) -> None:
+        """Ends the copies of groups numbered below that, by block: they are stores of their threads here."""
+        for name, array in self.shared.items():
+            for site, block, element, thread in array.pending.complete(below) if array.pending is not None else ():
+                if array.stamps is not None:
+                    row = block * array.data.shape[1]
+                    array.stamps.write(row + element, thread, site, self._race(name, site, same_block=True))
 
 
 def _distinct(addresses: NDArray[np.int64], active: Mask) -> NDArray[np.int64]:

@@ -40,6 +40,7 @@ from warploom.ir.kernel.nodes import (
     Arith,
     Builtin,
     Cast,
+    CommitCopies,
     Compare,
     Component,
     Declare,
@@ -73,6 +74,7 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
 
 BUILTINS = ("thread_id", "block_id", "block_dim", "grid_dim")
@@ -82,7 +84,8 @@ AXES = "xyz"
 COMPONENTS = "xyzw"
 WORDS = frozenset((
     *BY_NAME, *BUILTINS, *SHUFFLES.values(), *VOTES, "holds", "popc", "byte_perm", "lop3", "min", "max", "hole", "arg", "var",
-    "size", "register", "shared", "accumulator", "range", "vector", "sync", "fold", "cast", "from_index", "pack",
+    "size", "register", "shared", "accumulator", "range", "vector", "sync",
+    "memcpy_async", "pipeline_commit", "pipeline_wait_prior", "fold", "cast", "from_index", "pack",
 ))  # fmt: skip
 """Names that mean something in the text form."""
 
@@ -311,6 +314,8 @@ class _Printer:
                 return [f"{_name(name)} = {self.index(expr)[0]}"]
             case SetValue(name, dtype, value):
                 return [f"{_name(name)}: {dtype.name} = {self.value(value)[0]}"]
+            case Store(array, index, value, is_async=True):
+                return [f"memcpy_async({self._element(array, index)}, {self.value(value)[0]})"]
             case Store(array, index, value):
                 return [f"{self._element(array, index)} = {self.value(value)[0]}"]
             case Accumulator(name, dtype, shape, op, init, finalize):
@@ -333,5 +338,9 @@ class _Printer:
                 return [*lines, "else:", *self.block(other)] if other else lines
             case Sync():
                 return ["sync()"]
+            case CommitCopies():
+                return ["pipeline_commit()"]
+            case WaitCopies(left):
+                return [f"pipeline_wait_prior({left})"]
             case _:
                 assert_never(stmt)

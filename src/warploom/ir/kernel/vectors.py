@@ -1,7 +1,8 @@
 """Loops whose trips are one access of the machine: which are well formed, and what they ask of the arrays' places.
 
 `for j in vector(4)` means the same as `for j in range(4)`; it also says that the four elements that it moves between an array and
-registers are read or stored at once. The array must then begin at a multiple of their size, and so must the first element.
+registers, or copies asynchronously to shared memory, are read or stored at once. The array must then begin at a multiple of their
+size, and so must the first element.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, cast
 
 from warploom.core import BY_NAME, DType
 from warploom.ir.kernel.nodes import (
+    Declare,
     For,
     If,
     IndexBinary,
@@ -51,7 +53,7 @@ def moved(loop: For) -> tuple[Store, Read] | None:
 
 
 def global_access(loop: For, params: Mapping[str, Param]) -> tuple[Param, tuple[IndexExpr, ...]] | None:
-    """The array in global memory that a vector loop moves to or from registers, and the index there; None for another body."""
+    """The array in global memory that a vector loop moves to or from, and the index there; None for another body."""
     found = moved(loop)
     if found is None:
         return None
@@ -61,11 +63,11 @@ def global_access(loop: For, params: Mapping[str, Param]) -> tuple[Param, tuple[
     return None if param is None or param.space != "global" else (param, index)
 
 
-def first_element(param: Param, index: tuple[IndexExpr, ...], var: str, trip: int = 0) -> IndexExpr:
+def first_element(array: Param | Declare, index: tuple[IndexExpr, ...], var: str, trip: int = 0) -> IndexExpr:
     """Row-major number of the element that one trip moves."""
     flat: IndexExpr = IndexConst(0)
-    for position, extent in zip(index, param.shape, strict=True):
-        flat = IndexBinary("+", IndexBinary("*", flat, extent), position)
+    for position, extent in zip(index, array.shape, strict=True):
+        flat = IndexBinary("+", IndexBinary("*", flat, IndexConst(extent) if isinstance(extent, int) else extent), position)
     return map_index(flat, lambda e: IndexConst(trip) if e == IndexVar(var) else None)
 
 
@@ -84,21 +86,28 @@ def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
     if not is_load and any(isinstance(p, Shuffle | Vote) or p.array in params or p.array in _shared(kernel) for p in inside):
         message = f"expected the stored elements of {param.name} in registers, got a read of memory or a shuffle"
         return "VECTOR_BODY", message, "load or shuffle into registers before the loop"
-    if is_load and (store.array in _shared(kernel) or read.array != param.name):
-        return "VECTOR_BODY", f"expected registers as target of a vector load, got {store.array}", "load into registers"
+    target = _shared(kernel).get(store.array)
+    if is_load and ((target is None) == store.is_async or read.array != param.name):
+        fix = "load into registers, or copy with memcpy_async to shared memory"
+        return "VECTOR_BODY", f"expected registers as target of a vector load, got {store.array}", fix
     if (vector := vector_type(param.dtype, lanes)) is None:
         message = f"expected 2 or 4 elements of up to {MOST_BYTES} bytes together, got {lanes} of {param.dtype.name}"
         return "VECTOR_TYPE", message, "use fewer elements, or range(...)"
-    if not _runs_on(index, param, loop.var):
-        message = f"expected consecutive elements of {param.name} in the trips of the loop, got others"
-        return "VECTOR_INDEX", message, f"write {param.name}[... + {loop.var}]"
-    if divisor(first_element(param, index, loop.var), kernel.body) % lanes:
-        message = f"expected the first element of {param.name} at a multiple of {lanes}, got an index not known to be one"
-        return (
-            "VECTOR_ALIGNMENT",
-            message,
-            f"make every term of the index a multiple of {lanes} ({vector.name}), or use range(...)",
-        )
+    places = [(param, index)] if target is None else [(param, index), (target, store.index)]
+    return next((p for array, at in places if (p := _place_problem(array, at, loop.var, vector, kernel)) is not None), None)
+
+
+def _place_problem(
+    array: Param | Declare, index: tuple[IndexExpr, ...], var: str, vector: DType, kernel: Kernel
+) -> tuple[str, str, str] | None:
+    """The same of the elements of one array."""
+    if not _runs_on(index, var):
+        message = f"expected consecutive elements of {array.name} in the trips of the loop, got others"
+        return "VECTOR_INDEX", message, f"write {array.name}[... + {var}]"
+    if divisor(first_element(array, index, var), kernel.body) % vector.lanes:
+        message = f"expected the first element of {array.name} at a multiple of {vector.lanes}, got an index not known to be one"
+        fix = f"make every term of the index a multiple of {vector.lanes} ({vector.name}), or use range(...)"
+        return "VECTOR_ALIGNMENT", message, fix
     return None
 
 
@@ -111,6 +120,17 @@ def aligned_params(kernel: Kernel) -> dict[str, int]:
             param = access[0]
             found[param.name] = max(found.get(param.name, 0), param.dtype.size_bytes * loop.stop.value)
     return {name: found[name] for name in params if name in found}
+
+
+def aligned_shared(kernel: Kernel) -> dict[str, int]:
+    """The same of arrays in shared memory."""
+    shared, found = _shared(kernel), dict[str, int]()
+    for loop in _loops(kernel.body):
+        copy = moved(loop) if loop.is_vector else None
+        declared = shared.get(copy[0].array) if copy is not None else None
+        if declared is not None and isinstance(loop.stop, IndexConst):
+            found[declared.name] = max(found.get(declared.name, 0), declared.dtype.size_bytes * loop.stop.value)
+    return found
 
 
 def alignment_text(kernel: Kernel) -> str:
@@ -166,7 +186,7 @@ def _bindings(body: tuple[Stmt, ...]) -> dict[str, list[IndexExpr]]:
     return found
 
 
-def _runs_on(index: tuple[IndexExpr, ...], param: Param, var: str) -> bool:
+def _runs_on(index: tuple[IndexExpr, ...], var: str) -> bool:
     """Whether one more trip is one more along the last axis, and nothing else."""
     uses = [p for p in _parts(index) if p == IndexVar(var)]
     return len(uses) == 1 and _is_summand(index[-1], var)
@@ -184,8 +204,8 @@ def _is_summand(expr: IndexExpr, var: str) -> bool:
             return False
 
 
-def _shared(kernel: Kernel) -> frozenset[str]:
-    return frozenset(p.name for p in _parts(kernel.body) if getattr(p, "space", "") == "shared")
+def _shared(kernel: Kernel) -> dict[str, Declare]:
+    return {s.name: s for s in _statements(kernel.body) if isinstance(s, Declare) and s.space == "shared"}
 
 
 def _loops(body: tuple[Stmt, ...]) -> Iterator[For]:

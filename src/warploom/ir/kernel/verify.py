@@ -17,6 +17,7 @@ from warploom.ir.kernel.nodes import (
     Arith,
     Builtin,
     Cast,
+    CommitCopies,
     Compare,
     Component,
     Declare,
@@ -49,14 +50,17 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
-from warploom.ir.kernel.vectors import vector_problem
+from warploom.ir.kernel.vectors import aligned_shared, vector_problem
 from warploom.ir.swizzle.kinds import kind_of
 from warploom.operations import FOLDS, OF_INTEGERS, PAIRS, WORD_OPERATIONS
 
 _STATIC = frozenset[str]()
 MOST_VALUES = 1 << 20
 """Most values of one hole."""
+COPY_BYTES = (4, 8, 16)
+"""Bytes that one asynchronous copy may move. Source: PTX ISA, cp.async."""
 
 
 def verify(kernel: Kernel) -> None:
@@ -64,7 +68,7 @@ def verify(kernel: Kernel) -> None:
 
     Unknown names and names with two meanings, ranks and element types that do not agree, misused holes, shuffle widths, loop
     bounds that are not static (a spec, which has one thread, may use sizes), stores to inputs, barriers that part of a block
-    may miss, blocks, grids and shared memory that no launch may ask for.
+    may miss, asynchronous copies that no machine makes, blocks, grids and shared memory that no launch may ask for.
     """
     verifier = _Verifier(kernel)
     verifier.run()
@@ -115,7 +119,9 @@ class _Verifier:
     """The things that each index variable depends on: some of `thread`, `block`, `size`."""
     sorts: dict[str, str] = field(default_factory=dict[str, str])
     shared_bytes: int = 0
-    """Bytes of the arrays met, one after the other, each aligned to its elements."""
+    """Bytes of the arrays met, one after the other, each aligned to its elements, or to its copies."""
+    together: int = 1
+    """Elements that the innermost loop around moves at once."""
     span: Span = NOWHERE
 
     def wrong(self, code: str, message: str, fix: str = "", span: Span = NOWHERE) -> None:
@@ -403,7 +409,10 @@ class _Verifier:
                 self.same(f"variable {name}", dtype, self.value(value))
                 self.same(f"variable {name}", self.values.setdefault(name, dtype), dtype)
             case Store(name, index, value):
-                self.store(name, index, self.value(value))
+                dtype = self.value(value)
+                self.store(name, index, dtype)
+                if stmt.is_async:
+                    self.copy(stmt, dtype)
             case Accumulator(name, dtype, shape, op, _, finalize):
                 self.name(name, "accumulator")
                 self.operator(op, dtype, frozenset(FOLDS))
@@ -427,16 +436,39 @@ class _Verifier:
                 self.body(then, inner)
                 self.body(other, inner)
             case Sync():
-                if "thread" in under and self.kernel.threads > 1:
-                    message = "expected sync() where every thread of the block comes by, got one under a condition on thread ids"
-                    self.wrong("DIVERGENT_SYNC", message, "move the sync() out of the condition")
+                self.meeting("sync()", under)
+            case CommitCopies():
+                self.meeting("pipeline_commit()", under)
+            case WaitCopies(left):
+                self.meeting("pipeline_wait_prior()", under)
+                if left < 0:
+                    message = f"expected a number of groups that may go on, 0 or more, in pipeline_wait_prior(), got {left}"
+                    self.wrong("COPY_GROUPS", message, "write pipeline_wait_prior(0)")
             case _:
                 assert_never(stmt)
 
+    def meeting(self, word: str, under: frozenset[str]) -> None:
+        if "thread" in under and self.kernel.threads > 1:
+            message = f"expected {word} where every thread of the block comes by, got one under a condition on thread ids"
+            self.wrong("DIVERGENT_SYNC", message, f"move the {word} out of the condition")
+
+    def copy(self, store: Store, dtype: DType | None) -> None:
+        """Checks of an asynchronous copy beside those of a store."""
+        inputs = {p.name for p in self.kernel.params if p.space == "global" and not p.is_output}
+        if not isinstance(store.value, Read) or store.value.array not in inputs:
+            message = "expected an element of an array in global memory that the kernel never stores to as source of memcpy_async"
+            self.wrong("COPY_SOURCE", f"{message}, got another value", "copy from an input, or store with =")
+        if store.array not in shared_arrays(self.kernel):
+            message = f"expected an array in shared memory as target of memcpy_async, got {store.array}"
+            self.wrong("COPY_TARGET", message, "copy to an array made by shared, or store with =")
+        if dtype is not None and (size := dtype.size_bytes * self.together) not in COPY_BYTES:
+            message = f"expected a copy of {', '.join(map(str, COPY_BYTES[:-1]))} or {COPY_BYTES[-1]} bytes, got {size}"
+            self.wrong("COPY_SIZE", message, "copy elements of 4 or 8 bytes, or several at once: `for j in vector(4)`")
+
     def shared(self, name: str, element_bytes: int, elements: int) -> None:
         """Counts a shared array; the first one that does not fit is reported."""
-        before = self.shared_bytes
-        self.shared_bytes = (-(-before // element_bytes) + elements) * element_bytes
+        before, alignment = self.shared_bytes, max(element_bytes, aligned_shared(self.kernel).get(name, 0))
+        self.shared_bytes = -(-before // alignment) * alignment + elements * element_bytes
         if before <= STATIC_SHARED_BYTES < self.shared_bytes:
             most, got = STATIC_SHARED_BYTES, self.shared_bytes
             message = f"expected at most {most} bytes of shared memory in a block, got {got} with {name}"
@@ -464,5 +496,8 @@ class _Verifier:
         if loop.is_vector and (problem := vector_problem(loop, self.kernel)) is not None:
             self.wrong(*problem)
         self.indices[loop.var] = self.indices.get(loop.var, _STATIC) | depends
+        outside = self.together
+        self.together = loop.stop.value if loop.is_vector and isinstance(loop.stop, IndexConst) else 1
         self.body(loop.body, under)
         self.body(loop.body, under)  # what the end of the body sets, its start may use
+        self.together = outside

@@ -4,11 +4,11 @@ Takes the syntax tree of a Python function. Gives kernel IR with holes, or a spe
 `statements.py` and `expressions.py`.
 """
 
-from warploom.sketch.parser import accumulators, calls, functions, holes, transfers, votes  # register their words
+from warploom.sketch.parser import accumulators, calls, copies, functions, holes, transfers, votes  # register their words
 from warploom.sketch.parser.kernels import SketchOptions, read_kernel
 from warploom.sketch.parser.specs import parse_spec, unbounded_loops
 
 __all__ = [
-    "SketchOptions", "accumulators", "calls", "functions", "holes", "parse_spec", "read_kernel", "transfers", "unbounded_loops",
-    "votes",
+    "SketchOptions", "accumulators", "calls", "copies", "functions", "holes", "parse_spec", "read_kernel", "transfers",
+    "unbounded_loops", "votes",
 ]  # fmt: skip

@@ -355,16 +355,17 @@ for _name, _kind, _operand in _SHUFFLE_WORDS:
 
 @handles(words.sync)
 def _sync(state: State, args: Arguments) -> Operand:
-    effect(state, args.call, "wl.sync()")
-    if any(state.facts.diverges(cond) for cond in state.conditions):
-        raise state.problem(
-            "SYNC_DIVERGENT",
-            "expected every thread of the block to reach wl.sync(), got one under a condition that differs between threads",
-            args.call,
-            "Move wl.sync() out of the `if`.",
-        )
+    meet(state, args.call, "wl.sync()")
     state.emit(Sync(state.span(args.call)))
     return NOTHING
+
+
+def meet(state: State, call: ast.Call, word: str) -> None:
+    """Refuses a statement that only some threads of the block reach."""
+    effect(state, call, word)
+    if any(state.facts.diverges(cond) for cond in state.conditions):
+        message = f"expected every thread of the block to reach {word}, got one under a condition that differs between threads"
+        raise state.problem("SYNC_DIVERGENT", message, call, f"Move {word} out of the `if`.")
 
 
 # ---------------------------------------------------------------- requirements

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from warploom.ir import Accumulate, For, If, Stmt, Store, Sync
+from warploom.ir import Accumulate, CommitCopies, For, If, Stmt, Store, Sync, WaitCopies
 
 
 def has_effects(stmts: tuple[Stmt, ...]) -> bool:
     """Whether something is stored, accumulated or waited for."""
     for stmt in stmts:
         match stmt:
-            case Store() | Accumulate() | Sync():
+            case Store() | Accumulate() | Sync() | CommitCopies() | WaitCopies():
                 return True
             case For(body=body) if has_effects(body):
                 return True

@@ -222,7 +222,7 @@ def _assign(state: State, target: ast.expr, operand: Operand, value: ast.expr) -
             _refuse_loop_variable(state, name, target)
             state.bind(name, operand, target)
         case ast.Subscript():
-            _store(state, _element(state, target), operand, target)
+            _store(state, stored_element(state, target), operand, target)
         case ast.Attribute():
             element, position = _component(state, target)
             _store(state, element, _with_component(state, element, position, operand, target), target)
@@ -248,7 +248,8 @@ def _refuse_loop_variable(state: State, name: str, node: ast.AST) -> None:
         raise state.problem("REASSIGN_KIND", f"{name!r} is a loop variable and cannot be assigned", node, fix)
 
 
-def _element(state: State, target: ast.Subscript) -> Array:
+def stored_element(state: State, target: ast.Subscript) -> Array:
+    """The element that a store names."""
     owner = evaluate_owner(state, target.value)
     if isinstance(owner, Accumulators):
         raise state.problem(
@@ -290,7 +291,7 @@ def _component(state: State, target: ast.Attribute) -> tuple[Array, int]:
     if not isinstance(target.value, ast.Subscript):
         fix = "Assign a new vector, wl.pack(dtype, ...), or store to an element: a[i].x = ..."
         raise unsupported(state, target, "a component of something else than an element as target", fix)
-    element = _element(state, target.value)
+    element = stored_element(state, target.value)
     lanes = element.dtype.lanes
     if lanes == 1 or target.attr not in COMPONENTS[:lanes]:
         fix = f"Use one of {', '.join(COMPONENTS[:lanes])}." if lanes > 1 else "Store to the element itself."
@@ -320,7 +321,7 @@ def _augmented(state: State, node: ast.AugAssign) -> None:
     state.direct = node.value
     if isinstance(node.target, ast.Subscript):
         state.storing = node if _is_integer_element(state, node.target) else None
-        element = _element(state, node.target)
+        element = stored_element(state, node.target)
         old, right = _with_old(state, read(state, element, node.target), node)
         _store(state, element, binary(state, op, old, right, node), node.target)
         return

@@ -22,6 +22,7 @@ from warploom.ir import (
     Accumulator,
     Arith,
     Cast,
+    CommitCopies,
     Component,
     Declare,
     For,
@@ -44,6 +45,7 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
 from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, conjunction, disjunction, negation
@@ -114,6 +116,10 @@ class GenericBlock:
         """Variables that hold what an earlier iteration of a loop over a size left there."""
         self.skipped = False
         """The last barrier was under a condition that need not hold here."""
+        self.groups = 0
+        """Groups of asynchronous copies that all threads have committed."""
+        self.copied: dict[tuple[str, int], Formula] = {}
+        """Condition under which the last copy to an element of a shared array was begun."""
         self.around: Path | None = None
         """The path of the innermost loop over a size."""
         self.span = NOWHERE
@@ -148,8 +154,8 @@ class GenericBlock:
                 self.indices.assign(name, self.indices.evaluate(expr, path), path)
             case SetValue(name, dtype, value):
                 self._set_value(name, dtype, value, path)
-            case Store(array, index, value):
-                self._store(array, index, value, path)
+            case Store():
+                self._store(statement, path)
             case Accumulator(name, dtype, shape):
                 rows: list[list[Term | None]] = [[constant(statement.init)] * prod(shape) for _ in range(self.threads)]
                 self.private[name] = _Cells(rows, shape, dtype)
@@ -173,6 +179,14 @@ class GenericBlock:
                     if cells.accesses is not None:
                         cells.accesses.barrier()
                 self.skipped = self.skipped and bool(path.conditions)
+            case CommitCopies():
+                self._refuse_condition(path, "a commit of copies")
+                self.groups += 1
+            case WaitCopies(left):
+                self._refuse_condition(path, "a wait for copies")
+                for cells in self.shared.values():
+                    if cells.accesses is not None:
+                        cells.accesses.complete(self.groups - left, 0)
             case _:
                 assert_never(statement)
 
@@ -224,7 +238,12 @@ class GenericBlock:
             return new
         return select(path.at(lane), new, old if old is not None else atom("undefined", (name, lane)))
 
-    def _store(self, array: str, index: tuple[IndexExpr, ...], value: ValueExpr, path: Path) -> None:
+    def _refuse_condition(self, path: Path, what: str) -> None:
+        if len(path.lanes) < self.threads or path.conditions:
+            raise UnliftableError(f"{self.span}: {what} under a condition")
+
+    def _store(self, statement: Store, path: Path) -> None:
+        array, index, value = statement.array, statement.index, statement.value
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
             values = self._converted(value, cells.dtype, path)
@@ -233,8 +252,12 @@ class GenericBlock:
             for lane in path.lanes:
                 row = cells.rows[lane if array in self.private else 0]
                 row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
-                if cells.accesses is not None:
-                    cells.accesses.write(places[lane], lane, 0, self.span)
+                if cells.accesses is not None and statement.is_async:
+                    cells.accesses.begin(places[lane], lane, 0, self.span, self.groups)
+                    self.copied[array, places[lane]] = path.at(lane)
+                elif cells.accesses is not None:
+                    is_other = self._excludes_copy(array, places[lane], lane, path)
+                    cells.accesses.write(places[lane], lane, 0, self.span, beside_copy=is_other)
             return
         dtype = self.params[array].dtype
         values = self._converted(value, dtype, path)
@@ -248,6 +271,11 @@ class GenericBlock:
                 self._demand_cell(array, places[lane], term, guard)
             else:
                 self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
+
+    def _excludes_copy(self, array: str, place: int, lane: int, path: Path) -> bool:
+        """Whether a thread comes here only where the last copy to an element was not begun: in its condition's other branch."""
+        begun = self.copied.get((array, place))
+        return begun is not None and _is_narrower(path.at(lane), negation(begun))
 
     def _check_synchronised(self, cells: _Cells) -> None:
         if self.skipped and cells.accesses is not None:

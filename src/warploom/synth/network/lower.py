@@ -18,6 +18,7 @@ from warploom.core import Span
 from warploom.ir import (
     Accumulate,
     Accumulator,
+    CommitCopies,
     Declare,
     For,
     If,
@@ -28,6 +29,7 @@ from warploom.ir import (
     Stmt,
     Store,
     Sync,
+    WaitCopies,
 )
 from warploom.sketch import TermArrays
 from warploom.synth.network.lower_values import AccumulatorState, Pending, Storage, ValueLowering, uniform
@@ -155,12 +157,15 @@ class _Lowering(ValueLowering):
             case Accumulate():
                 self._accumulate(stmt, path)
             case For(var, start, stop, step, body):
-                for position in range(self.scalar(start), self.scalar(stop), step):
+                trips = range(self.scalar(start), self.scalar(stop), step)
+                for position in trips:
                     self.indices[var] = np.full(self.threads, position)
+                    self.together = (len(trips) if position == trips[0] else 0) if stmt.is_vector else 1
                     self._body(body, path)
+                self.together = 1
             case If():
                 self._if(stmt, path)
-            case Sync():
+            case Sync() | CommitCopies() | WaitCopies():
                 pass
             case _:
                 assert_never(stmt)

@@ -94,6 +94,8 @@ class ValueLowering(IndexLowering):
         """Shared arrays whose requests are noted where their index is closed, too."""
         self.priced = priced
         """Kinds of requests that are noted."""
+        self.together = 1
+        """Elements of shared memory that one access moves; 0 in those trips of a vector loop that the first one counts."""
         self.requests: list[OpenRequest] = []
         self.cells = 1
         self.known: dict[int, Term] = {}
@@ -200,8 +202,12 @@ class ValueLowering(IndexLowering):
             if node.array not in self.always:
                 return
             index = Open(Slots((), ()), index)
-        reach = np.where(index.table < array.cells.shape[-1], index.table, -1)
-        self._note(array.priced, node.array, node.span, array.size_bytes, index.slots, reach, moved, isinstance(node, Read))
+        together = self.together if array.priced == "wavefronts" else 1
+        if not together:
+            return
+        reach = np.where(index.table < array.cells.shape[-1], index.table // together, -1)
+        size_bytes = array.size_bytes * together
+        self._note(array.priced, node.array, node.span, size_bytes, index.slots, reach, moved, isinstance(node, Read))
 
     def _note(
         self,

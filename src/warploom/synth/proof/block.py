@@ -22,6 +22,7 @@ from warploom.ir import (
     Accumulator,
     Arith,
     Cast,
+    CommitCopies,
     Component,
     Declare,
     For,
@@ -44,6 +45,7 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
     Vote,
+    WaitCopies,
 )
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.lanes import Findings, Lanes, Mask, source_lanes
@@ -133,6 +135,8 @@ class Block:
         self.accumulators: dict[str, Accumulator] = {}
         self.variables: dict[str, tuple[Values, DType]] = {}
         self.executed = np.zeros(self.threads, dtype=np.int64)
+        self.groups = 0
+        """Groups of asynchronous copies that the threads have committed."""
         self.span = NOWHERE
 
     def run(self) -> None:
@@ -187,17 +191,25 @@ class Block:
                 if outside.lanes:
                     self._body(other, outside, (*path, 1))
             case Sync():
-                if len(mask.lanes) < self.threads:
-                    absent = int(np.flatnonzero(~mask.flags)[0])
-                    self._find(
-                        "DIVERGENT_SYNC",
-                        f"expected every thread of the block at this barrier, got {len(mask.lanes)} of {self.threads}"
-                        f" (not thread {absent})",
-                        "Move wl.sync() out of the `if`.",
-                    )
+                self._meet("barrier", "wl.sync()", mask)
                 self._barrier()
+            case CommitCopies():
+                self._meet("commit", "wl.pipeline_commit()", mask)
+                self.groups += 1
+            case WaitCopies(left):
+                self._meet("wait", "wl.pipeline_wait_prior()", mask)
+                for memory in self.memory.values():
+                    if memory.accesses is not None:
+                        memory.accesses.complete(self.groups - left, self.number)
             case _:
                 assert_never(statement)
+
+    def _meet(self, what: str, word: str, mask: Mask) -> None:
+        if len(mask.lanes) < self.threads:
+            absent = int(np.flatnonzero(~mask.flags)[0])
+            got = f"{len(mask.lanes)} of {self.threads} (not thread {absent})"
+            message = f"expected every thread of the block at this {what}, got {got}"
+            self._find("DIVERGENT_SYNC", message, f"Move {word} out of the `if`.")
 
     def _declare(self, name: str, space: str, dtype: DType, shape: tuple[int, ...]) -> None:
         if space == "shared":
@@ -222,7 +234,9 @@ class Block:
                 memory = self.memory[array]
                 memory.cells[place] = values[lane]
                 memory.written.add(place)
-                if memory.accesses is not None:
+                if memory.accesses is not None and statement.is_async:
+                    memory.accesses.begin(place, lane, self.number, self.span, self.groups)
+                elif memory.accesses is not None:
                     memory.accesses.write(place, lane, self.number, self.span)
         self.listener.writes(statement, target.shape, places, values, mask)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from warploom.ir import Accumulate, Accumulator, Declare, For, If, SetIndex, SetValue, Stmt, Store, Sync
+from warploom.ir import Accumulate, Accumulator, CommitCopies, Declare, For, If, SetIndex, SetValue, Stmt, Store, Sync, WaitCopies
 
 
 def has_barrier(body: tuple[Stmt, ...]) -> bool:
@@ -41,7 +41,7 @@ def set_in(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
                     more = set_in(part)
                     data |= more[0]
                     index |= more[1]
-            case Declare() | Accumulator() | Sync():
+            case Declare() | Accumulator() | Sync() | CommitCopies() | WaitCopies():
                 pass
             case _:
                 assert_never(statement)

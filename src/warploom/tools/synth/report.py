@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from warploom.ir import AccessUnit, IndexExpr, Kernel, index_text
 from warploom.synth import Report
@@ -23,13 +23,21 @@ def _counts(report: Report) -> Line:
     fields: tuple[tuple[str, AccessUnit], ...] = (("wavefronts", "wavefronts"), ("sectors", "sectors"), (REGISTERS, "registers"))
     return {
         **{
-            field: {name: a.units for name, a in named if a.unit == unit}
+            field: _summed((name, a.units) for name, a in named if a.unit == unit)
             for field, unit in fields
             if any(a.unit == unit for a in report.accesses)
         },
-        "least": {name: a.least for name, a in named},
+        "least": _summed((name, a.least) for name, a in named),
         "counted": "interpreter",
     }
+
+
+def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """By name: a function that is called at several places has several accesses of one name."""
+    found: dict[str, int] = {}
+    for name, count in counts:
+        found[name] = found.get(name, 0) + count
+    return found
 
 
 def hole_texts(kernel: Kernel, holes: Mapping[str, IndexExpr]) -> dict[str, str]:

@@ -1,0 +1,197 @@
+"""Asynchronous copies in the reference interpreter: exactly the programs that are in error have findings."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.async_programs import DOUBLE, MISTAKES, conditional_programs, programs
+
+import warploom.ir as ir
+from warploom.core import UserError
+from warploom.ir import Kernel
+
+
+def codes(kernel: Kernel, blocks: int = 2) -> set[str]:
+    x = np.arange(blocks * kernel.params[0].shape[1].value, dtype=np.float32).reshape(blocks, -1)  # pyright: ignore
+    return {d.code for d in ir.run(kernel, {"x": x}, {"n": blocks}).diagnostics}
+
+
+def test_random_programs() -> None:
+    for kernel, is_wrong in [*programs(50), *conditional_programs(30)]:
+        found = codes(kernel, 3)
+        assert found <= {"RACE", "COPY_PENDING"}
+        assert bool(found) == is_wrong
+
+
+def test_a_double_buffer() -> None:
+    x = np.random.default_rng(3).integers(-9, 9, (3, 32)).astype(np.float32)
+    result = ir.run(ir.parse_kernel(DOUBLE.strip() + "\n"), {"x": x}, {"n": 3})
+    assert not result.diagnostics
+    assert np.array_equal(result.arrays["y"], x.reshape(3, 4, 8).sum(axis=1)[:, ::-1])
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_of_double_buffers(mistake: str) -> None:
+    old, new, code = MISTAKES[mistake]
+    assert old in DOUBLE
+    assert code in codes(ir.parse_kernel(DOUBLE.strip().replace(old, new) + "\n"))
+
+
+def test_one_block_waits_and_another_does_not() -> None:
+    text = """\
+@kernel(block=(2, 1, 1), grid=(2, 1, 1), warp_size=2)
+def k(x: Global[f32, 2], y: Global[f32, 4] | out):
+    tile = shared(f32, 2)
+    memcpy_async(tile[thread_id], x[thread_id])
+    if block_id == 1:
+        pipeline_commit()
+    pipeline_wait_prior(0)
+    if block_id < 2:
+        y[2 * block_id + thread_id] = tile[thread_id]
+"""
+    x = np.ones(2, np.float32)
+    (found,) = ir.run(ir.parse_kernel(text), {"x": x}).diagnostics
+    assert (found.code, "block 0, thread 0" in found.message) == ("COPY_PENDING", True)
+    late = text.replace("    pipeline_wait", "    if block_id == 0:\n        pipeline_commit()\n    pipeline_wait")
+    assert not ir.run(ir.parse_kernel(late), {"x": x}).diagnostics
+
+
+def test_a_commit_that_some_threads_miss() -> None:
+    text = """\
+@kernel(block=(2, 1, 1), grid=(1, 1, 1), warp_size=2)
+def k(x: Global[f32, 2], y: Global[f32, 2] | out):
+    WORD
+    y[thread_id] = x[thread_id]
+"""
+    for word in ("pipeline_commit()", "pipeline_wait_prior(0)"):
+        kernel = ir.parse_kernel(text.replace("WORD", f"if thread_id % 2 == 0:\n        {word}"))
+        with pytest.raises(UserError, match=f"expected {word.partition('(')[0]}.* under a condition on thread ids"):
+            ir.verify(kernel)
+
+
+COPIES = """\
+@kernel(block=(32, 1, 1), grid=(1, 1, 1), warp_size=32)
+def k(x: Global[f32, 160], h: Global[f16, 64], w: Constant[f32, 64], z: Global[f32, 32] | inout, y: Global[f32, 32] | out):
+    tile = shared(f32, 2, 132)
+    half = shared(f16, 32)
+    r = register(f32, 4)
+    memcpy_async(tile[0, thread_id], x[thread_id])
+    for j in vector(4):
+        memcpy_async(tile[1, 4 * thread_id + j], x[32 + 4 * thread_id + j])
+    pipeline_commit()
+    pipeline_wait_prior(0)
+    sync()
+    z[thread_id] = tile[0, thread_id]
+    y[thread_id] = tile[1, 4 * thread_id]
+"""
+
+
+def test_the_kernel_itself_is_fine() -> None:
+    kernel = ir.parse_kernel(COPIES)
+    ir.verify(kernel)
+    assert ir.parse_kernel(ir.kernel_text(kernel)) == kernel
+    assert ir.aligned_params(kernel) == {"x": 16}
+    assert ir.aligned_shared(kernel) == {"tile": 16}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "message"),
+    [
+        (
+            "x[thread_id])\n    for",
+            "w[thread_id])\n    for",
+            "COPY_SOURCE",
+            "expected an element of an array in global memory that",
+        ),
+        (
+            "x[thread_id])\n    for",
+            "z[thread_id])\n    for",
+            "COPY_SOURCE",
+            "expected an element of an array in global memory that",
+        ),
+        (
+            "x[thread_id])\n    for",
+            "tile[1, 0])\n    for",
+            "COPY_SOURCE",
+            "expected an element of an array in global memory that",
+        ),
+        (
+            "x[thread_id])\n    for",
+            "x[0] + x[1])\n    for",
+            "COPY_SOURCE",
+            "expected an element of an array in global memory that",
+        ),
+        ("(tile[0, thread_id],", "(r[0],", "COPY_TARGET", "expected an array in shared memory as target of memcpy_async, got r"),
+        ("(tile[0, thread_id],", "(z[thread_id],", "COPY_TARGET", "expected an array in shared memory as target .*, got z"),
+        (
+            "memcpy_async(tile[0, thread_id], x",
+            "memcpy_async(half[thread_id], h",
+            "COPY_SIZE",
+            "expected a copy of 4, .* got 2",
+        ),
+        ("wait_prior(0)", "wait_prior(-1)", "COPY_GROUPS", "expected a number of groups that may go on, 0 or more, .* got -1"),
+        ("(tile[1, 4 * thread_id + j]", "(tile[1, 4 * thread_id - j]", "VECTOR_INDEX", "expected consecutive elements of tile"),
+        ("(tile[1, 4 * thread_id + j]", "(tile[j, thread_id]", "VECTOR_INDEX", "expected consecutive elements of tile"),
+        ("(tile[1, 4 * thread_id + j]", "(tile[1, 2 * thread_id + j]", "VECTOR_ALIGNMENT", "expected the first element of tile"),
+        ("f32, 2, 132", "f32, 2, 131", "VECTOR_ALIGNMENT", "expected the first element of tile at a multiple of 4"),
+        ("x[32 + 4 *", "x[30 + 4 *", "VECTOR_ALIGNMENT", "expected the first element of x at a multiple of 4"),
+        ("(tile[1, 4 * thread_id + j]", "(r[j]", "VECTOR_BODY", "expected registers as target of a vector load, got r"),
+        (
+            "memcpy_async(tile[1, 4 * thread_id + j], x[32 + 4 * thread_id + j])",
+            "tile[1, 4 * thread_id + j] = x[32 + 4 * thread_id + j]",
+            "VECTOR_BODY",
+            "expected registers as target of a vector load, got tile",
+        ),
+        (
+            "    pipeline_commit()",
+            "    if thread_id < 4:\n        pipeline_commit()",
+            "DIVERGENT_SYNC",
+            r"expected pipeline_commit\(\) where every thread",
+        ),
+        (
+            "    pipeline_wait_prior(0)",
+            "    if thread_id < 4:\n        pipeline_wait_prior(0)",
+            "DIVERGENT_SYNC",
+            r"expected pipeline_wait_prior\(\) where every thread",
+        ),
+    ],
+)
+def test_kernels_that_break_one_rule(old: str, new: str, code: str, message: str) -> None:
+    assert old in COPIES
+    with pytest.raises(UserError) as caught:
+        ir.verify(ir.parse_kernel(COPIES.replace(old, new)))
+    assert code in {d.code for d in caught.value.diagnostics}
+    assert any(re.search(message, d.message) for d in caught.value.diagnostics if d.code == code)
+
+
+def test_vectors_take_one_access() -> None:
+    x = {
+        "x": np.arange(160, dtype=np.float32),
+        "h": np.zeros(64, np.float16),
+        "w": np.zeros(64, np.float32),
+        "z": np.zeros(32, np.float32),
+    }
+    result = ir.run(ir.parse_kernel(COPIES), x, count_accesses=True)
+    assert not result.diagnostics
+    assert result.arrays["y"].tolist() == list(range(32, 160, 4))
+    copies = [(a.array, a.units, a.least) for a in result.accesses if a.array == "x" or a.what == "store"]
+    assert copies[:4] == [("x", 4, 4), ("tile", 1, 1), ("x", 16, 16), ("tile", 4, 4)]
+
+
+def test_padding_before_an_aligned_array_counts() -> None:
+    """An array that begins at a multiple of 16 leaves 12 of the 48 KB unused."""
+    head = "@kernel(block=(1, 1, 1), grid=(1, 1, 1), warp_size=1)\ndef k(x: Global[f32, 4], y: Global[f32, 1] | out):\n"
+    lines = [
+        "a = shared(f32, 1)",
+        "tile = shared(f32, 12284)",
+        "for j in vector(4):",
+        "    memcpy_async(tile[j], x[j])",
+        "y[0] = x[0]",
+    ]
+    text = head + "".join(f"    {line}\n" for line in lines)
+    ir.verify(ir.parse_kernel(text))
+    with pytest.raises(UserError, match="got 49168 with tile"):
+        ir.verify(ir.parse_kernel(text.replace("12284", "12288")))
+    ir.verify(ir.parse_kernel(text.replace("12284", "12287").replace("vector", "range")))

@@ -38,6 +38,15 @@ from warploom.machines.gpu import (
 from warploom.machines.matrices import LANES_OF_A_ROW, MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
 from warploom.machines.occupancy import occupancy, resident_warps
 from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
+from warploom.machines.tiles import (
+    TILE_INSTRUCTIONS,
+    TILE_ROW_BYTES,
+    TILE_ROWS,
+    TILE_WORDS,
+    TILES,
+    TileInstruction,
+    tile_instruction,
+)
 from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined, usual
 
 __all__ = [
@@ -54,6 +63,11 @@ __all__ = [
     "PORTS",
     "SECTOR_BYTES",
     "SOURCES",
+    "TILES",
+    "TILE_INSTRUCTIONS",
+    "TILE_ROWS",
+    "TILE_ROW_BYTES",
+    "TILE_WORDS",
     "WARP_LANES",
     "WIDEST_BYTES",
     "WIDE_CORE",
@@ -70,6 +84,7 @@ __all__ = [
     "RowError",
     "SharedMemory",
     "Speeds",
+    "TileInstruction",
     "Timing",
     "Unit",
     "Work",
@@ -88,6 +103,7 @@ __all__ = [
     "resident_warps",
     "shared_memory",
     "system_caches",
+    "tile_instruction",
     "usable_cores",
     "usual",
     "wavefronts",

@@ -39,7 +39,10 @@ from warploom.machines.matrices import LANES_OF_A_ROW, MATRIX_INSTRUCTIONS, Matr
 from warploom.machines.occupancy import occupancy, resident_warps
 from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
 from warploom.machines.tiles import (
+    MOST_TOTALS,
+    TILE_CYCLES,
     TILE_INSTRUCTIONS,
+    TILE_LOAD_CYCLES,
     TILE_ROW_BYTES,
     TILE_ROWS,
     TILE_WORDS,
@@ -58,13 +61,16 @@ __all__ = [
     "LINE_BYTES",
     "MATRIX_INSTRUCTIONS",
     "MAX_BLOCK_THREADS",
+    "MOST_TOTALS",
     "NVIDIA",
     "OTHERS",
     "PORTS",
     "SECTOR_BYTES",
     "SOURCES",
     "TILES",
+    "TILE_CYCLES",
     "TILE_INSTRUCTIONS",
+    "TILE_LOAD_CYCLES",
     "TILE_ROWS",
     "TILE_ROW_BYTES",
     "TILE_WORDS",

@@ -13,13 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TILES = 8
+MOST_TOTALS = TILES - 2
+"""Tiles of totals that are held at once, beside one of each factor."""
 TILE_ROWS = 16
 TILE_ROW_BYTES = 64
 TILE_WORDS = TILE_ROW_BYTES // 4
 """Words of a row."""
-PRODUCT_CYCLES = 16.0
+TILE_CYCLES = 16.0
 """From one instruction to the next: one for each row of the first factor."""
-LOAD_CYCLES = 8.0
+TILE_LOAD_CYCLES = 8.0
 """From one load of a tile to the next: two rows a clock."""
 
 

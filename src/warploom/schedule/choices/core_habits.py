@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from copy import copy
 from itertools import combinations, zip_longest
 
-from warploom.schedule.backbone import Operator, symmetry_of
+from warploom.machines import TILE_ROWS
+from warploom.schedule.backbone import Operator, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
@@ -26,6 +27,8 @@ _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
+_IN_TILES = [(TILE_ROWS, 4), (TILE_ROWS, 2), (TILE_ROWS, 1)]
+"""Rows and vectors of sums in tile registers: one tile of rows by several of columns."""
 _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
@@ -40,7 +43,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     width = max(target.vector_lanes, default=1)
-    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
+    tiles = _IN_TILES if tiled_sums(objects.backbone, target.tiles) else _tiles(target)
+    tiles = [(r, v) for r, v in tiles if symmetry is None or _is_in_squares(r, v * width)]
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         first = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]

@@ -10,11 +10,13 @@ configuration); Linux, Documentation/arch/x86/xstate.rst (permission).
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from warploom.core.compiler import machine_text
 from warploom.core.linear import Linear
-from warploom.machines import TILE_ROW_BYTES, TILE_ROWS, TILE_WORDS, TILES
+from warploom.machines import TILE_INSTRUCTIONS, TILE_ROW_BYTES, TILE_ROWS, TILE_WORDS, TILES
 from warploom.schedule.cpu.accesses import Accesses, pointer_text
 from warploom.schedule.cpu.registers import Registers
 from warploom.schedule.nest import TileFactor, TileProducts
@@ -23,15 +25,17 @@ ALLOWED = "tiles_allowed"
 START, END = "start_tiles();", "_tile_release();"
 _WORD_BYTES = TILE_ROW_BYTES // TILE_WORDS
 
-SUPPORT = f"""#include <sys/syscall.h>
-#include <unistd.h>
+_ARCH_PRCTL, _REQUEST, _FEATURE = 158, 0x1023, 18
+"""SYS_arch_prctl of x86-64, ARCH_REQ_XCOMP_PERM, XTILEDATA."""
+
+SUPPORT = f"""#include <unistd.h>
 
 /* Whether the system lends this process tile registers: ARCH_REQ_XCOMP_PERM of XTILEDATA, asked once. */
 static int {ALLOWED}(void) {{
     static int known;
     int found = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (found == 0) {{
-        found = syscall(SYS_arch_prctl, 0x1023, 18) == 0 ? 1 : -1;
+        found = syscall({_ARCH_PRCTL}, {_REQUEST:#x}, {_FEATURE}) == 0 ? 1 : -1;
         __atomic_store_n(&known, found, __ATOMIC_RELAXED);
     }}
     return found > 0;
@@ -53,6 +57,18 @@ def condition_of(parts: Collection[TileProducts]) -> str:
     """What the preprocessor must find for a text with these parts."""
     macros = sorted({"__linux__", *(part.instruction.macro for part in parts)})
     return " && ".join(f"defined({macro})" for macro in macros)
+
+
+def multiplied_in_tiles() -> frozenset[str]:
+    """Names under which Linux lists what this machine multiplies in tile registers; none where it does not lend them."""
+    listed = {row.flag for row in TILE_INSTRUCTIONS.values()} & set(machine_text().split())
+    return frozenset(listed) if listed and _is_lent() else frozenset()
+
+
+def _is_lent() -> bool:
+    """Asks the system for this process."""
+    number, request, feature = (ctypes.c_long(n) for n in (_ARCH_PRCTL, _REQUEST, _FEATURE))
+    return ctypes.CDLL(None).syscall(number, request, feature) == 0
 
 
 @dataclass(frozen=True, slots=True)

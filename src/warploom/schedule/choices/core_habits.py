@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from copy import copy
 from itertools import combinations, zip_longest
 
-from warploom.machines import TILE_ROWS
+from warploom.machines import TILE_ROWS, TILE_WORDS
 from warploom.schedule.backbone import Operator, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.inputs import leaves_caches
@@ -125,6 +125,7 @@ class _Sum:
         self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
+        self.is_tiled = total.instruction in tiled_sums(backbone, target.tiles)
         self.results = results
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
         self.is_across = False
@@ -181,6 +182,8 @@ class _Sum:
                 yield "size", (number,), str(self.vectors)
             elif extent.level == last and last > 0 and extent.axis in self._written_out and not self.is_across:
                 yield "size", (number,), str(self.rows)
+            elif self.is_tiled and extent.axis in self.reduced and extent.level == last > 0:
+                yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
         if self.is_across:
@@ -194,11 +197,13 @@ class _Sum:
                 yield from self._copied(temporary)
             elif self.products > 1 and self.lanes not in depends:
                 yield from self._merged(temporary)
+            elif self._is_row_of_tiles(temporary):
+                yield from self._written_as_used(temporary)
         if self.is_along_lanes:
             yield from self._where_used()
         if self.keeps:
             yield from self._row_by_row()
-        if self.is_across:
+        if self.is_across or self.is_tiled:
             yield from self._in_registers()
         for statement in self.total.loops:
             kind = self._kind(statement)
@@ -211,6 +216,18 @@ class _Sum:
                 for statement in operation.loops:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
+
+    def _is_row_of_tiles(self, temporary: Temporary) -> bool:
+        """A factor whose words lie along a sum in tiles: they are loaded as they lie in memory."""
+        access = self.objects.backbone.instructions[temporary.producer].access
+        return self.is_tiled and any(self.objects.stride(access, a) == 1 for a in self.reduced)
+
+    def _written_as_used(self, temporary: Temporary) -> Iterator[Habit]:
+        """A load stands in the loops of its use, and is written out with them."""
+        for statement in self.objects.operations[temporary.producer].loops:
+            if (kind := self._kind(statement)) == "UNROLL":
+                yield "dim_kind", (statement,), kind
+        yield from self._merged(temporary)
 
     def _columns_in_registers(self) -> Iterator[Habit]:
         """As many columns as fit and divide theirs, of as many rows as then fit; what is read without lanes is read where it is

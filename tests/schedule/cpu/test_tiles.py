@@ -16,7 +16,7 @@ from tests.schedule.cpu.test_dots import BYTES, extreme, stage_of
 from tests.schedule.nest.tile_nests import Shape, product
 
 from warploom.core import UserError, element_of, i8x4, u8x4
-from warploom.core.compiler import KERNEL_FLAGS, build_library
+from warploom.core.compiler import build_library
 from warploom.schedule.backbone import in_words
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_source, compile_nest, compiled, find_compiler, tiles
@@ -27,7 +27,13 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 EMULATION = Path(__file__).with_name("amx_emulation.h").read_text(encoding="utf-8")
 ON = replace(cpu(64, 32), vector_lanes=(8, 16), words=BYTES, tiles=frozenset(("amx_int8",)))
 TYPES = [(i8x4, i8x4), (i8x4, u8x4), (u8x4, i8x4), (u8x4, u8x4)]
+QUICK = ("-O0", "-march=haswell")
 Bytes = NDArray[Any]
+
+
+def emulating(text: str) -> str:
+    """The text without the compiler's intrinsics, and with those of the emulation."""
+    return EMULATION + text.replace("#include <immintrin.h>", "")
 
 
 class Emulated:
@@ -35,11 +41,11 @@ class Emulated:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        monkeypatch.setattr(compiled, "build_library", lambda text, **options: build_library(EMULATION + text, **options))
+        monkeypatch.setattr(compiled, "build_library", lambda text, **options: build_library(emulating(text), **options))
 
     def run(self, nest: Nest, a: Bytes, b: Bytes, wanted: Bytes, *, refuses: bool = False, threads: int = 1) -> None:
         assert verify(nest) == ()
-        kernel = compile_nest(nest, folder=self.folder)
+        kernel = compile_nest(nest, folder=self.folder, flags=QUICK)
         made = np.full(wanted.shape, 77, np.int32)
         self.library = ctypes.CDLL(str(kernel.library))
         ctypes.c_int.in_dll(self.library, "emulated_refuses").value = refuses
@@ -128,7 +134,7 @@ def test_a_processor_without_tiles_runs_vectors(tmp_path: Path) -> None:
     shape = Shape(2, 2)
     a, b, wanted = arrays_of(shape)
     try:
-        kernel = compile_nest(product(shape), folder=tmp_path, flags=(*KERNEL_FLAGS, "-mamx-tile", "-mamx-int8"))
+        kernel = compile_nest(product(shape), folder=tmp_path, flags=(*QUICK, "-mamx-tile", "-mamx-int8"))
     except UserError:
         pytest.skip("a compiler without tiles")
     made = np.zeros_like(wanted)
@@ -140,7 +146,7 @@ def test_a_processor_without_tiles_runs_vectors(tmp_path: Path) -> None:
 def test_compilers_have_the_instructions(first: Any, second: Any, tmp_path: Path) -> None:
     nest = product(Shape(first=first, second=second))
     try:
-        library = build_library(c_source(nest).text, flags=("-O1", "-S", "-mamx-tile", "-mamx-int8"), folder=tmp_path)
+        library = build_library(c_source(nest).text, flags=(*QUICK, "-S", "-mamx-tile", "-mamx-int8"), folder=tmp_path)
     except UserError:
         pytest.skip("a compiler without tiles")
     (part,) = tiles_of(nest)

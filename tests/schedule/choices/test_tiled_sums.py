@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from tests.schedule.choices.test_habits import first
 from tests.schedule.cpu.test_dots import BYTES, stage_of
+from tests.schedule.nest.tile_nests import Shape, product
 
 from warploom.machines import TILE_CYCLES, TILE_ROWS, TILE_WORDS
-from warploom.schedule.backbone import Backbone, in_words, stage_at, tiled_sums
+from warploom.schedule.backbone import Backbone, in_words, tiled_sums
 from warploom.schedule.bound import Bound
 from warploom.schedule.bound.tables import tables
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import products_ns
 from warploom.schedule.nest import tiles_of
-from warploom.schedule.targets import Target, cpu
-from tests.schedule.nest.tile_nests import Shape, product
+from warploom.schedule.targets import cpu
 
 AMX = frozenset(("amx_int8",))
 VECTORS = replace(cpu(64, 32), vector_lanes=(8, 16), words=BYTES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,9 @@ def test_sums_of_each_pair_of_types_are_exact(first: Any, second: Any, emulated:
     assert (emulated.counted("products"), emulated.counted("loads")) == (2 * 3, 2 * (1 + 3 * 2))
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (1, 4), (3, 1)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(2, 2), *(pytest.param(*tiles, marks=pytest.mark.slow) for tiles in ((1, 4), (3, 1)))]
+)
 def test_each_loaded_tile_serves_several_products(rows: int, columns: int, emulated: Emulated) -> None:
     shape = Shape(rows, columns, deep=2, blocks=3)
     emulated.run(product(shape), *arrays_of(shape))
@@ -114,13 +115,14 @@ def test_vectors_where_the_system_lends_no_tiles(emulated: Emulated) -> None:
     assert emulated.counted("products") == emulated.counted("loads") == 0
 
 
-@pytest.mark.parametrize("form", ["mk,nk", "mk,kn"])
+@pytest.mark.parametrize("form", [pytest.param("mk,nk", marks=pytest.mark.slow), "mk,kn"])
 def test_what_the_search_begins_with(form: str, emulated: Emulated, tmp_path: Path) -> None:
     sizes = {"m": 64, "n": 64, "k": 256}
-    stage = in_words(stage_of("i8", "i8", *form.split(","), tmp_path, sizes), BYTES)
+    one, two = form.split(",")
+    stage = in_words(stage_of("i8", "i8", one, two, tmp_path, sizes), BYTES)
     space = kernel_space(stage, ON)
     numbers = np.random.default_rng(1)
-    a, b = (extreme(numbers, "i8", tuple(sizes[n] for n in names)) for names in form.split(","))
+    a, b = (extreme(numbers, "i8", tuple(sizes[n] for n in names)) for names in (one, two))
     wanted = np.einsum(f"{form}->mn", a.astype(np.int64), b.astype(np.int64))
     nest = first_below(space, space.usually(space.root(), lambda _: False, 1))
     (part,) = tiles_of(nest)
@@ -158,7 +160,9 @@ def test_texts_without_tiles_say_nothing_of_them() -> None:
     assert "tile" not in c_source(product(Shape(lanes=8))).text
 
 
-@pytest.mark.parametrize(("listed", "lends", "found"), [("amx_tile amx_int8", True, {"amx_int8"}), ("amx_int8", False, set()), ("avx2", True, set())])
+@pytest.mark.parametrize(
+    ("listed", "lends", "found"), [("amx_tile amx_int8", True, {"amx_int8"}), ("amx_int8", False, set()), ("avx2", True, set())]
+)
 def test_the_machine_is_asked(listed: str, lends: bool, found: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "machine_text", lambda: f"flags : sse {listed}")
     monkeypatch.setattr(tiles, "_is_lent", lambda: lends)

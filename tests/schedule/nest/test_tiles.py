@@ -13,7 +13,23 @@ from warploom.core import i8x4, u8x4, u32
 from warploom.core.linear import Linear
 from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Constant, Operator, RunTimeSize
-from warploom.schedule.nest import Affine, Compute, Guard, Kind, Load, Loop, Nest, Node, Ref, Store, Swizzle, Trips, loops, tiles_of, verify
+from warploom.schedule.nest import (
+    Affine,
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Store,
+    Swizzle,
+    Trips,
+    loops,
+    tiles_of,
+    verify,
+)
 
 TYPES = {
     (i8x4, i8x4): "_tile_dpbssd", (i8x4, u8x4): "_tile_dpbsud", (u8x4, i8x4): "_tile_dpbusd", (u8x4, u8x4): "_tile_dpbuud",
@@ -69,6 +85,12 @@ def along(name: str, stride: int) -> Change:
 
 PLAIN = product(Shape(rows=2, columns=2))
 NAMES = {x.number: x.name for x in loops(PLAIN.body)}
+
+
+def with_arguments(total: Compute, at: int, ref: Ref | Constant) -> Compute:
+    return replace(total, arguments=(*total.arguments[:at], ref, *total.arguments[at + 1 :]))
+
+
 def of_step(**new: object) -> Change:
     return of_loops(lambda x: x.name == "k1", lambda x: replace(x, **new))
 
@@ -76,17 +98,17 @@ def of_step(**new: object) -> Change:
 REFUSED: dict[str, Change] = {
     "another operation": of_sum(lambda s: replace(s, operator=Operator.SELECT)),
     "a sum that some iterations leave out": of_sum(lambda s: replace(s, guards=(Guard(Linear(((0, 1),)), 1),))),
-    "a factor that is a number": of_sum(lambda s: replace(s, arguments=(Constant(2.0), *s.arguments[1:]))),
-    "another total": of_sum(lambda s: replace(s, arguments=(*s.arguments[:2], replace(s.target, at=(Linear((), 0), *s.target.at[1:]))))),
+    "a factor that is a number": of_sum(lambda s: with_arguments(s, at=0, ref=Constant(2.0))),
+    "another total": of_sum(lambda s: with_arguments(s, at=2, ref=replace(s.target, at=(Linear(), *s.target.at[1:])))),
     "a load that is a copy": of_load("A", lambda x: replace(x, is_async=True)),
     "words that are not as they lie": of_load("A", lambda x: replace(x, memory=replace(x.memory, swizzle=Swizzle(Xor(8), 4)))),
-    "a register of its own": of_load("A", lambda x: replace(x, target=replace(x.target, at=(Linear((), 0), x.target.at[1])))),
+    "a register of its own": of_load("A", lambda x: replace(x, target=replace(x.target, at=(Linear(), x.target.at[1])))),
     "known at run time": of_step(trips=Trips(RunTimeSize("k", 16), 1)),
     "copied ahead": of_step(stages=2),
     "left out in part": of_step(only=(Guard(Linear(((0, 1),)), 1),)),
     "words of a row apart": along("A k1", 2),
     "columns apart": along("B n1", 2),
-    "rows that move with the columns": of_sum(lambda s: replace(s, arguments=(Ref(s.arguments[0].value, (s.target.at[2], s.arguments[0].at[1])), *s.arguments[1:]))),
+    "rows that move with the columns": of_sum(lambda s: with_arguments(s, at=0, ref=Ref(0, (s.target.at[2], s.target.at[1])))),
     "a sum that is written out": of_step(kind=Kind.UNROLL),
     "a step that tiles do not divide": of_step(size=24),
 }  # fmt: skip
@@ -131,7 +153,9 @@ def test_totals_of_a_tile_at_different_steps() -> None:
     def change(node: Node) -> Node:
         match node:
             case Compute(target=target, arguments=arguments):
-                return replace(node, target=turned(target), arguments=tuple(turned(a) if isinstance(a, Ref) else a for a in arguments))
+                return replace(
+                    node, target=turned(target), arguments=tuple(turned(a) if isinstance(a, Ref) else a for a in arguments)
+                )
             case Store(argument=Ref() as argument):
                 return replace(node, argument=turned(argument))
             case _:

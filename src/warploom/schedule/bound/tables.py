@@ -153,7 +153,8 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         operation=np.array([made.operation for made in every], np.uint8),
         latency=np.array(
             [
-                (STEP_CYCLES if i in in_tiles else PRODUCT_CYCLES if factor else _latency(made, costs, may_split=leaves_out)) / clock
+                (STEP_CYCLES if i in in_tiles else PRODUCT_CYCLES if factor else _latency(made, costs, may_split=leaves_out))
+                / clock
                 for i, (made, factor) in enumerate(zip(every, of_matrices, strict=True))
             ]
         ),

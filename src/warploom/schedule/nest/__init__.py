@@ -35,8 +35,8 @@ from warploom.schedule.nest.nodes import (
 from warploom.schedule.nest.run_time import at_run_time, at_value
 from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
-from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.tiles import TileFactor, TileProducts, tiles_of
+from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
     Blocks,
     Statement,

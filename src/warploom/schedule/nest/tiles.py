@@ -156,4 +156,3 @@ def _step(places: Sequence[int]) -> int | None:
     tiles = [places[n : n + TILE_ROWS] for n in range(0, len(places), TILE_ROWS)]
     steps = {after - before for tile in tiles for before, after in zip(tile, tile[1:], strict=False)}
     return steps.pop() if len(steps) == 1 and len(places) % TILE_ROWS == 0 else None
-

@@ -59,9 +59,7 @@ class Target:
     def with_tiles(self) -> Target:
         """The same for sums that may be made in tile registers, which hold totals and factors, too."""
         kept = self.rates.kept_registers + TILES * TILE_ROWS
-        return replace(
-            self, registers=self.registers + MOST_TOTALS * TILE_ROWS, rates=replace(self.rates, kept_registers=kept)
-        )
+        return replace(self, registers=self.registers + MOST_TOTALS * TILE_ROWS, rates=replace(self.rates, kept_registers=kept))
 
     def lanes(self, element_bytes: int) -> tuple[int, ...]:
         """Sizes that a vector loop over elements of that many bytes may have: at most three, of bytes the widest."""

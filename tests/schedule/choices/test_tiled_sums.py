@@ -11,14 +11,21 @@ from tests.schedule.cpu.test_dots import BYTES, stage_of
 from tests.schedule.nest.tile_nests import Shape, product
 
 from warploom.machines import TILE_CYCLES, TILE_ROWS, TILE_WORDS
-from warploom.schedule.backbone import Backbone, in_words, tiled_sums
+from warploom.schedule.backbone import Backbone, cpu_tiles, in_words, tiled_sums
 from warploom.schedule.bound import Bound
 from warploom.schedule.bound.tables import tables
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import products_ns
+from warploom.schedule.frontend import load_tensors
 from warploom.schedule.nest import tiles_of
 from warploom.schedule.targets import cpu
 
+ROWS = """from warploom import *
+
+@tensor
+def rows(A: i8["m", "k"], B: i8["m", "k"], C: out[i32["m"]]):
+    C[m] += i32(A[m, k]) * i32(B[m, k])
+"""
 AMX = frozenset(("amx_int8",))
 VECTORS = replace(cpu(64, 32), vector_lanes=(8, 16), words=BYTES)
 ON = replace(VECTORS, tiles=AMX)
@@ -37,11 +44,7 @@ def test_only_sums_of_words_are_tiled(stage: Backbone, tmp_path: Path) -> None:
 
 
 def test_a_factor_that_is_not_used_again_is_in_no_tile(tmp_path: Path) -> None:
-    text = "from warploom import *\n\n@tensor\ndef rows(A: i8['m', 'k'], B: i8['m', 'k'], C: out[i32['m']]):\n    C[m] += i32(A[m, k]) * i32(B[m, k])\n"
-    from warploom.schedule.backbone import cpu_tiles
-    from warploom.schedule.frontend import load_tensors
-
-    (tmp_path / "rows.py").write_text(text)
+    (tmp_path / "rows.py").write_text(ROWS)
     (function,) = load_tensors(tmp_path / "rows.py")
     made = in_words(function.program({"m": 64, "k": 256}, cpu_tiles).stages[0], BYTES)
     assert made.made_of and tiled_sums(made, AMX) == frozenset()

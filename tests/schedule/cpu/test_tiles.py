@@ -1,4 +1,4 @@
-"""Kernels in tile registers: printed text against NumPy, by instructions that are emulated as Intel's manual says what they do."""
+"""Kernels in tile registers: printed text against NumPy, by instructions emulated as Intel's manual says what they do."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def test_tiles_of_totals_and_where_they_begin(rows: int, columns: int) -> None:
     assert (len(part.rows.starts), len(part.columns.starts), part.totals) == (rows, columns, rows * columns)
     assert (part.rows.step, part.columns.step, part.total_step) == (32, 16 * columns, columns)
     names = {x.number: x.name for x in loops(nest.body)}
-    assert [dict((names[n], i) for n, i in start) for start in part.rows.starts] == [{"m1": n, "m2": 0} for n in range(rows)]
-    assert [dict((names[n], i) for n, i in start) for start in part.columns.starts] == [{"n0": n} for n in range(columns)]
+    assert [{names[n]: i for n, i in start} for start in part.rows.starts] == [{"m1": n, "m2": 0} for n in range(rows)]
+    assert [{names[n]: i for n, i in start} for start in part.columns.starts] == [{"n0": n} for n in range(columns)]
     assert names[part.top] == "k0" and [x.name for x in part.steps] == ["k0", "k1"] and part.lanes.name == "n1"
 
 

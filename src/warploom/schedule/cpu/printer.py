@@ -202,13 +202,14 @@ class _Printer:
         )
 
     def entry(self, name: str, function: str, tiles: str = "") -> str:
-        """What is called from outside, which calls the function. tiles: the condition on which there is one with tiles, too, which
-        is called where the system lets it."""
+        """What is called from outside, which calls the function. tiles: the condition on which there is one with tile registers,
+        too, which is called where the system lends them."""
         _, passed = self.arguments()
         arguments = f"({', '.join([*passed, 'begin', 'end', 'scratch'])});\n"
         text = f"    {function}{arguments}"
         if tiles:
-            text = f"#if {tiles}\n    if ({ALLOWED}()) {{\n        {function}_tiles{arguments}        return;\n    }}\n#endif\n{text}"
+            in_tiles = f"    if ({ALLOWED}()) {{\n        {function}_tiles{arguments}        return;\n    }}"
+            text = f"#if {tiles}\n{in_tiles}\n#endif\n{text}"
         return (
             f"void {name}(void *const *arrays, const double *parameters, Index begin, Index end, char *scratch) {{\n"
             f"    (void)arrays, (void)parameters;\n{text}}}\n"

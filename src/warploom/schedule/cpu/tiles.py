@@ -1,4 +1,4 @@
-"""Products of matrices in tile registers (AMX) as C text: the part of a nest that they compute, and what a kernel needs around it.
+"""Products of matrices in tile registers (AMX) as C text: parts of a nest that they compute, and what a kernel needs around them.
 
 Linux lends a process tile registers when it asks for them. A kernel asks at its first call; where that is refused, it runs
 the nest with vectors, which the text has, too, and for compilers that have no such instructions.

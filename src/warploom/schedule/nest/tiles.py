@@ -2,8 +2,9 @@
 
     for k:  rows[i, k], columns[k, j] from memory;  total[i, j] = fma(rows[i, k], columns[k, j], total[i, j])
 
-Sixteen words along `k` lie next to each other in `rows`, sixteen along `j`, the lanes of a vector, in `columns`. Totals are in tiles
-for as long as the part runs. Before and behind it they are in the sum's registers, so that all that follows is as the nest says.
+Sixteen words along `k` lie next to each other in `rows`, sixteen along `j`, the lanes of a vector, in `columns`. Totals are in
+tiles for as long as the part runs. Before and behind it they are in the sum's registers, so that all that follows is as the nest
+says.
 
 Integers wrap, so that the order of the sum does not matter. Tiles are whole: sizes that they do not divide are left to vectors.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from warploom.core.linear import Linear
 from warploom.machines import TILE_ROWS, TILE_WORDS, TILES, TileInstruction, tile_instruction
@@ -154,5 +156,5 @@ def _register(nest: Nest, total: Ref, lanes: Loop, point: Point) -> int:
 def _step(places: Sequence[int]) -> int | None:
     """From one place of a tile to the next; None where they are not whole tiles of equal steps."""
     tiles = [places[n : n + TILE_ROWS] for n in range(0, len(places), TILE_ROWS)]
-    steps = {after - before for tile in tiles for before, after in zip(tile, tile[1:], strict=False)}
+    steps = {after - before for tile in tiles for before, after in pairwise(tile)}
     return steps.pop() if len(steps) == 1 and len(places) % TILE_ROWS == 0 else None

@@ -27,7 +27,7 @@ def matrix_of(instructions: Sequence[Instruction], total: Instruction) -> Matrix
 
 
 def factors_apart(instructions: Sequence[Instruction], total: Instruction) -> tuple[Instruction, Instruction] | None:
-    """What makes the factors of a sum of products, if each of them is used again along an axis of its own."""
+    """The instructions that make the factors of a sum of products, if each is used again along an axis of its own."""
     if total.operator is not Operator.FMA or len(total.operands) != 3:
         return None
     factors = [instructions[o.instruction] for o in total.operands[:2] if isinstance(o, Result)]

@@ -202,8 +202,8 @@ class _Printer:
         )
 
     def entry(self, name: str, function: str, tiles: str = "") -> str:
-        """What is called from outside, which calls the function. tiles: the condition on which there is one with tile registers,
-        too, which is called where the system lends them."""
+        """The function that is called from outside, which calls that one. tiles: the condition on which there is one with tile
+        registers, too, which is called where the system lends them."""
         _, passed = self.arguments()
         arguments = f"({', '.join([*passed, 'begin', 'end', 'scratch'])});\n"
         text = f"    {function}{arguments}"

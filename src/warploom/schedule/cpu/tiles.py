@@ -54,7 +54,7 @@ static void start_tiles(void) {{
 
 
 def condition_of(parts: Collection[TileProducts]) -> str:
-    """What the preprocessor must find for a text with these parts."""
+    """A condition of the preprocessor that a text with these parts needs."""
     macros = sorted({"__linux__", *(part.instruction.macro for part in parts)})
     return " && ".join(f"defined({macro})" for macro in macros)
 

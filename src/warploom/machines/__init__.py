@@ -38,6 +38,18 @@ from warploom.machines.gpu import (
 from warploom.machines.matrices import LANES_OF_A_ROW, MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
 from warploom.machines.occupancy import occupancy, resident_warps
 from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
+from warploom.machines.tiles import (
+    MOST_TOTALS,
+    TILE_CYCLES,
+    TILE_INSTRUCTIONS,
+    TILE_LOAD_CYCLES,
+    TILE_ROW_BYTES,
+    TILE_ROWS,
+    TILE_WORDS,
+    TILES,
+    TileInstruction,
+    tile_instruction,
+)
 from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined, usual
 
 __all__ = [
@@ -49,11 +61,19 @@ __all__ = [
     "LINE_BYTES",
     "MATRIX_INSTRUCTIONS",
     "MAX_BLOCK_THREADS",
+    "MOST_TOTALS",
     "NVIDIA",
     "OTHERS",
     "PORTS",
     "SECTOR_BYTES",
     "SOURCES",
+    "TILES",
+    "TILE_CYCLES",
+    "TILE_INSTRUCTIONS",
+    "TILE_LOAD_CYCLES",
+    "TILE_ROWS",
+    "TILE_ROW_BYTES",
+    "TILE_WORDS",
     "WARP_LANES",
     "WIDEST_BYTES",
     "WIDE_CORE",
@@ -70,6 +90,7 @@ __all__ = [
     "RowError",
     "SharedMemory",
     "Speeds",
+    "TileInstruction",
     "Timing",
     "Unit",
     "Work",
@@ -88,6 +109,7 @@ __all__ = [
     "resident_warps",
     "shared_memory",
     "system_caches",
+    "tile_instruction",
     "usable_cores",
     "usual",
     "wavefronts",

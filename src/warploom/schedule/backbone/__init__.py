@@ -43,6 +43,7 @@ from warploom.schedule.backbone.running import reads_running, running, serial_ax
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.symmetric import Symmetry, symmetry_of
 from warploom.schedule.backbone.text import access_text, axis_sum_text, backbone_text, operand_text
+from warploom.schedule.backbone.tiled import tiled_sums
 from warploom.schedule.backbone.tilings import (
     AxisUse,
     Levels,
@@ -85,5 +86,5 @@ __all__ = [
     "made_again", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles", "operand_text",
     "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running",
     "reduced", "repeated", "repetition", "run_time_sizes", "running", "serial_axes", "source_of", "stage_at", "symmetry_of",
-    "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "tiled_sums", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

@@ -20,15 +20,21 @@ def widens(narrow: DType, wide: DType) -> bool:
 def matrix_of(instructions: Sequence[Instruction], total: Instruction) -> MatrixInstruction | None:
     """The instruction by which whole warps may make it: a sum of products of factors of its types, each of which is used again
     along an axis of its own."""
+    factors = factors_apart(instructions, total)
+    if factors is None or factors[0].dtype != factors[1].dtype:
+        return None
+    return matrix_instruction(factors[0].dtype.name, total.dtype.name)
+
+
+def factors_apart(instructions: Sequence[Instruction], total: Instruction) -> tuple[Instruction, Instruction] | None:
+    """The instructions that make the factors of a sum of products, if each is used again along an axis of its own."""
     if total.operator is not Operator.FMA or len(total.operands) != 3:
         return None
     factors = [instructions[o.instruction] for o in total.operands[:2] if isinstance(o, Result)]
-    if len(factors) != 2 or len({f.dtype for f in factors}) != 1:
+    if len(factors) != 2:
         return None
     rows, columns = (set(f.axes) & set(total.axes) for f in factors)
-    if rows <= columns or columns <= rows:
-        return None
-    return matrix_instruction(factors[0].dtype.name, total.dtype.name)
+    return None if rows <= columns or columns <= rows else (factors[0], factors[1])
 
 
 def matrix_factors(instructions: Sequence[Instruction], total: Instruction) -> tuple[MatrixInstruction, tuple[int, ...]] | None:

@@ -17,7 +17,7 @@ from warploom.schedule.bound.reader import Positions, bound_of
 from warploom.schedule.bound.tables import Staging, figures_of, tables
 from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.cost import Modelled, modelled, waiting_ns
+from warploom.schedule.cost import Modelled, modelled, products_ns, waiting_ns
 from warploom.schedule.nest import share_of
 from warploom.schedule.targets import Target
 
@@ -103,11 +103,12 @@ class Bound:
 
     def appraise(self, candidate: Candidate, nest: Nest) -> float:
         """Milliseconds, a better guess for a decided candidate and its nest: the model of `schedule.cost` for GPUs, on a CPU what
-        it waits for the caches."""
+        it waits for the caches and for products in tile registers."""
         if self.figures.is_cuda:
             return self.modelled(candidate, nest).time_ms
         share = share_of(nest)
-        return share * joined((self._guess(candidate), *(ns / 1e6 for ns in waiting_ns(nest, self.target))), CPU_SHARPNESS)
+        parts = (*waiting_ns(nest, self.target), products_ns(nest, self.target))
+        return share * joined((self._guess(candidate), *(ns / 1e6 for ns in parts)), CPU_SHARPNESS)
 
     def explain(self, candidate: Candidate) -> Explanation:
         """Parts of the candidate's bound, the part that binds first."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from warploom.machines import Port
-from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, matrix_of
+from warploom.machines import TILE_CYCLES, TILE_ROWS, TILE_WORDS, Port
+from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role, matrix_of, tiled_sums
 from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
     BY_CORE,
@@ -42,6 +42,10 @@ _WIDEST_LOG = 7
 PRODUCT_CYCLES = 0.5
 """Least cycles from one product to the next in a sum of products that whole warps make: one instruction adds up at most 32 of
 them and takes longer than 16 cycles."""
+STEP_CYCLES = TILE_CYCLES / TILE_WORDS
+"""The same in a sum that may be made in tile registers: one instruction adds up so many words."""
+STEP_ISSUES = 1 / (TILE_ROWS * TILE_WORDS)
+"""Instructions of such a sum for a vector of products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,8 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     rows = max((len(row) for row in found.constants), default=0)
     leaves_out = target.rates.kept_registers > 0
     of_matrices = _of_matrices(backbone, every, target)
+    in_tiles = tiled_sums(backbone, target.tiles)
+    factors = {source for total in in_tiles for source in every[total].sources}
     product_lanes = dict(target.rates.product_lanes)
     return Problem(
         instruction_statement=_ints([made.statement for made in every]),
@@ -143,17 +149,22 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         leader=_ints(leaders),
         member_start=np.concatenate(([0], np.cumsum([len(group) for group in together]))).astype(np.int64),
         members=_ints([member for group in together for member in group]),
-        is_copied=np.array([*found.is_copied, *[0] * temporaries], np.uint8),
+        is_copied=np.array([n in factors or c for n, c in enumerate((*found.is_copied, *[False] * temporaries))], np.uint8),
         operation=np.array([made.operation for made in every], np.uint8),
         latency=np.array(
             [
-                (PRODUCT_CYCLES if factor else _latency(made, costs, may_split=leaves_out)) / clock
-                for made, factor in zip(every, of_matrices, strict=True)
+                (STEP_CYCLES if i in in_tiles else PRODUCT_CYCLES if factor else _latency(made, costs, may_split=leaves_out))
+                / clock
+                for i, (made, factor) in enumerate(zip(every, of_matrices, strict=True))
             ]
         ),
         issues=np.array(
             [
-                0.0 if leaves_out and i in found.left_out else product_lanes.get(of_matrices[i], _issues(made, costs))
+                0.0
+                if leaves_out and i in found.left_out
+                else STEP_ISSUES
+                if i in in_tiles
+                else product_lanes.get(of_matrices[i], _issues(made, costs))
                 for i, made in enumerate(every)
             ]
         ),

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from itertools import combinations, zip_longest
 
-from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of
+from warploom.machines import TILE_ROWS, TILE_WORDS
+from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
@@ -30,6 +31,8 @@ _PACKED = 4
 """Ways in which lanes lie across rows or factors are copied, at most."""
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
+_IN_TILES = [(TILE_ROWS, 4), (TILE_ROWS, 2), (TILE_ROWS, 1)]
+"""Rows and vectors of sums in tile registers: one tile of rows by several of columns."""
 _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
@@ -44,16 +47,17 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     width = max(target.vector_lanes, default=1)
+    is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
 
     def fitting(tiles: list[tuple[int, int]]) -> list[tuple[int, int]]:
         return [(r, v) for r, v in tiles if symmetry is None or _is_in_squares(r, v * width)]
 
-    tiles = fitting(_tiles(target))
+    tiles = fitting(_IN_TILES if is_tiled else _tiles(target))
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         first = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
     across = _ways(objects, target, tiles, _Sum.across)[: _WAYS // 2]
-    packed = _ways(objects, target, fitting(_packed_tiles(target)), _Sum.packed)[: _PACKED - len(across)]
+    packed = [] if is_tiled else _ways(objects, target, fitting(_packed_tiles(target)), _Sum.packed)[: _PACKED - len(across)]
     along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across) - len(packed)]]
     ways = [(*start, *way) for way in (*across, *packed, *along)]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
@@ -150,6 +154,7 @@ class _Sum:
         self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
+        self.is_tiled = total.instruction in tiled_sums(backbone, target.tiles)
         self.results = results
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
         self.is_across = self.is_packed = False
@@ -228,6 +233,8 @@ class _Sum:
                 yield "size", (number,), str(self.vectors)
             elif extent.level == last and last > 0 and extent.axis in self._written_out and not self.is_across:
                 yield "size", (number,), str(self.rows)
+            elif self.is_tiled and extent.axis in self.reduced and extent.level == last > 0:
+                yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
         if self.is_across:
@@ -242,11 +249,13 @@ class _Sum:
                 yield from self._copied(temporary)
             elif (self.products > 1 or self.is_packed) and self.lanes not in depends:
                 yield from self._merged(temporary)
+            elif self._is_row_of_tiles(temporary):
+                yield from self._written_as_used(temporary)
         if self.is_along_lanes:
             yield from self._where_used()
         if self.keeps:
             yield from self._row_by_row()
-        if self.is_across or self.is_packed:
+        if self.is_across or self.is_packed or self.is_tiled:
             yield from self._in_registers()
         if self.is_packed:
             yield from self._slices_around_rows()
@@ -262,6 +271,18 @@ class _Sum:
                 for statement in operation.loops:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
+
+    def _is_row_of_tiles(self, temporary: Temporary) -> bool:
+        """A factor whose words lie along a sum in tiles: they are loaded as they lie in memory."""
+        access = self.objects.backbone.instructions[temporary.producer].access
+        return self.is_tiled and any(self.objects.stride(access, a) == 1 for a in self.reduced)
+
+    def _written_as_used(self, temporary: Temporary) -> Iterator[Habit]:
+        """A load stands in the loops of its use, and is written out with them."""
+        for statement in self.objects.operations[temporary.producer].loops:
+            if (kind := self._kind(statement)) == "UNROLL":
+                yield "dim_kind", (statement,), kind
+        yield from self._merged(temporary)
 
     def _columns_in_registers(self) -> Iterator[Habit]:
         """As many columns as fit and divide theirs, of as many rows as then fit; what is read without lanes is read where it is

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Operator
+from warploom.schedule.backbone import Backbone, Operator, tiled_sums
 from warploom.schedule.choices.core_habits import core_habits
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
@@ -64,7 +64,7 @@ class KernelSpace:
 
     def __init__(self, backbone: Backbone, target: Target, features: Features | None = None) -> None:
         self.backbone = backbone
-        self.target = target
+        self.target = target = target.with_tiles if tiled_sums(backbone, target.tiles) else target
         self.features = features or Features.of(target)
         self.objects: Objects = objects_of(backbone, self.features)
         self.names: Names = names_of(self.objects)

@@ -1,12 +1,14 @@
 """Cost of a decided kernel.
 
 Takes a loop nest, its target and sizes. Gives on a GPU its work counted warp by warp, its traffic, its waiting, and a time made
-of them (`modelled`); on a CPU the time that it waits for its caches. Open `time.py` first, then `work.py`.
+of them (`modelled`); on a CPU the time that it waits for its caches, and that of products where it has tile registers. Open
+`time.py` first, then `work.py`.
 """
 
 from warploom.schedule.cost.caches import waiting_ns
 from warploom.schedule.cost.loads import loads_per_output
+from warploom.schedule.cost.tiles import products_ns
 from warploom.schedule.cost.time import Modelled, modelled
 from warploom.schedule.cost.work import work_of
 
-__all__ = ["Modelled", "loads_per_output", "modelled", "waiting_ns", "work_of"]
+__all__ = ["Modelled", "loads_per_output", "modelled", "products_ns", "waiting_ns", "work_of"]

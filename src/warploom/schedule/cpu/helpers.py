@@ -79,6 +79,11 @@ class Helpers:
         name = f"dot_{first.name}_{second.name}_x{lanes}"
         return self._add(name, total, f"{total} sum, {a} a, {b} b", dot_text(total, first, second, lanes))
 
+    def only_where(self, condition: str, text: str) -> None:
+        """Defines functions on intrinsics where the condition of the preprocessor holds."""
+        self._has_intrinsics = True
+        self._functions[condition] = f"#if {condition}\n{text}#endif\n"
+
     def load(self, dtype: DType, lanes: int) -> str:
         v = self.vector(dtype, lanes)
         return self._add(f"load_{v}", v, f"const {c_type(dtype)} *from", f"return *(const {v}_any *)from;")

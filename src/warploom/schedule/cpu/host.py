@@ -8,6 +8,7 @@ from dataclasses import replace
 from warploom.machines import CacheLevel, Port
 from warploom.schedule.cpu.calibration import Calibration, calibrate
 from warploom.schedule.cpu.dots import multiplied_words
+from warploom.schedule.cpu.tiles import multiplied_in_tiles
 from warploom.schedule.targets import Target, cpu, cpu_rates
 
 SLACK = 1.15
@@ -36,7 +37,7 @@ def target_of(found: Calibration) -> Target:
         caches=_caches(found),
         ports=ports_of(found),
     )
-    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes), words=multiplied_words())
+    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes), words=multiplied_words(), tiles=multiplied_in_tiles())
 
 
 def ports_of(found: Calibration) -> tuple[Port, ...]:

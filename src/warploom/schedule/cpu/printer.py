@@ -24,7 +24,24 @@ from warploom.schedule.cpu.registers import Registers, free_names, fresh
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
 from warploom.schedule.cpu.surpluses import surpluses
-from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, Trips, blocks_of, loops, statements
+from warploom.schedule.cpu.tiles import ALLOWED, END, START, SUPPORT, Tiles, condition_of
+from warploom.schedule.nest import (
+    Buffer,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Memory,
+    Nest,
+    Node,
+    Store,
+    TileProducts,
+    Trips,
+    blocks_of,
+    loops,
+    statements,
+    tiles_of,
+)
 
 _ALIGNMENT = 64
 _LINE_BYTES = 64
@@ -95,10 +112,16 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
     shared = (*blocks.around, *blocks.inner)
     for dtype in dict.fromkeys(b.dtype for b in nest.buffers if b.dtype in WORDS.values()):
         helpers.word(dtype)
-    first = _Printer(nest, helpers)
-    text = first.part(f"kernel{suffix}", f"{ENTRY}{suffix}", shared, blocks.body)
+    first, name = _Printer(nest, helpers), f"kernel{suffix}"
+    text, condition = first.function(name, shared, blocks.body), ""
+    if tiles := tiles_of(nest):
+        condition = condition_of(tiles)
+        helpers.only_where(condition, SUPPORT)
+        text += f"\n#if {condition}\n{_Printer(nest, helpers, tiles).function(f'{name}_tiles', shared, blocks.body)}#endif\n"
+    text += "\n" + first.entry(f"{ENTRY}{suffix}", name, condition)
     if blocks.rest:
-        text += "\n" + _Printer(nest, helpers).part(f"second{suffix}", f"{SECOND_ENTRY}{suffix}", blocks.around, blocks.rest)
+        rest, name = _Printer(nest, helpers), f"second{suffix}"
+        text += f"\n{rest.function(name, blocks.around, blocks.rest)}\n{rest.entry(f'{SECOND_ENTRY}{suffix}', name)}"
     return Source(
         text,
         prod(loop.size for loop in shared),
@@ -118,7 +141,8 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
 class _Printer:
     """Prints one part of a kernel."""
 
-    def __init__(self, nest: Nest, helpers: Helpers) -> None:
+    def __init__(self, nest: Nest, helpers: Helpers, tiles: Sequence[TileProducts] = ()) -> None:
+        """tiles: parts that run in tile registers."""
         self.nest = nest
         self.helpers = helpers
         names = free_names()
@@ -134,8 +158,10 @@ class _Printer:
         self.variables = {n: fresh(names, loop.name) for n, loop in self.loops.items()}
         self.scope = Scope(Indices({n: loop.most for n, loop in self.loops.items()}, {}))
         self.surpluses = surpluses(nest)
-        self.registers = Registers(nest, self.loops, names, [s.value for s in self.surpluses.values()])
+        in_memory = frozenset(part.sum.target.value for part in tiles)
+        self.registers = Registers(nest, self.loops, names, [s.value for s in self.surpluses.values()], in_memory)
         accesses = Accesses(nest.buffers, self.buffers, self.helpers, self.scope)
+        self.tiles = Tiles({part.top: part for part in tiles}, accesses, self.registers, self.variables)
         self.statements = Statements(nest, accesses, self.registers, self.parameters, self.surpluses)
         self.written = _written(nest.body)
         self.spurned: frozenset[Guard] = frozenset()
@@ -145,8 +171,8 @@ class _Printer:
 
     # The frame
 
-    def part(self, name: str, entry: str, chain: Sequence[Loop], body: Sequence[Node]) -> str:
-        """The function over units [begin, end) of the chain, and its entry."""
+    def function(self, name: str, chain: Sequence[Loop], body: Sequence[Node]) -> str:
+        """The function over units [begin, end) of the chain."""
         if chain:
             self.scope.line("for (Index unit = begin; unit < end; ++unit) {")
             self.scope.depth += 1
@@ -165,13 +191,28 @@ class _Printer:
             for n, used in sorted(self.statements.used.items())
             if used
         ]
-        text = "\n".join([*self.scratch()[0], *declarations, *self.scope.lines])
-        heads, passed = self.arguments()
+        lines = [*self.scratch()[0], *declarations, *self.scope.lines]
+        if self.tiles.parts:
+            lines = [f"    {START}", *lines, f"    {END}"]
+        text = "\n".join(lines)
+        heads, _ = self.arguments()
         return (
             f"static void {name}({', '.join([*heads, 'Index begin', 'Index end', 'char *scratch'])}) {{\n{text}\n"
-            f"    (void)begin, (void)end, (void)scratch;\n}}\n\n"
-            f"void {entry}(void *const *arrays, const double *parameters, Index begin, Index end, char *scratch) {{\n"
-            f"    (void)arrays, (void)parameters;\n    {name}({', '.join([*passed, 'begin', 'end', 'scratch'])});\n}}\n"
+            f"    (void)begin, (void)end, (void)scratch;\n}}\n"
+        )
+
+    def entry(self, name: str, function: str, tiles: str = "") -> str:
+        """The function that is called from outside, which calls that one. tiles: the condition on which there is one with tile
+        registers, too, which is called where the system lends them."""
+        _, passed = self.arguments()
+        arguments = f"({', '.join([*passed, 'begin', 'end', 'scratch'])});\n"
+        text = f"    {function}{arguments}"
+        if tiles:
+            in_tiles = f"    if ({ALLOWED}()) {{\n        {function}_tiles{arguments}        return;\n    }}"
+            text = f"#if {tiles}\n{in_tiles}\n#endif\n{text}"
+        return (
+            f"void {name}(void *const *arrays, const double *parameters, Index begin, Index end, char *scratch) {{\n"
+            f"    (void)arrays, (void)parameters;\n{text}}}\n"
         )
 
     def arguments(self) -> tuple[list[str], list[str]]:
@@ -229,7 +270,9 @@ class _Printer:
                 group = []
             if isinstance(node, Loop):
                 self.statements.flush()
-                if node.kind is Kind.LOOP or node.kind is Kind.BLOCK:
+                if (part := self.tiles.parts.get(node.number)) and all(map(self.scope.is_certain, guards_of((node,)))):
+                    self.tiles.print(part)
+                elif node.kind is Kind.LOOP or node.kind is Kind.BLOCK:
                     self.running_loop(node)
                 else:
                     for n in range(node.size):

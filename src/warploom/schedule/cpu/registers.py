@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.core import DType
@@ -13,7 +13,7 @@ from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store, Value
 
-_WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma"
+_WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma start_tiles"
 
 
 def free_names() -> Names:
@@ -53,13 +53,16 @@ class Storage:
     lanes: int
     """1: no vector."""
     is_array: bool
-    """Indexed while it runs, so not in registers."""
+    """In memory: indexed while it runs, or read and written by tiles."""
 
 
 class Registers:
-    def __init__(self, nest: Nest, loops: Mapping[int, Loop], names: Names, more: Sequence[Value] = ()) -> None:
-        """more: values of the printer, behind those of the nest; their registers are known as the text is printed."""
-        indexed = {
+    def __init__(
+        self, nest: Nest, loops: Mapping[int, Loop], names: Names, more: Sequence[Value] = (), in_memory: Collection[int] = ()
+    ) -> None:
+        """more: values of the printer, behind those of the nest; their registers are known as the text is printed. in_memory:
+        values whose registers follow each other in memory."""
+        indexed = set(in_memory) | {
             ref.value
             for ref in refs_of(nest.body)
             for register, at in zip(nest.values[ref.value].axes, ref.at, strict=True)

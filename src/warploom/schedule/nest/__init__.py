@@ -35,6 +35,7 @@ from warploom.schedule.nest.nodes import (
 from warploom.schedule.nest.run_time import at_run_time, at_value
 from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
+from warploom.schedule.nest.tiles import TileFactor, TileProducts, tiles_of
 from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
     Blocks,
@@ -51,10 +52,10 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine",
-    "Compute", "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop",
-    "Products", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "Way", "at_run_time",
+    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Factor",
+    "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref", "Register",
+    "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way", "at_run_time",
     "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
-    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "verify",
-    "with_barriers",
+    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of",
+    "verify", "with_barriers",
 ]  # fmt: skip

@@ -182,12 +182,12 @@ def _is_candidate(nest: Nest, statement: Compute) -> bool:
 def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ...]) -> Products | None:
     """None where something about the part has another shape."""
     refs = [a for a in total.arguments[:2] if isinstance(a, Ref)]
-    found = [_load_of(nest, ref, total) for ref in refs]
-    loads = [f for f in found if f is not None]
+    found = [load_of(nest, ref, total) for ref in refs]
+    loads = [f for f in found if f is not None and _is_shared(nest, f[0])]
     if len(loads) != 2:
         return None
     paths = [path, *(p for _, p in loads)]
-    extent = _extent(nest, paths)
+    extent = part_of(nest, paths)
     if extent is None or not _are_whole(shape, paths):
         return None
     around, tops = extent
@@ -197,7 +197,7 @@ def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ..
     by_number = {x.number: x for p in paths for x in p}
     if any(x.trips is not None for x in inside):
         return None
-    offsets = [_offset(load, ref) for (load, _), ref in zip(loads, refs, strict=True)]
+    offsets = [offset_of(load, ref) for (load, _), ref in zip(loads, refs, strict=True)]
     own_loops = {x.number for x in path}
     if any(
         n not in own_loops and (n not in by_number or by_number[n].kind is not Kind.THREAD)
@@ -223,24 +223,29 @@ def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ..
         outside = frozenset(x.number for x in path[:around])
         made = _factors(on, sides, by_number, outside)
         if made is not None:
-            points = [_points(own) for _, _, own, _, _ in sides]
+            points = [points_of(own) for _, _, own, _, _ in sides]
             return Products(on, tops, total, *made, points[0], points[1], frozenset(r.value for r in refs), path[:around])
     return None
 
 
-def _load_of(nest: Nest, ref: Ref, total: Compute) -> tuple[Load, tuple[Loop, ...]] | None:
-    """The load of a factor from shared memory, whose value nothing else touches."""
+def load_of(nest: Nest, ref: Ref, total: Compute) -> tuple[Load, tuple[Loop, ...]] | None:
+    """The load of a factor, whose value nothing else touches."""
     found = [
         (s, p)
         for s, p in statements(nest.body)
         if s is not total and any(r.value == ref.value for refs in references(s) for r in refs)
     ]
-    if len(found) != 1 or not isinstance(load := found[0][0], Load) or load.is_async or load.memory.guards:
+    if len(found) != 1 or not isinstance(load := found[0][0], Load) or load.is_async:
         return None
-    return (load, found[0][1]) if nest.buffers[load.memory.buffer].space is Space.SHARED else None
+    return load, found[0][1]
 
 
-def _extent(nest: Nest, paths: Sequence[tuple[Loop, ...]]) -> tuple[int, tuple[int, ...]] | None:
+def _is_shared(nest: Nest, load: Load) -> bool:
+    """From shared memory, in every thread."""
+    return not load.memory.guards and nest.buffers[load.memory.buffer].space is Space.SHARED
+
+
+def part_of(nest: Nest, paths: Sequence[tuple[Loop, ...]]) -> tuple[int, tuple[int, ...]] | None:
     """(number of loops around, outermost loops) of the largest part that has the sum and both loads, and nothing else."""
     common = 0
     while all(len(p) > common for p in paths) and len({p[common].number for p in paths}) == 1:
@@ -268,7 +273,7 @@ def _are_whole(shape: Sequence[int], paths: Sequence[tuple[Loop, ...]]) -> bool:
     return {x.hardware for x in threads[0]} >= {n for n, size in enumerate(shape) if size > 1}
 
 
-def _offset(load: Load, used: Ref) -> Affine | None:
+def offset_of(load: Load, used: Ref) -> Affine | None:
     """The place of the element that the sum reads, by the sum's loops; None where a register has a fixed place."""
     replaced: dict[int, Affine] = {}
     for made, at in zip(load.target.at, used.at, strict=True):
@@ -286,7 +291,8 @@ def _offsets(strides: Mapping[int, int], loops: Sequence[Loop]) -> Ints:
     return found
 
 
-def _points(loops: Sequence[Loop]) -> tuple[Point, ...]:
+def points_of(loops: Sequence[Loop]) -> tuple[Point, ...]:
+    """All indices of these loops, the last of which runs fastest."""
     numbers = [x.number for x in loops]
     return tuple(tuple(zip(numbers, at, strict=True)) for at in product(*(range(x.size) for x in loops)))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from warploom.core import Diagnostic, UserError
-from warploom.machines import ARCHITECTURES, COMPILED, MAX_BLOCK_THREADS, WIDE_CORE, WIDEST_BYTES
+from warploom.machines import ARCHITECTURES, COMPILED, MAX_BLOCK_THREADS, MOST_TOTALS, TILE_ROWS, TILES, WIDE_CORE, WIDEST_BYTES
 from warploom.schedule.nest import Cache
 from warploom.schedule.targets.figures import cpu_rates, cuda_rates
 from warploom.schedule.targets.rates import K4000_RATES, NO_RATES, Rates
@@ -47,11 +47,19 @@ class Target:
     """Types of factors that whole warps multiply (`machines.matrices`)."""
     words: frozenset[str] = frozenset()
     """Types of bytes of which a core multiplies words (`core.WORDS`): one instruction adds four products to each total."""
+    tiles: frozenset[str] = frozenset()
+    """Names under which Linux lists what a core multiplies in tile registers (`machines.tiles`)."""
     rates: Rates = NO_RATES
 
     @property
     def has_threads(self) -> bool:
         return self.max_thread_dims > 0
+
+    @property
+    def with_tiles(self) -> Target:
+        """The same for sums that may be made in tile registers, which hold totals and factors, too."""
+        kept = self.rates.kept_registers + TILES * TILE_ROWS
+        return replace(self, registers=self.registers + MOST_TOTALS * TILE_ROWS, rates=replace(self.rates, kept_registers=kept))
 
     def lanes(self, element_bytes: int) -> tuple[int, ...]:
         """Sizes that a vector loop over elements of that many bytes may have: at most three, of bytes the widest."""

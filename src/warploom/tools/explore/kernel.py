@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from warploom.core import Diagnostic, Status, UserError
+from warploom.core.limits import INTERRUPTION
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
 from warploom.schedule.search import (
@@ -84,7 +85,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
         with ending as alarm:
             searched = _explored(parting, options, data, budget, seen, progress)
             found = searched.found
-        if alarm.has_rung and found.reason == "interrupted":
+        if alarm.has_rung and found.reason == INTERRUPTION:
             found = replace(found, reason=why)
     except SearchEndedError:
         pass
@@ -218,7 +219,7 @@ def _outcome(
         | facts(function, program, options)
     )
     implementations = tuple(s.best for s in stages if s.best is not None)
-    if without and (found is None or (len(implementations) < len(program.stages) and found.reason != "interrupted")):
+    if without and (found is None or (len(implementations) < len(program.stages) and found.reason != INTERRUPTION)):
         why = without if found is None else "the space holds none" if found.complete else found.reason or without
         plain = alone(case, program, function, data, options, searched, budget.check_s, why, stopwatch)
         if plain is not None:
@@ -227,7 +228,7 @@ def _outcome(
         return gave_up(case, without, stopwatch)
     if len(implementations) < len(program.stages):
         return _unfinished(case, program, found, searched, stopwatch)
-    if found.reason == "interrupted" and options.target.kind == "cuda":
+    if found.reason == INTERRUPTION and options.target.kind == "cuda":
         results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
     else:
         results = checked(program, function, implementations, data, options, progress, budget.check_s)
@@ -236,7 +237,7 @@ def _outcome(
     line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
-    if line["status"] == "solved" and found.time_ms and options.target.kind == "cpu" and found.reason != "interrupted":
+    if line["status"] == "solved" and found.time_ms and options.target.kind == "cpu" and found.reason != INTERRUPTION:
         line, explored = with_floor(line, explored, function, data, options, budget.check_s)
     return told(line, explored, options)
 

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from tests.schedule.cpu.test_functions import elementwise
 
+from warploom.core import UserError
 from warploom.core.compiler import build_library
 from warploom.schedule.backbone import Operator
+from warploom.schedule.cpu import worker as worker_module
 from warploom.schedule.cpu import CompiledNest, Crashed, MeasureWorker, Timing, compile_nest, find_compiler
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -48,6 +50,18 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     with MeasureWorker([np.zeros(8, np.float32), np.zeros(64, np.float32)]) as worker:
         answer = worker.run(kernel)
         assert isinstance(answer, Crashed) and "expected A as 64 consecutive elements" in answer.reason
+
+
+def ended(*_: object) -> None:
+    """A child that is no better than one whose script ends it while it is imported."""
+    raise SystemExit(7)
+
+
+def test_a_child_that_does_not_start_is_told_with_what_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "_serve", ended)
+    with MeasureWorker([np.zeros(3)]) as worker, pytest.raises(UserError, match="did not start: exit status 7") as told:
+        worker.start()
+    assert "__main__" in told.value.diagnostics[0].fix
 
 
 def descriptors() -> int:

@@ -204,6 +204,11 @@ def starting_workers() -> Generator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def is_importing_script() -> bool:
+    """Whether this process was started by another one, with `multiprocessing`, and still imports that one's script."""
+    return bool(getattr(multiprocessing.current_process(), "_inheriting", False))
+
+
 def process_executor(workers: int | None = None) -> ProcessExecutor:
     """An executor with as many workers as this process may use CPUs, unless told; UserError (`WORKER_COUNT`) for fewer than
     one."""

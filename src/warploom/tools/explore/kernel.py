@@ -20,7 +20,7 @@ from warploom.schedule.search import (
     explore_programs,
     strategy_named,
 )
-from warploom.solve import Event, EventLog, EventSink, cluster_executor
+from warploom.solve import Event, EventLog, EventSink, cluster_executor, is_importing_script
 from warploom.solve.jit import announced
 from warploom.solve.space import Candidate
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
@@ -46,7 +46,11 @@ _INTERRUPTED_S = 5.0
 
 def explore_tensor(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """The line of the fastest program found (or of the one replayed, of the open choices, or of the space's size), its nests and
-    what binds them."""
+    what binds them. UserError (MEASURING) in a process that a search started, which imports the script that searches."""
+    if is_importing_script():
+        message = "expected a script that searches where it runs, not where it is imported, as the processes of a search do"
+        fix = 'Put the call under `if __name__ == "__main__":`.'
+        raise UserError(Diagnostic("MEASURING", message, fix=fix))
     with announced(progress):
         if options.only_choices:
             return _listed(case, function, options, stopwatch)

@@ -14,8 +14,8 @@ from tests.schedule.cpu.test_functions import elementwise
 from warploom.core import UserError
 from warploom.core.compiler import build_library
 from warploom.schedule.backbone import Operator
-from warploom.schedule.cpu import worker as worker_module
 from warploom.schedule.cpu import CompiledNest, Crashed, MeasureWorker, Timing, compile_nest, find_compiler
+from warploom.schedule.cpu import worker as worker_module
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 

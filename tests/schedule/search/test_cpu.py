@@ -16,8 +16,8 @@ from warploom.kernels import tensors
 from warploom.schedule.backbone import Constant
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.nest import Compute, Kind, Loop, Nest, Node
-from warploom.schedule.search import cpu as search_cpu
 from warploom.schedule.search import CpuEvaluator, Timed, Unfit
+from warploom.schedule.search import cpu as search_cpu
 from warploom.solve import process_executor
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")

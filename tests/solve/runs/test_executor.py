@@ -358,8 +358,8 @@ def test_a_driver_that_is_ended_is_resumed(tmp_path: Path, interrupt: signal.Sig
 
 
 class _Never(Executor):
-    """A task that does not end; what interrupts the main thread while it waits wakes nobody, as where the system gives a signal to
-    another thread."""
+    """A task that does not end; what interrupts the main thread while it waits wakes nobody, as where another thread gets the
+    signal."""
 
     def __init__(self) -> None:
         self.future: Future[Any] = Future()

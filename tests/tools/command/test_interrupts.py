@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import FrameType
 
 import numpy as np
@@ -52,7 +53,7 @@ def ended() -> bool:
 @pytest.mark.parametrize("context", [Interrupts, heard])
 def test_an_interruption_that_c_drops_is_raised_again(context: type[Interrupts], dropped: Callable[[], bool]) -> None:
     went_on = False
-    with pytest.raises(KeyboardInterrupt), context():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), context():
         went_on = dropped()
         threading.Event().wait(MOST_S)
     assert went_on
@@ -77,10 +78,8 @@ def in_generator(error: BaseException, stacks: list[list[FrameType]]) -> Iterato
 ], ids=["call", "through c", "generator", "after a drop"])  # fmt: skip
 def test_what_is_caught_is_not_dropped(call: Callable[..., object]) -> None:
     error, stacks = KeyboardInterrupt(), list[list[FrameType]]()
-    try:
+    with suppress(KeyboardInterrupt):
         call(error, stacks)
-    except KeyboardInterrupt:
-        pass
     assert len(stacks) == 1 and not is_dropped(error, stacks[0])
 
 

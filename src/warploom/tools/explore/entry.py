@@ -26,9 +26,8 @@ fmin fmod frexp gamma hypot ilogb isinf isnan j0 j1 jn ldexp lgamma llrint llrou
 nearbyint nextafter pow remainder remquo rint round scalb scalbn significand signgam sin sinh sqrt tan tanh tgamma trunc y0 y1 yn
 """
 """Functions of the headers that the text includes; those of floats end with `f` besides."""
-_PYTHON = frozenset({
-    *"numpy torch np Path THREADS build cache _run _function _check".split(), *dir(builtins), *sys.stdlib_module_names,
-})  # fmt: skip
+_MODULE = "numpy torch np Path THREADS build cache _run _function _check"
+_PYTHON = frozenset({*_MODULE.split(), *dir(builtins), *sys.stdlib_module_names})
 """Names that the Python files of `package.py` use, and modules that one of their name in their folder would hide."""
 _SHARES = """\
 typedef void (*Shares)(void *const *, const double *, Index, Index, char *);

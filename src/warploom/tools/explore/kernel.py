@@ -102,7 +102,9 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
             raise
         without = _Without(error.diagnostics[0].message, is_early=False)
     parts = _Parts(parting, searched)
-    outcome = _outcome(case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, without if is_floored else None)
+    outcome = _outcome(
+        case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, without if is_floored else None
+    )
     return replace(outcome, messages=(*rendered(found.damage if found is not None else ()), *outcome.messages))
 
 

@@ -115,9 +115,7 @@ def _code(options: KernelOptions, explored: Explored) -> dict[str, list[Json]]:
     return {"stages": [] if explored.plain else pack(explored.nests)}
 
 
-def _kept(
-    function: TensorFunction, options: KernelOptions, line: Mapping[str, object], explored: Explored
-) -> tuple[Ending, str]:
+def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], explored: Explored) -> tuple[Ending, str]:
     """Writes the record; what became of it, and why it was not kept."""
     folder = store.store_folder(make=True)
     if folder is None:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from warploom.core.limits import is_lost
 
@@ -82,7 +83,7 @@ def is_dropped(error: BaseException, stack: Sequence[FrameType]) -> bool:
     trace = error.__traceback__
     if trace is None:
         return True
-    code, last = trace.tb_frame.f_code, trace.tb_lasti
-    if any(entry.start <= last < entry.end for entry in dis.Bytecode(code).exception_entries):
+    parts: Any = dis.Bytecode(trace.tb_frame.f_code)  # the types of Python's library lack its exception table
+    if any(entry.start <= trace.tb_lasti < entry.end for entry in parts.exception_entries):
         return False
     return trace.tb_frame is not stack[-1] if trace.tb_frame in stack else trace.tb_next is None

@@ -93,10 +93,10 @@ def entry_of(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
     calls: list[str] = []
     for number, (nest, source) in enumerate(zip(nests, sources, strict=True), 1):
         given = [f"(void *){names(b.name)}" for b in source.buffers]
-        for n, size in enumerate(source.common_bytes, 1):
+        for n, shares in enumerate(source.common_shares, 1):
             own = names(f"common {number} {n}")
             made.append(own)
-            lines.append(_allocated(own, str(size), "char"))
+            lines.append(_allocated(own, shares.text, "char"))
             given.append(own)
         calls.append(f"    void *const given_{number}[] = {{{', '.join(given or ['NULL'])}}};")
         passed = "NULL"

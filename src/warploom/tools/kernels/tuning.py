@@ -38,7 +38,7 @@ from warploom.tools.kernels.on_gpu import GpuKernels
 
 
 class Ending(Enum):
-    """What became of what a search found."""
+    """The end of a search, by what became of its result."""
 
     KEPT = auto()
     """It is in the store: kernels, or that plain loops are as fast."""

@@ -54,7 +54,7 @@ class Ending(Enum):
 
 
 _USED = frozenset({Ending.KEPT, Ending.NOT_WRITTEN})
-"""What is found so is used in this program."""
+"""Endings after which this program uses the result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """SIGINT reaches the program also where C drops what is raised, and only once."""
 
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -113,3 +114,22 @@ def test_interruptions_of_programs_that_handle_them_are_theirs(monkeypatch: pyte
         with heard():
             assert signal.getsignal(signal.SIGINT) is outer
     assert signal.getsignal(signal.SIGINT) is before
+
+
+TWICE = """
+import signal
+import subprocess
+from warploom.tools.command.interrupts import Interrupts
+with Interrupts():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        print("once", flush=True)
+    signal.raise_signal(signal.SIGINT)
+    print("twice")
+"""
+
+
+def test_the_second_one_ends_a_command_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGINT, "once\n")

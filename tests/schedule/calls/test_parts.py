@@ -1,8 +1,6 @@
 """Kernels whose blocks share a sum, for a size known at run time: the room for the parts grows with it."""
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

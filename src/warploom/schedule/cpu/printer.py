@@ -34,8 +34,7 @@ SECOND_ENTRY = "warploom_second"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Iterations that threads share, or bytes that they share: a number, times the iterations of loops whose sizes are known at run
-    time."""
+    """Iterations, or bytes, that threads share: a number, times the iterations of loops whose sizes are known at run time."""
 
     known: int = 0
     trips: tuple[tuple[str, int], ...] = ()

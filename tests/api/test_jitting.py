@@ -3,6 +3,7 @@
 # ruff: noqa: F821 (indices and sizes are names of the language)
 import copy
 import json
+import multiprocessing
 import pickle
 from pathlib import Path
 
@@ -110,6 +111,12 @@ def test_the_environment_asks_for_searches(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv(jitting.TUNE, "soon")
     with pytest.raises(wl.UserError, match="expected a time such as 30s in WARPLOOM_TUNE"):
         made()(X, 2)
+
+
+def test_a_script_that_a_search_imports_does_not_search_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(wl.UserError, match="searches where it runs, not where it is imported"):
+        made().tune(sizes={"n": 64}, nodes=4)
 
 
 def test_wrong_requests() -> None:

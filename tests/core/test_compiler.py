@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -158,3 +160,17 @@ def test_caches_are_those_that_the_system_tells(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(calibration, "_SYSFS", tmp_path)
     found = calibration.caches()
     assert (found.l1_bytes, found.l2_bytes, found.l3_bytes, found.line_bytes) == (32 << 10, 3 << 20, 1 << 30, 128)
+
+
+def test_what_a_killed_compiler_left_is_deleted_once_it_is_old(tmp_path: Path) -> None:
+    for name, age_s in (("build-old", 7200.0), ("build-new", 60.0), ("kept.so", 7200.0)):
+        place = tmp_path / name
+        place.mkdir()
+        (place / "kernel.c").touch()
+        then = time.time() - age_s
+        os.utime(place, (then, then))
+    (tmp_path / "build-link").symlink_to(tmp_path / "kept.so")
+    os.utime(tmp_path / "build-link", (0, 0), follow_symlinks=False)
+    build_library("int f(void) { return 1; }", folder=tmp_path)
+    left = {p.name for p in tmp_path.iterdir() if p.suffix != ".so"}
+    assert left == {"build-new", "build-link"} and (tmp_path / "kept.so" / "kernel.c").exists()

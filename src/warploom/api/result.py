@@ -13,6 +13,7 @@ from warploom.core import Diagnostic, Status, UserError, Verdict
 from warploom.core.limits import Limits
 from warploom.tools.command.files import require_place, write_bytes
 from warploom.tools.command.guard import bounded
+from warploom.tools.command.interrupts import heard
 from warploom.tools.command.lines import Line
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.output import kept
@@ -115,7 +116,7 @@ def worked(case: str, work: Callable[[Stopwatch], Outcome], budget_s: float | No
     if budget_s is not None and not budget_s >= 0:
         raise UserError(Diagnostic("BUDGET", f"expected 0 seconds or more as budget_s, got {budget_s!r}"))
     stopwatch = Stopwatch()
-    with Limits(budget_s):
+    with Limits(budget_s), heard():
         outcome = bounded(case, lambda: work(stopwatch), stopwatch)
     return replace(outcome, line=kept(outcome.line))
 

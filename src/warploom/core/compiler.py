@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,6 +29,9 @@ WRAPPING = ("-fwrapv",)
 ORDER_FLAGS = ("-fno-loop-interchange", "-fno-loop-unroll-and-jam")
 """Flags of GCC for kernels: the order of loops is a decision of the nest, too."""
 _SECONDS = 120
+_BUILDING = "build-"
+_STALE_S = 3600.0
+"""No compiler runs that long."""
 _INTRINSICS = "#include <immintrin.h>"
 
 
@@ -110,7 +115,8 @@ def build_library(
     if before is not None:
         before()
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as build:
+    _sweep(folder)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as build:
         text = Path(build) / "kernel.c"
         text.write_text(source, encoding="utf-8")
         made = Path(build) / "kernel.so"
@@ -132,6 +138,15 @@ def build_library(
     return library
 
 
+@cache
+def _sweep(folder: Path) -> None:
+    """Deletes what processes that were killed while they compiled have left there; once."""
+    for left in folder.glob(f"{_BUILDING}*"):
+        with suppress(OSError):
+            if time.time() - left.lstat().st_mtime > _STALE_S:
+                shutil.rmtree(left)
+
+
 def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """Options for GCC to read the headers of intrinsics prepared: they are two thirds of the time of a small kernel."""
     if not compiler.is_gcc:
@@ -141,7 +156,7 @@ def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path
     prepared = header.with_suffix(".h.gch")
     if not prepared.exists():
         options = tuple(o for o in command if o != "-shared")
-        with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as build:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as build:
             text = Path(build) / "headers.h"
             text.write_text(f"#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n{_INTRINSICS}\n", encoding="utf-8")
             made = Path(build) / "headers.h.gch"

@@ -31,6 +31,8 @@ own of it, the end of an object or of a weak reference only prints it."""
 _WEAK = frozenset({weakref.__file__, sys.modules[weakref.WeakSet.__module__].__file__})
 """Files whose functions are called when a weak reference ends."""
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
+INTERRUPTION = "interrupted"
+"""The reason of what SIGINT ended."""
 CPU_SPENT = "budget: CPU seconds"
 
 
@@ -43,8 +45,8 @@ class TerminatedError(SystemExit):
 
 
 def why(error: KeyboardInterrupt) -> str:
-    """The reason of what was ended: a limit's, or `interrupted`."""
-    return str(error) or "interrupted"
+    """The reason of what was ended: a limit's, or `INTERRUPTION`."""
+    return str(error) or INTERRUPTION
 
 
 children: set[int] = set()

@@ -9,7 +9,14 @@ from .runs.journal import Journal
 from .runs.jsonlines import Json
 from .runs.keys import problem_key, source_digest
 from .runs.measure import Spent
-from .runs.processes import ProcessExecutor, WorkerDiedError, available_cpus, process_executor, starting_workers
+from .runs.processes import (
+    ProcessExecutor,
+    WorkerDiedError,
+    available_cpus,
+    is_importing_script,
+    process_executor,
+    starting_workers,
+)
 from .search.best_first import BestFirst, best_first
 from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
@@ -128,6 +135,7 @@ __all__ = [
     "emit",
     "enumerate_levels",
     "estimated",
+    "is_importing_script",
     "knuth",
     "leaves_behind",
     "mcts",

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from tests.schedule.cpu.test_functions import elementwise
 
+from warploom.core import UserError
 from warploom.core.compiler import build_library
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cpu import CompiledNest, Crashed, MeasureWorker, Timing, compile_nest, find_compiler
+from warploom.schedule.cpu import worker as worker_module
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 
@@ -119,3 +121,15 @@ def test_how_long_a_child_is_waited_for(after: int, lives: int, limit_s: float, 
     worker = MeasureWorker([])
     worker._process, worker._pipe = Child(lives), Pipe(after)  # type: ignore[assignment]
     assert worker._ask(None, limit_s) == answer  # type: ignore[arg-type]
+
+
+def ended(*_: object) -> None:
+    """A child that is no better than one whose script ends it while it is imported."""
+    raise SystemExit(7)
+
+
+def test_a_child_that_does_not_start_is_told_with_what_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "_serve", ended)
+    with MeasureWorker([np.zeros(3)]) as worker, pytest.raises(UserError, match="did not start: exit status 7") as told:
+        worker.start()
+    assert "__main__" in told.value.diagnostics[0].fix

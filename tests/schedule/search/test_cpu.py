@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from warploom.schedule.backbone import Constant
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.nest import Compute, Kind, Loop, Nest, Node
 from warploom.schedule.search import CpuEvaluator, Timed, Unfit
+from warploom.schedule.search import cpu as search_cpu
 from warploom.solve import process_executor
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -74,6 +77,21 @@ def test_measures_and_checks() -> None:
     assert isinstance(times[0], Timed) and isinstance(times[1], Timed)
     assert isinstance(times[2], Unfit) and "relative error" in times[2].reason
     assert judge.name == "cpu-1"
+
+
+def test_an_interruption_waits_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Future[None]] = []
+
+    def stuck(tasks, function, *, executor):
+        begun.append(executor.submit(time.sleep, 30))
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(search_cpu, "run_tasks", stuck)
+    judge = evaluator()
+    with pytest.raises(KeyboardInterrupt), judge.open():
+        dict(judge.measure(nests(), None))
+    assert isinstance(begun[0].exception(), BrokenExecutor)
 
 
 def test_what_does_not_compile_is_unfit() -> None:

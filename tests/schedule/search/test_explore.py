@@ -106,7 +106,7 @@ def test_journal_resumes_without_measuring_again(tmp_path: Path) -> None:
     assert second.resumed == 29
     done = {str(n) for n in first_evaluator.measured[:29]}
     assert not done & {str(n) for n in second_evaluator.measured}
-    assert second.time_ms is not None and first.time_ms is not None and second.time_ms <= first.time_ms
+    assert second.time_ms is not None and first.time_ms is not None and second.time_ms <= first.time_ms + 1e-9
     other = explore_kernel(model(), "fake", FakeEvaluator(), options, journal=Journal(tmp_path / "j"), problem="q/")
     assert other.resumed == 0
 
@@ -233,6 +233,28 @@ def test_an_interruption_after_the_search_keeps_the_best(monkeypatch: pytest.Mon
     monkeypatch.setattr(importlib.import_module("warploom.schedule.search.explore")._Search, "_finalists", interrupted)
     found = explore_kernel(model(), "fake", FakeEvaluator(), Options(evaluations=20))
     assert found.best is not None and found.time_ms is not None
+
+
+def test_an_interrupted_search_ends_its_workers_and_times_nothing_more() -> None:
+    ends: list[type[BaseException]] = []
+
+    class Held(FakeEvaluator):
+        @contextmanager
+        def open(self):
+            try:
+                with super().open():
+                    yield
+            except BaseException as error:
+                ends.append(type(error))
+                raise
+
+    evaluator = Held(interrupt_at=30)
+    found = explore_kernel(model(), "fake", evaluator, Options(evaluations=60))
+    assert ends == [KeyboardInterrupt] and evaluator.retimed == 0
+    assert found.reason == "interrupted" and not found.complete and found.timed is None
+    assert found.best is not None and found.time_ms == pytest.approx(true_time(found.best.nest))
+    nothing = explore_kernel(model(), "fake", Held(interrupt_at=1), Options(evaluations=60))
+    assert nothing.reason == "interrupted" and nothing.best is None and nothing.time_ms is None
 
 
 def test_first_candidates_by_workers() -> None:

@@ -1,5 +1,6 @@
 """Tasks in worker processes: deaths, exceptions, interruption, resumption; no finished result is lost or computed twice."""
 
+import _thread
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -354,6 +355,41 @@ def test_a_driver_that_is_ended_is_resumed(tmp_path: Path, interrupt: signal.Sig
     assert all(runs[key] == 1 for key in finished)
     assert sum(runs.values()) <= count + 2 * 2
     assert sum(event.kind == "resumed" for event in read_events(tmp_path / "events")) == len(finished)
+
+
+class _Never(Executor):
+    """A task that does not end; what interrupts the main thread while it waits wakes nobody, as where another thread gets the
+    signal."""
+
+    def __init__(self) -> None:
+        self.future: Future[Any] = Future()
+        self.last = threading.Timer(20, self.future.cancel)
+        self.last.start()
+
+    def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[Any]:
+        threading.Timer(0.2, _thread.interrupt_main).start()
+        return self.future
+
+
+def test_an_interruption_that_another_thread_gets_ends_the_wait_for_a_task() -> None:
+    executor = _Never()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(run_tasks(numbered(range(1)), work.square, executor=executor))
+        assert executor.last.is_alive()
+    finally:
+        executor.last.cancel()
+
+
+def test_an_interruption_that_another_thread_gets_ends_the_wait_for_workers() -> None:
+    executor = process_executor(1)
+    running = executor.submit(time.sleep, 20)
+    threading.Timer(0.2, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        executor.shutdown()
+    assert not running.done()
+    executor.terminate()
+    assert isinstance(running.exception(), WorkerDiedError)
 
 
 def _runs(pid: int) -> bool:

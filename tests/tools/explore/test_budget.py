@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from warploom.schedule.targets import TARGETS
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import budget as explore_budget
 from warploom.tools.explore import check as explore_check
+from warploom.tools.explore import kernel as explore_kernel
 from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, SearchEndedError, WallBudget, within
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data
@@ -162,6 +165,30 @@ def test_what_was_found_survives_the_check(
     is_proved = target != "cpu" and isinstance(error, OutOfTimeError) and toolchain_available()  # in a time of its own
     more = ["proving the kernels", "checking the results, in what is left of the proof's time"]
     assert told == ["checking the results, for at most 5 s", *(more if is_proved else [])]
+
+
+@pytest.mark.parametrize(("reason", "limit_s"), [("interrupted", 5.0), ("budget: nodes", 60.0)])
+def test_whoever_interrupts_waits_a_short_time_for_the_check(
+    reason: str, limit_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+
+    def check(*arguments: object) -> Checked:
+        limits.append(cast(float, arguments[-1]))
+        raise SystemExit
+
+    explore = explore_kernel._explored
+
+    def explored(*arguments: Any) -> Any:
+        parts = explore(*arguments)
+        return replace(parts, found=replace(parts.found, reason=reason))
+
+    monkeypatch.setattr(explore_kernel, "_explored", explored)
+    monkeypatch.setattr(explore_kernel, "checked", check)
+    options = KernelOptions(target=TARGETS["cpu"], sizes={"n": 40}, nodes=20, budget_s=600.0)
+    with pytest.raises(SystemExit):
+        explore_tensor("axpy", tensor_kernel("axpy"), options, Stopwatch(), lambda _: None)
+    assert len(limits) == 1 and (limits[0] == 5.0 if limit_s == 5.0 else limits[0] > limit_s)
 
 
 @pytest.mark.parametrize("is_time_left", [True, False])

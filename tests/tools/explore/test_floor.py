@@ -137,7 +137,7 @@ def test_plain_loops_are_no_answer_to_decisions_by_hand_nor_where_none_is_printe
     none = UserError(Diagnostic("NO_IMPLEMENTATION", "got none"))
     with pytest.raises(UserError, match="NO_IMPLEMENTATION"):
         ended(monkeypatch, none, fixed={"size(i)": "8"})
-    monkeypatch.setattr(kernel, "alone", lambda *_: None)
+    monkeypatch.setattr(kernel, "alone", lambda *_, **__: None)
     assert ended(monkeypatch, SearchEndedError()).line["reason"] == "budget: wall seconds"
     monkeypatch.undo()
 

@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -53,6 +54,16 @@ def module(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(sys.modules, path.stem, found)
     made.loader.exec_module(found)
     return found
+
+
+@pytest.mark.parametrize("name", ["sum", "isinstance", "build", "np", "_run", "copy", "torch"])
+def test_a_function_named_like_what_python_has(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its module still has what it uses, and hides no other module from whoever has the folder on the path."""
+    function = TensorFunction(replace(counted.tree, name=name))
+    path = next(p for p in written(function, {"n": 3}, tmp_path / "p") if p.suffix == ".py")
+    assert path.stem == f"{name}_2"
+    given = np.arange(3, dtype=np.int32)
+    np.testing.assert_array_equal(getattr(module(path, monkeypatch), path.stem)(given, 2), 2 * given)
 
 
 X = np.random.default_rng(0).random((3, 20)).astype(np.float32)

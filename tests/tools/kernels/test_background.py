@@ -243,8 +243,9 @@ def test_lines_that_are_no_answer() -> None:
 
 
 class Found:
-    def __init__(self, **line: object) -> None:
+    def __init__(self, ending: tuning.Ending, **line: object) -> None:
         self.outcome = self
+        self.ending = ending
         self.line = line
 
 
@@ -253,14 +254,18 @@ def test_what_a_process_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     known: list[Any] = [None]
     asked: list[Any] = []
     monkeypatch.setattr(searching, "known_runner", lambda *_: known[0])
-    for line, expected in (
-        ({"kept": True}, Answer(kept=True)),
-        ({"kept": False, "status": "error", "verdict": "refuted", "not_kept": "bug"}, Answer(kept=False, error="bug")),
-        ({"kept": False, "status": "solved", "verdict": "tested", "not_kept": "full"}, Answer(kept=False, error="full")),
-        ({"kept": False, "status": "solved", "verdict": "unchecked", "not_kept": "no time"}, Answer(kept=False)),
-        ({"kept": False, "status": "unknown", "verdict": "unchecked", "not_kept": "budget"}, Answer(kept=False)),
+    told = {"status": "solved", "verdict": "tested", "not_kept": "why"}
+    for ending, line, expected in (
+        (tuning.Ending.KEPT, {}, Answer(kept=True)),
+        (tuning.Ending.FOUND_BEFORE, told, Answer(kept=True)),
+        (tuning.Ending.NO_ANSWER, told | {"status": "error"}, Answer(kept=False, error="why")),
+        (tuning.Ending.NO_ANSWER, told | {"status": "unknown"}, Answer(kept=False)),
+        (tuning.Ending.NOT_WRITTEN, told, Answer(kept=False, error="why")),
+        (tuning.Ending.NOT_COMPARED, told, Answer(kept=False)),
+        (tuning.Ending.TOO_EARLY, told, Answer(kept=False)),
     ):
-        monkeypatch.setattr(searching, "search", lambda f, options, *_, line=line: asked.append(options) or Found(**line))
+        found = Found(ending, **line)
+        monkeypatch.setattr(searching, "search", lambda f, options, *_, found=found: asked.append(options) or found)
         assert searching.searched(request) == expected
     assert {(o.budget_s, o.nodes, o.threads, o.sizes["n"]) for o in asked} == {(5.0, 3, 1, 64)}
     known[0] = object()

@@ -181,6 +181,7 @@ def test_the_narrowest_class_of_shapes_that_holds_the_sizes(folder: Path) -> Non
         *({"stage": more} for more in (
             {"run_time": {"k": 8}}, {"run_time": {"n": -1}}, {"run_time": 3}, {"shares": None}, {"shares": []}, {"shares": [-1]},
             {"shares": [1, ["k", 1]]}, {"shares": [1, ["n", 0]]}, {"shares": [1, "n"]}, {"second_shares": [True]},
+            {"common_shares": None},
         )),
     ],
     ids=str,

@@ -40,6 +40,7 @@ def pack(nests: Sequence[Nest], build: Build = Build.DECIDED) -> list[Json]:
                     "run_time": {size.name: value for size, value in nest.run_time},
                     "shares": _packed_shares(source.shares),
                     "second_shares": _packed_shares(source.second_shares),
+                    "common_shares": [_packed_shares(shares) for shares in source.common_shares],
                 }
                 if nest.run_time
                 else {}
@@ -67,6 +68,13 @@ def _shares(packed: Json, sizes: Mapping[str, int]) -> Shares | None:
             case _:
                 return None
     return Shares(known, tuple(trips))
+
+
+def _common_shares(packed: Json, count: int, sizes: Mapping[str, int]) -> tuple[Shares, ...] | None:
+    """None for what is not so many of them."""
+    found = tuple(_shares(item, sizes) for item in packed) if isinstance(packed, list) else ()
+    known = tuple(shares for shares in found if shares is not None)
+    return known if isinstance(packed, list) and len(found) == len(known) == count else None
 
 
 def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
@@ -106,15 +114,18 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
             return None
         run_time = cast("dict[str, int]", given)
         shares, second = Shares(units), Shares(second_units)
+        common_shares = tuple(Shares(size) for size in cast("list[int]", common))
         if run_time:
             read, read_second = _shares(item.get("shares"), run_time), _shares(item.get("second_shares"), run_time)
-            if read is None or read_second is None:
+            read_common = _common_shares(item.get("common_shares"), len(common), run_time)
+            if read is None or read_second is None or read_common is None:
                 return None
-            shares, second = read, read_second
+            shares, second, common_shares = read, read_second, read_common
         found.append(
             CompiledNest(
                 name, build_library(c, flags=flags), buffers, tuple(cast("list[str]", parameters)), units, scratch_bytes,
                 second_units, tuple(cast("list[int]", common)), tuple(run_time.items()), shares, second,
+                common_shares,
             )
         )  # fmt: skip
     return found

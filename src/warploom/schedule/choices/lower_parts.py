@@ -59,7 +59,8 @@ class Parts:
     def buffer(self) -> Buffer:
         elements = self.row * self.count * prod(b.size for b in self.outside)
         name = f"parts_{self.reduction.operation.name}"
-        return Buffer(name, self.cell.dtype, elements, Role.TEMPORARY, Space.COMMON)
+        trips = tuple(b.trips for b in (*self.outside, *self.reduction.blocks) if b.trips is not None)
+        return Buffer(name, self.cell.dtype, elements, Role.TEMPORARY, Space.COMMON, trips=trips)
 
     def memory(self, loops: dict[int, int], part: int | None = None) -> Memory:
         """loops: extent -> loop that selects the register. part: the loop over all parts of a total; inside the blocks each has

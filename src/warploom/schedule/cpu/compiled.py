@@ -48,6 +48,8 @@ class CompiledNest:
     shares: Shares = NO_SHARES
     """`units`, and `second_units`, for every value of those sizes."""
     second_shares: Shares = NO_SHARES
+    common_shares: tuple[Shares, ...] = ()
+    """`common_bytes`, for every value of those sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> CompiledNest:
         """The same library, described for these values of its sizes known at run time. KeyError where one is missing."""
@@ -57,6 +59,7 @@ class CompiledNest:
             buffers=tuple(at_value(b, was, sizes) for b in self.buffers),
             units=self.shares.at(sizes),
             second_units=self.second_shares.at(sizes),
+            common_bytes=tuple(shares.at(sizes) for shares in self.common_shares),
             run_time=tuple((name, sizes[name]) for name, _ in self.run_time),
         )
 
@@ -142,6 +145,7 @@ def compile_nest(
         tuple((size.name, value) for size, value in nest.run_time),
         source.shares,
         source.second_shares,
+        source.common_shares,
     )
 
 

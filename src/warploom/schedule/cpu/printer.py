@@ -36,7 +36,6 @@ from warploom.schedule.nest import (
     Node,
     Store,
     TileProducts,
-    Trips,
     blocks_of,
     loops,
     statements,
@@ -51,7 +50,7 @@ SECOND_ENTRY = "warploom_second"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Iterations that threads share: a number, times those of loops whose sizes are known at run time."""
+    """Iterations, or bytes, that threads share: a number, times the iterations of loops whose sizes are known at run time."""
 
     known: int = 0
     trips: tuple[tuple[str, int], ...] = ()
@@ -59,6 +58,11 @@ class Shares:
 
     def at(self, sizes: Mapping[str, int]) -> int:
         return self.known * prod(-(-sizes[name] // per) for name, per in self.trips)
+
+    @property
+    def text(self) -> str:
+        """As a formula of C."""
+        return _product(self.known, [_tiles(name, per) for name, per in self.trips]).text
 
 
 NO_SHARES = Shares()
@@ -86,6 +90,8 @@ class Source:
     shares: Shares = NO_SHARES
     """`units`, and `second_units`, for every value of the sizes known at run time."""
     second_shares: Shares = NO_SHARES
+    common_shares: tuple[Shares, ...] = ()
+    """`common_bytes`, for every value of those sizes."""
 
 
 def c_source(nest: Nest) -> Source:
@@ -135,6 +141,7 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
         iterations_text(blocks.around),
         _shares(shared),
         _shares(blocks.around) if blocks.rest else Shares(),
+        tuple(_bytes(b, nest) for b in nest.buffers if is_common(b)),
     )
 
 
@@ -409,6 +416,13 @@ def _shares(around: Sequence[Loop]) -> Shares:
     return Shares(known, tuple((loop.trips.size.name, loop.trips.per) for loop in around if loop.trips is not None))
 
 
+def _bytes(buffer: Buffer, nest: Nest) -> Shares:
+    values = {size.name: value for size, value in nest.run_time}
+    parts = prod(max(1, trips.at(values[trips.size.name])) for trips in buffer.trips)
+    known = buffer.elements * buffer.dtype.size_bytes // parts
+    return Shares(known, tuple((trips.size.name, trips.per) for trips in buffer.trips))
+
+
 def iterations_text(nested: Sequence[Loop]) -> str:
     """Iterations of loops in one another, as a formula where sizes are known at run time."""
     return _iterations(nested).text
@@ -416,18 +430,20 @@ def iterations_text(nested: Sequence[Loop]) -> str:
 
 def _iterations(nested: Sequence[Loop]) -> Text:
     """Number of iterations of nested loops: a constant, or a product with the tile counts of sizes known at run time."""
-    known = decimal(prod(loop.size for loop in nested if loop.trips is None))
-    open_ = [_trips(loop.trips) for loop in nested if loop.trips is not None]
-    texts = open_ if known == decimal(1) and open_ else [*open_, known]
+    open_ = [_tiles(loop.trips.size.name, loop.trips.per) for loop in nested if loop.trips is not None]
+    return _product(prod(loop.size for loop in nested if loop.trips is None), open_)
+
+
+def _product(known: int, open_: Sequence[Text]) -> Text:
+    texts = open_ if known == 1 and open_ else [*open_, decimal(known)]
     text = texts[0]
     for other in texts[1:]:
         text = binary("*", text, other)
     return text
 
 
-def _trips(trips: Trips) -> Text:
-    size = Text(trips.size.name)
-    return size if trips.per == 1 else binary("/", plus(size, trips.per - 1), decimal(trips.per))
+def _tiles(size: str, per: int) -> Text:
+    return Text(size) if per == 1 else binary("/", plus(Text(size), per - 1), decimal(per))
 
 
 def _written(nodes: Sequence[Node]) -> frozenset[int]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from warploom.core import WarploomError
+from warploom.core import Diagnostic, UserError, WarploomError
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.compiled import Call, CompiledNest, aligned_copy
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, retime, time_call
@@ -133,6 +133,11 @@ class MeasureWorker:
             os.close(memory.descriptor)
         self._memories.clear()
 
+    def start(self) -> None:
+        """Starts the child, if there is none. UserError (MEASURING) where it does not start."""
+        if self._process is None or not self._process.is_alive():
+            self._start()
+
     def run(self, kernel: CompiledNest, parameters: Mapping[str, float] | None = None, *, threads: int = 1) -> float | Crashed:
         """Once; elapsed seconds. Outputs are then in `shared`."""
         answer = self._ask(_Run(kernel, dict(parameters or {}), threads), self.timeout_s)
@@ -189,8 +194,7 @@ class MeasureWorker:
         return answer if isinstance(answer, tuple | Crashed) else Crashed(f"expected times, got {answer!r}")
 
     def _ask(self, request: _Request, timeout_s: float) -> float | tuple[Timing, ...] | Crashed:
-        if self._process is None or not self._process.is_alive():
-            self._start()
+        self.start()
         assert self._pipe is not None and self._process is not None
         try:
             self._pipe.send(request)
@@ -227,7 +231,9 @@ class MeasureWorker:
                 send_handle(here, memory.descriptor, self._process.pid)
         answer = self._ask(_Attach(), _START_S)
         if isinstance(answer, Crashed):
-            raise WarploomError(f"the measuring process did not start: {answer.reason}")
+            message = f"expected a process that measures kernels, got one that did not start: {answer.reason}"
+            fix = 'Put what a script does under `if __name__ == "__main__":`, since that process imports it, too.'
+            raise UserError(Diagnostic("MEASURING", message, fix=fix))
 
     def _kill(self) -> None:
         if self._process is not None:

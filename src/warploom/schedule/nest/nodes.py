@@ -97,6 +97,8 @@ class Buffer:
     """Above 1: used in turn by the iterations of a pipelined loop."""
     run_time: RunTimeSize | None = None
     """The first index has as many values as this size, `elements` is for its value here."""
+    trips: tuple[Trips, ...] = ()
+    """Iterations of loops that each have a part of it, where they are known at run time; `elements` is for their number here."""
     spread: int = 1
     """Bytes from one byte of a word to the next; where they are apart, offsets are in bytes."""
 

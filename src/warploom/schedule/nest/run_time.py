@@ -22,10 +22,14 @@ def at_run_time(nest: Nest, sizes: Mapping[str, int]) -> Nest:
 
 def at_value(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) -> Buffer:
     """The array with as many elements as it has at these values; `was`: those that it is described for."""
-    if buffer.run_time is None:
-        return buffer
-    name = buffer.run_time.name
-    return replace(buffer, elements=buffer.elements // max(1, was[name]) * values[name])
+    elements = buffer.elements
+    for trips in buffer.trips:
+        name = trips.size.name
+        elements = elements // max(1, trips.at(was[name])) * trips.at(values[name])
+    if buffer.run_time is not None:
+        name = buffer.run_time.name
+        elements = elements // max(1, was[name]) * values[name]
+    return replace(buffer, elements=elements)
 
 
 def _node(node: Node, values: Mapping[str, int]) -> Node:

@@ -53,6 +53,7 @@ class CpuEvaluator:
                 self._executor = stack.enter_context(process_executor())
                 stack.callback(self._forget_executor)
             self._worker = stack.enter_context(MeasureWorker([self._arrays[name] for name in self._order]))
+            self._worker.start()  # what keeps it from starting keeps the compiling processes, too
             yield
 
     def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:

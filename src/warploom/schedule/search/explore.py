@@ -10,6 +10,7 @@ from functools import partial
 from typing import Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import INTERRUPTION
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.kernel_model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
@@ -216,13 +217,21 @@ class _Search(Generic[C]):
         try:
             with self._evaluator.open():
                 outcome = self._search(budget_s)
+                if outcome.reason == INTERRUPTION:
+                    found = self._as_it_is(outcome)
+                    raise KeyboardInterrupt  # ends workers at once: whoever interrupts waits for no compiler
                 best, time_ms, timed = self._final(outcome, self._evaluator)
                 found = self._report(outcome, best, time_ms, timed)
         except KeyboardInterrupt:
             if found is None:
                 raise
-            return replace(found, complete=False, reason="interrupted")  # while the workers were ended
+            return replace(found, complete=False, reason=INTERRUPTION)
         return found
+
+    def _as_it_is(self, outcome: Outcome[Implementation[C]]) -> Exploration[C]:
+        """The result without timing the fastest ones side by side."""
+        time_ms = milliseconds(outcome.answers[0][0]) if outcome.answers else None
+        return self._report(outcome, self._best(outcome), time_ms, None)
 
     def _search(self, budget_s: float | None) -> Outcome[Implementation[C]]:
         options = self._options

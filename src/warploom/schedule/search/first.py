@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from warploom.core.limits import INTERRUPTION
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.explore import Exploration
 from warploom.schedule.search.kernel_model import C, Implementation, KernelModel, Step
@@ -44,7 +45,7 @@ def with_first(
                 case Unfit():
                     found = replace(found, evaluated=found.evaluated + 1, unfit=found.unfit + 1)
     except KeyboardInterrupt:
-        return replace(found, reason="interrupted")
+        return replace(found, reason=INTERRUPTION)
     return found
 
 

@@ -14,6 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
+from warploom.core.limits import INTERRUPTION
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace
@@ -242,19 +243,19 @@ class _State:
             self.made[parts] = replace(kept, reason=found.reason)
         else:
             self.made[parts] = found
-        return found.reason != "interrupted"
+        return found.reason != INTERRUPTION
 
     def interrupted(self) -> None:
         parts = self.fastest
-        self.made[parts] = replace(self.made[parts], reason="interrupted")
+        self.made[parts] = replace(self.made[parts], reason=INTERRUPTION)
 
     def result(self) -> PartsExploration:
         parts, best_ms = self.fastest, self.best_ms
         others = [found for p, found in self.made.items() if p != parts] + self.earlier
         is_complete = all(self.made[p].complete if p in self.made else self.bounds.get(p, 0.0) >= best_ms for p in self.values)
-        interrupted = any(found.reason == "interrupted" for found in self.made.values())
+        interrupted = any(found.reason == INTERRUPTION for found in self.made.values())
         found = self.made[parts]
-        found = replace(found, complete=is_complete, reason="interrupted" if interrupted else found.reason)
+        found = replace(found, complete=is_complete, reason=INTERRUPTION if interrupted else found.reason)
         times = {p: _ms(found) for p, found in self.made.items()}
         tried = tuple(Tried(p, self.bounds.get(p), times[p] if times.get(p, inf) < inf else None) for p in self.values)
         return PartsExploration(parts, found, tried, tuple(stage for other in others for stage in other.stages))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import INTERRUPTION
 from warploom.schedule.backbone import Backbone, Program, backbone_text
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, default_order, kernel_space
@@ -172,22 +173,22 @@ def explore(
                 executor=executor,
             )
             found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)) if is_needed else explored)
-            if found[-1].reason == "interrupted":
+            if found[-1].reason == INTERRUPTION:
                 break
     except KeyboardInterrupt:  # between two searches: what the first ones found stays
         if not found:
             raise
         is_interrupted = True
     complete = len(found) == len(stages) and all(e.complete for e in found)
-    reason = "interrupted" if is_interrupted else next((e.reason for e in reversed(found) if e.reason), "")
+    reason = INTERRUPTION if is_interrupted else next((e.reason for e in reversed(found) if e.reason), "")
     timed = None
     timer = programs(program) if programs is not None and isinstance(program, Program) and len(stages) > 1 else None
-    if timer is not None and reason != "interrupted" and len(found) == len(stages) and all(e.best is not None for e in found):
+    if timer is not None and reason != INTERRUPTION and len(found) == len(stages) and all(e.best is not None for e in found):
         try:
             left_s = None if options.budget_s is None else options.budget_s - (time.monotonic() - began)
             found, timed = together(found, models, [dict(recipe.fixed) for recipe in made], timer, left_s)
         except KeyboardInterrupt:
-            reason = "interrupted"
+            reason = INTERRUPTION
     return ProgramExploration(tuple(found), complete, reason, tuple(damage), timed, spaces)
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Generic, TypeAlias, TypeVar, assert_never, cast
 
 from warploom.core import UserError
-from warploom.core.limits import left_s, tick
+from warploom.core.limits import tick
 from warploom.solve.runs.cluster import ClusterExecutor
 from warploom.solve.runs.events import EventSink, emit
 from warploom.solve.runs.journal import Journal
@@ -31,7 +31,8 @@ _PER_WORKER = 2
 """Tasks in flight per worker: one runs, one waits."""
 _AHEAD = 64
 """Results kept for their turn behind a slow task, in multiples of the tasks in flight; then no task is begun until it ends."""
-_STOP_POLL_S = 0.1
+_POLL_S = 0.1
+"""Between two looks at what ends a run while it waits for tasks: interruptions, budgets, `stop`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +207,8 @@ class _Run(Generic[Argument, Value]):
         """Waits until one task ends."""
         while True:
             try:
-                is_waiting = (self._stop is None or self._stopped) and left_s() is None
-                future, unkept = self._ended.get(timeout=None if is_waiting else _STOP_POLL_S)
+                # Not for good: a signal that the system gives to another thread does not end this wait.
+                future, unkept = self._ended.get(timeout=_POLL_S)
                 break
             except queue.Empty:
                 tick()

@@ -32,6 +32,7 @@ Value = TypeVar("Value")
 _CONTEXT = multiprocessing.get_context("spawn")  # the driver has threads, which a fork would leave behind
 
 _LEAVE_S = 5.0
+_POLL_S = 0.1
 
 
 class WorkerDiedError(BrokenExecutor):
@@ -80,13 +81,16 @@ class ProcessExecutor(Executor):
                 self._calls.put(None)
         if wait:
             for seat in self._seats:
-                seat.thread.join()
+                while seat.thread.is_alive():  # not one wait: a signal that another thread gets would not end it
+                    seat.thread.join(_POLL_S)
 
     def terminate(self) -> None:
         """Shuts down without waiting for the running tasks: they end with a `WorkerDiedError`."""
-        self.shutdown(wait=False, cancel_futures=True)
-        for seat in self._seats:
-            seat.kill()
+        try:
+            self.shutdown(wait=False, cancel_futures=True)
+        finally:
+            for seat in self._seats:
+                seat.kill()
         self.shutdown()
 
     def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
@@ -202,6 +206,11 @@ def starting_workers() -> Generator[None]:
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def is_importing_script() -> bool:
+    """Whether this process was started by another one, with `multiprocessing`, and still imports that one's script."""
+    return bool(getattr(multiprocessing.current_process(), "_inheriting", False))
 
 
 def process_executor(workers: int | None = None) -> ProcessExecutor:

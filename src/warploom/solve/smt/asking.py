@@ -15,6 +15,8 @@ DEFAULT_RLIMIT = 20_000_000
 """z3's deterministic resource units per question; about ten seconds on a laptop."""
 _NO_TIMEOUT = 0xFFFFFFFF
 """z3's word for no limit of time; milliseconds otherwise."""
+_BY_SIGINT = "interrupted from keyboard"
+"""z3's reason for an answer that SIGINT ended, which no handler of Python's has seen then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Solver:
     """One of z3's solvers. Its questions are counted in z3's resource units, so that answers do not depend on the time.
 
     An exception does not reach a running solver, so a command with a budget gives it a time limit, too. z3 running out of memory
-    or failing is unknown.
+    or failing is unknown; an interruption of it is raised as KeyboardInterrupt.
     """
 
     def __init__(self, solver: Any) -> None:
@@ -65,6 +67,8 @@ class Solver:
         except z3.Z3Exception as error:
             outcome, reason = "unknown", f"z3: {error}"
         tick()
+        if reason == _BY_SIGINT:
+            raise KeyboardInterrupt
         match outcome:
             case "unsat":
                 return Unsat()

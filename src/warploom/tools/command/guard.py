@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from warploom.core import Diagnostic, UserError
-from warploom.core.limits import OUT_OF_MEMORY, TerminatedError, current, why
+from warploom.core.limits import INTERRUPTION, OUT_OF_MEMORY, TerminatedError, current, why
 from warploom.tools.command.interrupts import Interrupts
 from warploom.tools.command.lines import INTERRUPTED, Line
 from warploom.tools.command.outcome import Outcome, Progress, crashed, failed, gave_up
@@ -70,7 +70,7 @@ def bounded(case: str, work: Callable[[], Outcome], stopwatch: Stopwatch, debug:
         return gave_up(case, TOO_DEEP, stopwatch)
     except Exception as error:
         if is_interruption(error):
-            return gave_up(case, "interrupted", stopwatch)
+            return gave_up(case, INTERRUPTION, stopwatch)
         if is_out_of_memory(error):
             return gave_up(case, OUT_OF_MEMORY, stopwatch)
         raise

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from warploom.core import UserError
+from warploom.core.limits import INTERRUPTION
 from warploom.tools.command.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line
 from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.usage import Stopwatch
@@ -59,4 +60,4 @@ def gave_up(case: str, reason: str, stopwatch: Stopwatch) -> Outcome:
 
 def interrupted(case: str, stopwatch: Stopwatch) -> Outcome:
     """Stopped before anything was found."""
-    return gave_up(case, "interrupted", stopwatch)
+    return gave_up(case, INTERRUPTION, stopwatch)

@@ -66,8 +66,8 @@ def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
         yield f"{' ' * len(head)}ptrdiff_t begin, ptrdiff_t end, char *scratch)"
         for n, buffer in enumerate(source.buffers):
             yield f"    arrays[{n}]      {_array(program, buffer, cpu.c_type(buffer.dtype))}"
-        for n, size in enumerate(source.common_bytes, len(source.buffers)):
-            yield f"    arrays[{n}]      {size} bytes aligned to 64, of all threads: parts of sums; need not be cleared"
+        for n, shares in enumerate(source.common_shares, len(source.buffers)):
+            yield f"    arrays[{n}]      {shares.text} bytes aligned to 64, of all threads: parts of sums; need not be cleared"
         for n, parameter in enumerate(nest.parameters):
             yield f"    parameters[{n}]  {parameter.name}, rounded to {cpu.c_type(parameter.dtype)}"
         for n, (size, _) in enumerate(nest.run_time, len(nest.parameters)):

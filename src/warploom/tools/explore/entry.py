@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -24,6 +26,9 @@ fmin fmod frexp gamma hypot ilogb isinf isnan j0 j1 jn ldexp lgamma llrint llrou
 nearbyint nextafter pow remainder remquo rint round scalb scalbn significand signgam sin sinh sqrt tan tanh tgamma trunc y0 y1 yn
 """
 """Functions of the headers that the text includes; those of floats end with `f` besides."""
+_MODULE = "numpy torch np Path THREADS build cache _run _function _check"
+_PYTHON = frozenset({*_MODULE.split(), *dir(builtins), *sys.stdlib_module_names})
+"""Names that the Python files of `package.py` use, and modules that one of their name in their folder would hide."""
 _SHARES = """\
 typedef void (*Shares)(void *const *, const double *, Index, Index, char *);
 
@@ -62,8 +67,9 @@ def entry_of(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
     """The function takes arrays as pointers and scalars by value, in the order of the tensor function's parameters. `text`: that
     of the kernels."""
     library = _LIBRARY.split()
-    names = Names(C_FUNCTIONS.union(_WORDS.split(), library, (f"{word}f" for word in library), _functions(text)))
-    name = names(program.name)
+    words = C_FUNCTIONS.union(_WORDS.split(), library, (f"{word}f" for word in library), _functions(text))
+    name = Names(words | _PYTHON)(program.name)
+    names = Names({*words, name})
     regions = {r.name: r for r in program.arguments}
     scalars = {p.name: p for p in program.parameters}
     takes: list[str] = []
@@ -87,10 +93,10 @@ def entry_of(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
     calls: list[str] = []
     for number, (nest, source) in enumerate(zip(nests, sources, strict=True), 1):
         given = [f"(void *){names(b.name)}" for b in source.buffers]
-        for n, size in enumerate(source.common_bytes, 1):
+        for n, shares in enumerate(source.common_shares, 1):
             own = names(f"common {number} {n}")
             made.append(own)
-            lines.append(_allocated(own, str(size), "char"))
+            lines.append(_allocated(own, shares.text, "char"))
             given.append(own)
         calls.append(f"    void *const given_{number}[] = {{{', '.join(given or ['NULL'])}}};")
         passed = "NULL"

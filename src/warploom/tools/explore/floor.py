@@ -83,9 +83,12 @@ def alone(
     limit_s: float,
     why: str,
     watch: Stopwatch,
+    *,
+    is_early: bool,
 ) -> tuple[Line, Explored] | None:
     """The plain loops, where a search has ended without an implementation: a line of its own. None where nothing prints plain
-    loops of this program. What the limit ends is left out: the check (`unchecked` then), or the time."""
+    loops of this program. What the limit ends is left out: the check (`unchecked` then), or the time. `is_early`: a longer search
+    may have found some."""
     program = program.plain
     build = sound_build(*program.stages)
     results, timed, time_ms = Checked("unchecked", 0, "the check of the results did not end within the budget"), None, None
@@ -106,12 +109,12 @@ def alone(
         return None
     except (KeyboardInterrupt, MemoryError, OutOfTimeError):
         pass
-    explored = Explored(program, (), plain=plain)
+    explored = Explored(program, (), plain=plain, is_early=is_early)
     line = judged_line(case, results, time_ms, [timed] if timed else [], searched, explored, options, watch)
     note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget)"
     root_ms = searched.get("root_bound_ms", 0.0)
     beside: Line = {"kind": "plain", "plain_ms": rounded(time_ms), "bound_ms": root_ms, "root_bound_ms": root_ms}
-    if why.startswith("budget:"):
+    if is_early:
         beside["ended"] = why
     return line | beside | {"time_over_plain": 1.0, "note": _joined(line, note)}, explored
 

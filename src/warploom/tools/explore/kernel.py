@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from warploom.core import Diagnostic, Status, UserError
+from warploom.core.limits import INTERRUPTION
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
 from warploom.schedule.search import (
@@ -19,7 +20,7 @@ from warploom.schedule.search import (
     explore_programs,
     strategy_named,
 )
-from warploom.solve import Event, EventLog, EventSink, cluster_executor
+from warploom.solve import Event, EventLog, EventSink, cluster_executor, is_importing_script
 from warploom.solve.jit import announced
 from warploom.solve.space import Candidate
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
@@ -39,10 +40,17 @@ from warploom.tools.explore.replay import replay_file
 from warploom.tools.explore.result import Explored, all_decisions, facts, judged_line, named, rounded, told
 from warploom.tools.explore.size import estimate_size
 
+_INTERRUPTED_S = 5.0
+"""Most seconds of the check of what an interrupted search found."""
+
 
 def explore_tensor(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """The line of the fastest program found (or of the one replayed, of the open choices, or of the space's size), its nests and
-    what binds them."""
+    what binds them. UserError (MEASURING) in a process that a search started, which imports the script that searches."""
+    if is_importing_script():
+        message = "expected a script that searches where it runs, not where it is imported, as the processes of a search do"
+        fix = 'Put the call under `if __name__ == "__main__":`.'
+        raise UserError(Diagnostic("MEASURING", message, fix=fix))
     with announced(progress):
         if options.only_choices:
             return _listed(case, function, options, stopwatch)
@@ -76,7 +84,8 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     is_floored = options.target.kind == "cpu" and options.is_measured and not options.fixed
     if is_floored:
         prepared(program, budget.check_s)
-    why, late_s = "budget: wall seconds", partial(budget.late_s, options.target.kind)
+    without = _Without("budget: wall seconds", is_early=True)
+    late_s = partial(budget.late_s, options.target.kind)
     searched: PartsExploration | None = None
     found: ProgramExploration | None = None
     try:
@@ -84,18 +93,35 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
         with ending as alarm:
             searched = _explored(parting, options, data, budget, seen, progress)
             found = searched.found
-        if alarm.has_rung and found.reason == "interrupted":
-            found = replace(found, reason=why)
+        if alarm.has_rung and found.reason == INTERRUPTION:
+            found = replace(found, reason=without.why)
     except SearchEndedError:
         pass
     except UserError as error:
         if not is_floored or error.diagnostics[0].code != "NO_IMPLEMENTATION":
             raise
-        why = error.diagnostics[0].message
-    why = why if is_floored else ""
+        without = _Without(error.diagnostics[0].message, is_early=False)
     parts = _Parts(parting, searched)
-    outcome = _outcome(case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, why)
+    outcome = _outcome(
+        case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, without if is_floored else None
+    )
     return replace(outcome, messages=(*rendered(found.damage if found is not None else ()), *outcome.messages))
+
+
+@dataclass(frozen=True, slots=True)
+class _Without:
+    """Why a search that was not made, or left a stage open, has no implementation: then plain loops are taken."""
+
+    why: str
+    is_early: bool
+    """A longer search may have found some."""
+
+    def after(self, found: ProgramExploration | None) -> _Without:
+        if found is None:
+            return self
+        if found.complete:
+            return _Without("the space holds none", is_early=False)
+        return _Without(found.reason or self.why, is_early=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +220,9 @@ def _outcome(
     stopwatch: Stopwatch,
     progress: Progress,
     budget: WallBudget,
-    without: str,
+    without: _Without | None,
 ) -> Outcome:
-    """`found`: None where the search ended before it began. `without`: why the plain loops are taken where the search has no
-    implementation of some stage; empty where they are not."""
+    """`found`: None where the search ended before it began. `without`: None where plain loops are never taken."""
     function, program = parts.chosen.function, parts.chosen.program
     stages = found.stages if found is not None else ()
     every = (*stages, *parts.others)
@@ -218,25 +243,29 @@ def _outcome(
         | facts(function, program, options)
     )
     implementations = tuple(s.best for s in stages if s.best is not None)
-    if without and (found is None or (len(implementations) < len(program.stages) and found.reason != "interrupted")):
-        why = without if found is None else "the space holds none" if found.complete else found.reason or without
-        plain = alone(case, program, function, data, options, searched, budget.check_s, why, stopwatch)
+    if without and (found is None or (len(implementations) < len(program.stages) and found.reason != INTERRUPTION)):
+        ended = without.after(found)
+        plain = alone(
+            case, program, function, data, options, searched, budget.check_s, ended.why, stopwatch, is_early=ended.is_early
+        )
         if plain is not None:
             return told(*plain, options)
     if found is None:
-        return gave_up(case, without, stopwatch)
+        assert without is not None, "a search beside which no plain loops are looked at raises"
+        return gave_up(case, without.why, stopwatch)
     if len(implementations) < len(program.stages):
         return _unfinished(case, program, found, searched, stopwatch)
-    if found.reason == "interrupted" and options.target.kind == "cuda":
+    if found.reason == INTERRUPTION and options.target.kind == "cuda":
         results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
     else:
-        results = checked(program, function, implementations, data, options, progress, budget.check_s)
+        limit_s = min(budget.check_s, _INTERRUPTED_S) if found.reason == INTERRUPTION else budget.check_s
+        results = checked(program, function, implementations, data, options, progress, limit_s)
     whole = whole_of(function, program, options)
     explored = Explored(program, implementations, found.spaces, events, parts.taken, whole)
     line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
-    if line["status"] == "solved" and found.time_ms and options.target.kind == "cpu" and found.reason != "interrupted":
+    if line["status"] == "solved" and found.time_ms and options.target.kind == "cpu" and found.reason != INTERRUPTION:
         line, explored = with_floor(line, explored, function, data, options, budget.check_s)
     return told(line, explored, options)
 

@@ -53,6 +53,8 @@ class Explored:
     """The program as the function says it, where the sum of this one is in parts."""
     plain: tuple[Nest, ...] = ()
     """Plain loops of the stages, where they are faster than the implementations, or there are none: they are what runs."""
+    is_early: bool = False
+    """Plain loops run because the search ended before it had an implementation of every stage."""
 
     @property
     def nests(self) -> tuple[Nest, ...]:

@@ -16,7 +16,7 @@ from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.kernels.background import Answer, Request
 from warploom.tools.kernels.ending import end_with
 from warploom.tools.kernels.on_gpu import known_kernels
-from warploom.tools.kernels.tuning import known_runner, search
+from warploom.tools.kernels.tuning import Ending, known_runner, search
 
 _LOWEST = 19
 _TURN = "background"
@@ -53,10 +53,11 @@ def searched(request: Request) -> Answer:
         options = KernelOptions(
             target=on, sizes=dict(request.sizes), threads=threads, budget_s=request.budget_s, nodes=request.nodes
         )
-        line = search(request.function, options, Stopwatch(), nothing_said).outcome.line
-    if line["kept"] is True:
+        tuned = search(request.function, options, Stopwatch(), nothing_said)
+    if tuned.ending in (Ending.KEPT, Ending.FOUND_BEFORE):
         return Answer(kept=True)
-    is_failed = line["status"] == "error" or (line["status"] == "solved" and line["verdict"] in ("tested", "proved"))
+    line = tuned.outcome.line
+    is_failed = line["status"] == "error" or tuned.ending is Ending.NOT_WRITTEN
     return Answer(kept=False, error=str(line["not_kept"]) if is_failed else "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from pathlib import Path
 from typing import cast
 
@@ -23,7 +24,7 @@ from warploom.schedule.calls import (
     unpack,
 )
 from warploom.schedule.cpu import CompiledNest, compile_nest
-from warploom.schedule.cuda import Options, cuda_kernel
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.solve import Json
 from warploom.tools.command.outcome import Outcome, Progress
@@ -35,12 +36,31 @@ from warploom.tools.explore.result import Explored, ExploredOutcome
 from warploom.tools.kernels import store
 from warploom.tools.kernels.on_gpu import GpuKernels
 
-_FOUND_BEFORE = "an earlier search found kernels that are faster than plain loops; this one found none"
+
+class Ending(Enum):
+    """The end of a search, by what became of its result."""
+
+    KEPT = auto()
+    """It is in the store: kernels, or that plain loops are as fast."""
+    NO_ANSWER = auto()
+    NOT_COMPARED = auto()
+    """Its results were not compared with the function's."""
+    TOO_EARLY = auto()
+    """The search ended before there was anything to compare plain loops with."""
+    FOUND_BEFORE = auto()
+    """The store has kernels that an earlier search found, and this one found nothing faster than plain loops."""
+    NOT_WRITTEN = auto()
+    """It would have been kept, but there is no store, or nothing can be written there."""
+
+
+_USED = frozenset({Ending.KEPT, Ending.NOT_WRITTEN})
+"""Endings after which this program uses the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
     outcome: Outcome
+    ending: Ending
     made: Runner | ShapeClass | GpuKernels | None
     """The runner of calls of these sizes from now on, that of every size of their class, or kernels for tensors of a GPU; None:
     as before."""
@@ -53,27 +73,27 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
     outcome = explore_tensor(function.name, function, options, watch, progress)
     explored = outcome.explored if isinstance(outcome, ExploredOutcome) else None
     line = dict(outcome.line)
-    reason = ""
     made: Runner | ShapeClass | GpuKernels | None = None
     if explored is None or line["status"] != "solved":
-        reason = str(line.get("reason") or line["status"])
+        ending, why_not = Ending.NO_ANSWER, str(line.get("reason") or line["status"])
     elif line["verdict"] not in ("tested", "proved"):
-        reason = f"the results were not compared with the function: {line.get('note', line['verdict'])}"
-    elif options.target.kind == "cuda":
-        kernels = [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests]
-        made = GpuKernels(function.program(options.sizes), kernels, "found")
-        reason = _kept(function, options, line, {"cuda": pack_cuda(kernels)})
-    elif explored.plain and "ended" in line and "found_ms" not in line:
-        reason = f"nothing was found to compare plain loops with: {line['ended']}"
+        why = line.get("note", line["verdict"])
+        ending, why_not = Ending.NOT_COMPARED, f"the results were not compared with the function: {why}"
+    elif explored.is_early:
+        ending, why_not = Ending.TOO_EARLY, f"nothing was found to compare plain loops with: {line['ended']}"
     else:
-        reason = _kept(function, options, line, {"stages": [] if explored.plain else pack(explored.nests)})
-        if reason != _FOUND_BEFORE:
+        ending, why_not = _kept(function, options, line, explored)
+        if ending in _USED:
             made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
-    line |= {"kept": not reason} | ({"not_kept": reason} if reason else {})
-    return Tuned(replace(outcome, line=line), made)
+    line |= {"kept": ending is Ending.KEPT} | ({"not_kept": why_not} if ending is not Ending.KEPT else {})
+    return Tuned(replace(outcome, line=line), ending, made)
 
 
-def _made(function: TensorFunction, options: KernelOptions, explored: Explored, sizes: Mapping[str, int]) -> Runner | ShapeClass:
+def _made(
+    function: TensorFunction, options: KernelOptions, explored: Explored, sizes: Mapping[str, int]
+) -> Runner | ShapeClass | GpuKernels:
+    if options.target.kind == "cuda":
+        return GpuKernels(function.program(options.sizes), _cuda_kernels(options, explored), "found")
     if not options.run_time:
         if explored.plain:
             return plain_runner(function, options.sizes, options.threads)
@@ -84,11 +104,22 @@ def _made(function: TensorFunction, options: KernelOptions, explored: Explored, 
     return ShapeClass(explored.program, fixed, dict(options.run_time), kernels, options.threads, kind)
 
 
-def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], code: dict[str, list[Json]]) -> str:
-    """Writes the record; why it could not, or nothing. `code`: kernels by the field that holds them; none: plain loops."""
+def _cuda_kernels(options: KernelOptions, explored: Explored) -> list[CudaKernel]:
+    return [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests]
+
+
+def _code(options: KernelOptions, explored: Explored) -> dict[str, list[Json]]:
+    """Kernels by the field that holds them; none: plain loops."""
+    if options.target.kind == "cuda":
+        return {"cuda": pack_cuda(_cuda_kernels(options, explored))}
+    return {"stages": [] if explored.plain else pack(explored.nests)}
+
+
+def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], explored: Explored) -> tuple[Ending, str]:
+    """Writes the record; what became of it, and why it was not kept."""
     folder = store.store_folder(make=True)
     if folder is None:
-        return "the cache is off"
+        return Ending.NOT_WRITTEN, "the cache is off"
     sizes, multiples = cast("dict[str, int]", line["sizes"]), dict(options.run_time)
     if options.target.kind == "cuda":
         key = store.gpu_key_of(function.program(options.sizes), options.target.name)
@@ -102,19 +133,19 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         "sizes": dict(sizes),
         **({"run_time": multiples} if multiples else {}),
         **({"target": options.target.name} if options.target.kind == "cuda" else {"threads": options.threads}),
-        "kind": "found" if any(code.values()) else "plain",
+        "kind": "plain" if explored.plain else "found",
         "verdict": str(line["verdict"]),
         "made": int(time.time()),
-        **code,
+        **_code(options, explored),
         **{name: line[name] for name in ("cases", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     if record["kind"] == "plain" and store.is_found(folder, record):
-        return _FOUND_BEFORE
+        return Ending.FOUND_BEFORE, "an earlier search found kernels that are faster than plain loops; this one found none"
     try:
         store.add(folder, record)
     except UserError as error:
-        return error.diagnostics[0].message
-    return ""
+        return Ending.NOT_WRITTEN, error.diagnostics[0].message
+    return Ending.KEPT, ""
 
 
 def plain_program(function: TensorFunction, sizes: Mapping[str, int]) -> Program:

@@ -17,6 +17,7 @@ from itertools import combinations, zip_longest
 
 from warploom.schedule.backbone import Operator, symmetry_of
 from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.habits_dots import dots_habits
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
@@ -45,8 +46,9 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
         first = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
     across = [way for tile in tiles if (way := _way(objects, target, *tile, is_across=True))][: _WAYS // 2]
-    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across)]]
-    ways = [(*start, *way) for way in (*across, *along)]
+    dots = () if symmetry is not None else dots_habits(objects, target)
+    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across) - len(dots)]]
+    ways = [(*start, *way) for way in (*across, *dots, *along)]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 

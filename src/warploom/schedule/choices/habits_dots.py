@@ -92,6 +92,7 @@ class _Dots:
                     if (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
         outer = {self.loop[s].axis: s for s in self.total.loops if self.loop[s].level == 0}
+        assert self.columns is not None and self.rows is not None
         yield "order", (outer[self.columns], outer[self.rows]), "OUTER"
 
     def _sizes(self, axis: int | None) -> tuple[int, ...]:

@@ -207,8 +207,8 @@ class Helpers:
             self._has_intrinsics = True
             _, prefix, suffix = intrinsics
             splat = self.splat(f32, lanes)
-            functions = (f"{prefix}_{name}_{suffix}" for name in ("mul", "fmadd", "max"))
-            floats = FloatType(v, *functions, lambda number: f"{splat}({c_literal(f32, number).text})")
+            product, fused, most = (f"{prefix}_{name}_{suffix}" for name in ("mul", "fmadd", "max"))
+            floats = FloatType(v, product, fused, most, lambda number: f"{splat}({c_literal(f32, number).text})")
             steps = "\n    ".join(division_steps(floats, divisor))
             macro = "__AVX512F__" if lanes * f32.size_bytes == 64 else "__FMA__"
             body = f"#ifdef {macro}\n    {steps}\n#else\n    {body}\n#endif"

@@ -96,7 +96,7 @@ class _Dots:
         yield "order", (outer[self.columns], outer[self.rows]), "OUTER"
 
     def _sizes(self, axis: int | None) -> tuple[int, ...]:
-        """What the registers may hold along an axis: 1 where it has no tiles."""
+        """Sizes of the innermost level of an axis; 1 where it has no tiles."""
         return next((e.sizes for e in self.objects.backbone.extents if e.axis == axis and self._is_inner(e.axis, e.level)), (1,))
 
     def _is_inner(self, axis: int, level: int) -> bool:

@@ -51,8 +51,8 @@ static void kernel(const float *restrict A, const float *restrict B, float *rest
     float a_0, a_1, a_2, a_3;
     f32x8 b_0, b_1;
     for (Index unit = begin; unit < end; ++unit) {
-        const Index batch = unit / 3;
-        const Index n0 = unit % 3;
+        const Index batch = (size_t)unit / 3;
+        const Index n0 = (size_t)unit % 3;
         {
             Index m0_from = 0, m0_to = 3;
             if (m0_to > 9 / 4) m0_to = 9 / 4;

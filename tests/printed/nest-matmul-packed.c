@@ -55,8 +55,8 @@ static void kernel(const float *restrict A, const float *restrict B, float *rest
     f32x8 copied_0;
     float copied_a_0, copied_a_1, copied_a_2, copied_a_3;
     for (Index unit = begin; unit < end; ++unit) {
-        const Index batch = unit / 3;
-        const Index n0 = unit % 3;
+        const Index batch = (size_t)unit / 3;
+        const Index n0 = (size_t)unit % 3;
         if (n0*8 + 7 < 21) {
             for (Index qk = 0; qk < 6; ++qk) {
                 copied_0 = load_f32x8(B + batch*126 + qk*21 + n0*8);

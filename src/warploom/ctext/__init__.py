@@ -19,6 +19,7 @@ from warploom.ctext.cuda import (
     kernel_head,
     rest_of_warps,
 )
+from warploom.ctext.division import FloatType, division_steps, is_divisor
 from warploom.ctext.expressions import (
     ADDITIVE,
     AND,
@@ -55,8 +56,9 @@ from warploom.ctext.types import MOST_VECTOR_BYTES, c_type, cuda_type, is_narrow
 __all__ = [
     "ADDITIVE", "AND", "BARRIER", "BIT_AND", "BIT_OR", "BIT_XOR", "COMMIT_COPIES", "CONDITIONAL", "COPY", "COPY_HEADER",
     "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES", "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "SHUFFLES",
-    "UNARY", "VOTES", "WAIT_FOR_COPIES", "Names", "Text", "added", "array_declaration", "binary", "block_comment", "c_literal",
-    "c_type", "call", "cast_to", "chain", "comment", "conditional", "cuda_type", "decimal", "element", "every", "exact_double",
-    "includes", "integer", "is_narrow", "is_signed_word", "kernel_head", "legal", "literal", "make", "member", "plus", "product",
-    "reinterpret_cast", "rest_of_warps", "scaled", "static_cast", "total", "unary", "vector_type",
+    "UNARY", "VOTES", "WAIT_FOR_COPIES", "FloatType", "Names", "Text", "added", "array_declaration", "binary", "block_comment",
+    "c_literal", "c_type", "call", "cast_to", "chain", "comment", "conditional", "cuda_type", "decimal", "division_steps",
+    "element", "every", "exact_double", "includes", "integer", "is_divisor", "is_narrow", "is_signed_word", "kernel_head",
+    "legal", "literal", "make", "member", "plus", "product", "reinterpret_cast", "rest_of_warps", "scaled", "static_cast",
+    "total", "unary", "vector_type",
 ]  # fmt: skip

@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warploom.core import BY_NAME, DType, f32, scalar_of
-from warploom.ctext import Names, Text, binary, cast_to, chain, cuda_type, decimal, literal, make, member
+from warploom.ctext import (
+    FloatType,
+    Names,
+    Text,
+    binary,
+    cast_to,
+    chain,
+    cuda_type,
+    decimal,
+    division_steps,
+    literal,
+    make,
+    member,
+)
 
 _FLOOR = {
     "floor_div": "  const int q = a / b;\n  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;",
@@ -29,18 +42,7 @@ _WORDS = {
 }
 
 
-_LARGEST = float(2**128 - 2**104)
-_MOST_DIVISOR = 1 << 22
-
-
-def is_divisor(dtype: DType, number: float) -> bool:
-    """Whether `Helpers.divided` is that of a division by `number`.
-
-    With u the last place of a / d, the first quotient is off by less than 1.5 u, so that the excess is a whole number of u below
-    2^24 and thus exact. The sum before the last rounding is off by less than 1.5 u / 2^24. With an odd d no a / d lies nearer to
-    the middle of two floats than u / 2d; with an even d a subnormal quotient may be such a middle.
-    """
-    return dtype.name == "f32" and number % 2 == 1 and 1 < number <= _MOST_DIVISOR
+_FLOAT = FloatType("float", "__fmul_rn", "__fmaf_rn", "fmaxf", lambda number: literal(f32, number).text)
 
 
 class Helpers:
@@ -80,16 +82,8 @@ class Helpers:
         return self._define(f"{_WORDS[op]}_{dtype.name}", t, f"{t} a, {t} b", f"  return ({t})(({u})a {op} {right});")
 
     def divided(self, divisor: int) -> str:
-        """The float nearest to a / `divisor`, for every a, as a division has it: `is_divisor` says for which divisors.
-
-        Source: Markstein 1990, for what is left of a after a first quotient, which is a float; infinities leave no number.
-        """
-        by, share = literal(f32, divisor).text, literal(f32, 1 / divisor).text
-        body = (
-            f"  const float q = __fmul_rn(a, {share});\n"
-            f"  const float excess = fmaxf(__fmaf_rn(q, {by}, -a), {literal(f32, -_LARGEST).text});\n"
-            f"  return __fmaf_rn(-excess, {share}, q);"
-        )
+        """a / `divisor` for every a, where `is_divisor` holds."""
+        body = "\n".join(f"  {step}" for step in division_steps(_FLOAT, divisor))
         return self._define(f"divided_by_{divisor}", "float", "float a", body)
 
     def componentwise(self, name: str, dtype: DType, arity: int, result: DType, scalar: Callable[..., str]) -> str:

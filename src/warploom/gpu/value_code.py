@@ -18,6 +18,7 @@ from warploom.ctext import (
     conditional,
     cuda_type,
     decimal,
+    is_divisor,
     is_narrow,
     is_signed_word,
     literal,
@@ -26,7 +27,7 @@ from warploom.ctext import (
     unary,
 )
 from warploom.gpu.facts import Facts
-from warploom.gpu.helpers import Helpers, is_divisor
+from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
 from warploom.ir import (
     Accumulated,

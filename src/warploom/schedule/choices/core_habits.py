@@ -18,6 +18,7 @@ from itertools import combinations, zip_longest
 from warploom.machines import TILE_ROWS, TILE_WORDS
 from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.habits_dots import LEAST_TOTALS, dots_habits
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
@@ -25,8 +26,6 @@ from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
-_SUMS_AT_ONCE = 8
-"""Two units that multiply and add, each with four clocks for one of them."""
 _PACKED = 4
 """Ways in which lanes lie across rows or factors are copied, at most."""
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
@@ -54,12 +53,14 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
 
     tiles = fitting(_IN_TILES if is_tiled else _tiles(target))
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
-        first = _Sum(objects, target, objects.sums[0], *tiles[0])
-        tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
+        total = _Sum(objects, target, objects.sums[0], *tiles[0])
+        tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
     across = _ways(objects, target, tiles, _Sum.across)[: _WAYS // 2]
-    packed = [] if is_tiled else _ways(objects, target, fitting(_packed_tiles(target)), _Sum.packed)[: _PACKED - len(across)]
-    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(across) - len(packed)]]
-    ways = [(*start, *way) for way in (*across, *packed, *along)]
+    dots = () if symmetry is not None else dots_habits(objects, target)
+    first = (*across, *dots)
+    packed = [] if is_tiled else _ways(objects, target, fitting(_packed_tiles(target)), _Sum.packed)[: _PACKED - len(first)]
+    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(first) - len(packed)]]
+    ways = [(*start, *way) for way in (*first, *packed, *along)]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
@@ -97,11 +98,11 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
 
 def _packed_tiles(target: Target) -> list[tuple[int, int]]:
     """The same where the vectors lie in a copy, which needs no further registers. Each step takes the clocks of its loads, or of
-    the sums that a core adds to at once if these are fewer, and each vector comes from the second cache, once for all rows."""
+    the least totals that keep a core busy if these are fewer, and each vector comes from the second cache, once for all rows."""
 
     def clocks(tile: tuple[int, int]) -> float:
         rows, vectors = tile
-        return max(rows + vectors, _SUMS_AT_ONCE) / (rows * vectors) + 1 / rows
+        return max(rows + vectors, LEAST_TOTALS) / (rows * vectors) + 1 / rows
 
     return sorted(_fitting(target, 1), key=clocks)
 

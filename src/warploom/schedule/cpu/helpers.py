@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8, u8x4, u32
-from warploom.ctext import PRIMARY, Text, binary, call
+from warploom.ctext import PRIMARY, FloatType, Text, binary, c_literal, call, division_steps
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
 from warploom.schedule.cpu.dots import dot_text
@@ -203,6 +203,21 @@ class Helpers:
     def fma(self, dtype: DType) -> str:
         """Name of the multiply-add of scalars."""
         return {"f64": "fma", "f32": "fmaf"}.get(dtype.name, "")
+
+    def divided(self, divisor: int, lanes: int) -> str:
+        """Vectors of f32 over a divisor of `is_divisor`: fused steps where the machine has them for such vectors."""
+        v = self.vector(f32, lanes)
+        body = f"return a / {c_literal(f32, divisor).text};"
+        if (intrinsics := _INTRINSICS.get(("f32", lanes))) is not None:
+            self._has_intrinsics = True
+            _, prefix, suffix = intrinsics
+            splat = self.splat(f32, lanes)
+            product, fused, most = (f"{prefix}_{name}_{suffix}" for name in ("mul", "fmadd", "max"))
+            floats = FloatType(v, product, fused, most, lambda number: f"{splat}({c_literal(f32, number).text})")
+            steps = "\n    ".join(division_steps(floats, divisor))
+            macro = "__AVX512F__" if lanes * f32.size_bytes == 64 else "__FMA__"
+            body = f"#ifdef {macro}\n    {steps}\n#else\n    {body}\n#endif"
+        return self._add(f"divided_{v}_by_{divisor}", v, f"{v} a", body)
 
     def unary(self, operator: Operator, dtype: DType, lanes: int) -> str:
         """exp and the like, or abs: a function of one scalar (`lanes` 1) or vector."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from warploom.core import WORDS, Diagnostic, UnsupportedError
-from warploom.ctext import Text, binary, block_comment, call, decimal, every, plus, unary
+from warploom.ctext import Text, binary, block_comment, call, cast_to, decimal, every, plus, unary
 from warploom.schedule.cpu.accesses import Accesses, is_common, is_external, pointer_text
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.guards import first_holding, guards_of, has_running, is_statement, runs_inside
@@ -185,7 +185,8 @@ class _Printer:
             self.scope.depth += 1
             for n, loop in enumerate(chain):
                 rest = _iterations(chain[n + 1 :])
-                text = Text("unit") if rest == decimal(1) else binary("/", Text("unit"), rest)
+                unit = Text("unit") if len(chain) == 1 else cast_to("size_t", Text("unit"))  # without a sign `/` is a shift
+                text = unit if rest == decimal(1) else binary("/", unit, rest)
                 text = binary("%", text, _iterations([loop])) if n else text
                 self.scope.line(f"const Index {self.variables[loop.number]} = {text.text};")
                 self.scope.indices.at[loop.number] = self.variables[loop.number]

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from warploom.core import WORDS, Diagnostic, DType, UnsupportedError, i32, other_word
 from warploom.core.linear import Linear
-from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, unary
+from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, is_divisor, unary
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices
@@ -206,6 +206,12 @@ class Statements:
     def expression(self, operator: Operator, arguments: Sequence[Argument], dtype: DType) -> Text:
         has_vector = any(self.is_vector(a) for a in arguments)
         lanes, helpers = self.scope.lanes, self.helpers
+        if lanes > 1 and operator is Operator.DIV:
+            match arguments:
+                case (dividend, Constant(divisor)) if is_divisor(dtype, divisor):
+                    return call(helpers.divided(int(divisor), lanes), self.argument(dividend, dtype))
+                case _:
+                    pass
         if operator in _INFIX:
             first, second = (self.argument(a, dtype, may_be_scalar=has_vector) for a in arguments)
             return binary(_INFIX[operator], first, second)

@@ -222,16 +222,17 @@ static void run_once(const Job *job, int threads) {
     if (job->second != NULL) run_round(job->second, job->second_units, least(threads, job->second_units));
 }
 
-/* Runs the job `samples` times `repeats` times, the threads awake before the first if there are several. `walls` gets the elapsed seconds of each sample, `busies` the CPU seconds of
-   the thread that worked longest; of several repeats, which are too short to ask for the CPU time around each, those of the
-   caller, its waiting included. 0, or -1: no memory, -2: no threads. */
+/* Runs the job `samples` times `repeats` times, the threads awake before the first if there are several. `walls` gets the elapsed
+   seconds of each sample, `busies` the CPU seconds of the thread that worked longest, asked around each share, within the elapsed
+   time. Of several repeats, which are too short for that, they are those of the caller, its waiting included; so they are of one
+   thread, which waits for nobody. 0, or -1: no memory, -2: no threads. */
 int warploom_run(const Job *job, int threads, int repeats, int samples, double *walls, double *busies) {
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     threads = least(threads, job->units);
     if (threads < 1) threads = 1;
     if (!has_threads(threads)) return -2;
     task.job = job;
-    task.is_timed = repeats == 1;
+    task.is_timed = repeats == 1 && threads > 1;
     atomic_store(&failures, 0);
     if (threads > 1) {
         atomic_store(&is_running, 1);

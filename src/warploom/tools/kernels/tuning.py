@@ -118,7 +118,7 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         "verdict": str(line["verdict"]),
         "made": int(time.time()),
         **code,
-        **{name: line[name] for name in ("cases", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
+        **{name: line[name] for name in ("cases", "domain", "tested_at", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     if record["kind"] == "plain" and store.is_found(folder, record):
         return _FOUND_BEFORE

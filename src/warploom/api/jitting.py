@@ -175,7 +175,7 @@ class JitFunction(TensorHolder):
         on, _ = machine_of(target or "cpu", self.threads)
         whole = searched_at(asked.values, asked.run_time)
         program = plain_program(self.tensor, whole)  # refuses wrong sizes before anything is measured
-        self.tensor.at_run_time(program, asked.run_time)
+        self.tensor.at_run_time(program, asked.run_time, has_strides=on.kind == "cuda")
         return self._tuned(whole, asked.run_time, budget_s, nodes, seed, progress or nothing_said, on.name)
 
     def wait(self, timeout_s: float | None = None) -> bool:

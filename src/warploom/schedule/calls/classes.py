@@ -112,13 +112,13 @@ def plain_class(function: TensorFunction, sizes: Mapping[str, int], threads: int
     return ShapeClass(program, fixed, multiples, kernels, threads, "plain")
 
 
-def all_open(function: TensorFunction, program: Program) -> tuple[dict[str, int], Program]:
+def all_open(function: TensorFunction, program: Program, *, has_strides: bool = False) -> tuple[dict[str, int], Program]:
     """Every size that can be an argument of the kernels, and the program with these as such."""
     found: dict[str, int] = {}
     best = program
     for name in function.sizes:
         with suppress(UserError):
-            best = function.at_run_time(program, {**found, name: 1})
+            best = function.at_run_time(program, {**found, name: 1}, has_strides=has_strides)
             found[name] = 1
     return found, best
 

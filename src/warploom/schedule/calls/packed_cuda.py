@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -12,7 +13,7 @@ from warploom.gpu import is_architecture
 from warploom.schedule.backbone import Program, Region, Role, RunTimeSize
 from warploom.schedule.calls.packed import is_count, read_trips
 from warploom.schedule.cuda import CudaKernel, Options
-from warploom.schedule.nest import Buffer, Trips
+from warploom.schedule.nest import Buffer, Trips, buffer_of
 from warploom.solve import Json
 
 _ROLES = {role.value: role for role in Role}
@@ -109,7 +110,7 @@ def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
 
 def _read_sizes(program: Program, packed: Json) -> tuple[tuple[RunTimeSize, int], ...] | None:
     """Sizes known at run time with their values; None for what `_packed_sizes` did not make of this program's."""
-    known = {r.run_time.name: r.run_time for r in program.arguments if r.run_time is not None}
+    known = {size.name: size for r in program.arguments for _, size in r.open_lengths}
     if not isinstance(packed, dict) or not packed.keys() <= known.keys():
         return None
     if not all(is_count(n) and n for n in packed.values()):
@@ -130,9 +131,10 @@ def _read_grid(packed: Json, sizes: Sequence[RunTimeSize]) -> tuple[Trips | None
 
 def _fits(kernel: CudaKernel, program: Program) -> bool:
     """Whether the arrays are the program's, at its values of sizes known at run time, and the grid is that of its own values."""
-    own, values = {s.name: n for s, n in kernel.run_time}, {r.run_time.name: r.shape[0] for r in program.arguments if r.run_time}
+    own = {size.name: value for size, value in kernel.run_time}
+    values = {size.name: r.shape[at] for r in program.arguments for at, size in r.open_lengths}
     regions = {r.name: r for r in program.arguments}
-    if any(b.run_time is not None and b.run_time.name not in own for b in kernel.arrays) or kernel.at(own) != kernel:
+    if any(size.name not in own for b in kernel.arrays for size in b.open_sizes) or kernel.at(own) != kernel:
         return False
     named = [(regions[b.name], b) for b in kernel.at(values).arrays if b.name in regions]
     return all((region.elements, region.dtype) == (b.elements, b.dtype) for region, b in named)
@@ -143,8 +145,9 @@ def _buffer(packed: Json, regions: Mapping[str, Region]) -> Buffer | None:
         case [str(name), str(dtype), int(elements), str(role), int(copies)] if (
             dtype in BY_NAME and role in _ROLES and is_count(elements) and is_count(copies) and elements * copies
         ):
-            run_time = regions[name].run_time if name in regions else None
-            return Buffer(name, BY_NAME[dtype], elements, _ROLES[role], copies=copies, run_time=run_time)
+            found = Buffer(name, BY_NAME[dtype], elements, _ROLES[role], copies=copies)
+            like = buffer_of(regions[name]) if name in regions else found
+            return replace(found, run_time=like.run_time, inner=like.inner)
         case _:
             return None
 

@@ -79,8 +79,8 @@ def _moved(node: Node, values: Mapping[int, Affine], guards: tuple[Guard, ...]) 
         return sums(given) if isinstance(given, Linear) else given
 
     def memory(given: Memory) -> Memory:
-        own = tuple(replace(g, index=sums(g.index)) for g in given.guards)
-        return replace(given, offset=sums(given.offset), guards=(*own, *guards))
+        moved = given.mapped(sums)
+        return replace(moved, guards=(*moved.guards, *guards))
 
     match node:
         case Loop(body=body):

@@ -59,14 +59,12 @@ class Places:
         access = operation.access
         assert access is not None
         region = self.decided.backbone.regions[access.region]
-        offset: Affine = Linear()
         indices = tuple(self.index(operation, expression) for expression in access.indices)
-        for index, stride in zip(indices, region.strides, strict=True):
-            offset = offset.plus(index, stride)
+        offset, rows = placed(region, indices)
         cache = Cache(self.decided.cache(operation.statement).lower())
         guards = self._guards(operation, access)
         fill = self._fill(operation, access) if guards else 0.0
-        memory = Memory(access.region, offset, guards, fill, cache)
+        memory = Memory(access.region, offset, guards, fill, cache, rows=rows)
         self.indices[memory] = indices
         return memory
 

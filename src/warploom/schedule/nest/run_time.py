@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from warploom.schedule.nest.nodes import Buffer, Compute, Guard, Load, Loop, Memory, Nest, Node, Store
 
@@ -22,10 +23,9 @@ def at_run_time(nest: Nest, sizes: Mapping[str, int]) -> Nest:
 
 def at_value(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) -> Buffer:
     """The array with as many elements as it has at these values; `was`: those that it is described for."""
-    if buffer.run_time is None:
-        return buffer
-    name = buffer.run_time.name
-    return replace(buffer, elements=buffer.elements // max(1, was[name]) * values[name])
+    names = [size.name for size in buffer.open_sizes]
+    known = buffer.elements // max(1, prod(was[name] for name in names))
+    return replace(buffer, elements=known * prod(values[name] for name in names)) if names else buffer
 
 
 def _node(node: Node, values: Mapping[str, int]) -> Node:
@@ -44,7 +44,11 @@ def _node(node: Node, values: Mapping[str, int]) -> Node:
 
 
 def _memory(memory: Memory, values: Mapping[str, int]) -> Memory:
-    return replace(memory, guards=_guards(memory.guards, values))
+    rows = tuple(replace(r, stride=r.factor * prod(values[size.name] for size in r.sizes)) for r in memory.rows)
+    offset = memory.known
+    for part in rows:
+        offset = offset.plus(part.index, part.stride)
+    return replace(memory, offset=offset, guards=_guards(memory.guards, values), rows=rows)
 
 
 def _guards(guards: tuple[Guard, ...], values: Mapping[str, int]) -> tuple[Guard, ...]:

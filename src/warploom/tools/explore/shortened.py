@@ -47,7 +47,7 @@ def program_at(
     """
     small = _small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
-    found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
+    found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
     stages = tuple(_like(*three) for three in zip(found.stages, program.stages, sizes_of, strict=True))
     return small, replace(found, stages=stages)
 

@@ -23,10 +23,12 @@ class ClassRecord:
     multiples: Mapping[str, int]
 
 
-def class_program(function: TensorFunction, sizes: Mapping[str, int], multiples: Mapping[str, int]) -> Program:
-    """The program whose text is in keys of a class of shapes: the same for all of its sizes."""
+def class_program(
+    function: TensorFunction, sizes: Mapping[str, int], multiples: Mapping[str, int], *, has_strides: bool = False
+) -> Program:
+    """The program whose text is in keys of a class of shapes: the same for all of its sizes. has_strides: of a GPU."""
     least = {name: max(2, multiple) for name, multiple in multiples.items()}
-    return function.at_run_time(function.program({**sizes, **least}), multiples)
+    return function.at_run_time(function.program({**sizes, **least}), multiples, has_strides=has_strides)
 
 
 def class_records(
@@ -49,7 +51,7 @@ def class_records(
         if not in_class(sizes, fixed, opened):
             continue
         try:
-            program = class_program(function, sizes, opened)
+            program = class_program(function, sizes, opened, has_strides=on is not None)
         except UserError:
             continue
         yield ClassRecord(record, program, fixed, opened)

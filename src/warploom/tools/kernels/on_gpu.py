@@ -29,7 +29,7 @@ def target_of(arch: str) -> str:
 def spread_class(function: TensorFunction, sizes: Mapping[str, int], on: str) -> GpuClass:
     """One launch for each stage, for every value of those sizes that can be arguments of kernels. UserError: wrong sizes;
     UnsupportedError: what CUDA C++ here cannot express."""
-    multiples, program = all_open(function, function.program(sizes))
+    multiples, program = all_open(function, function.program(sizes), has_strides=True)
     kernels = tuple(cuda_kernel(spread_nest(plain_nest(stage)), Options(arch=on)) for stage in program.stages)
     fixed = {name: value for name, value in sizes.items() if name not in multiples}
     return GpuClass(program, fixed, multiples, kernels, "plain")

@@ -90,7 +90,7 @@ def _made_for_gpu(
 ) -> GpuKernels | GpuClass:
     if not options.run_time:
         return GpuKernels(function.program(options.sizes), kernels, "found")
-    program = class_program(function, sizes, options.run_time)
+    program = class_program(function, sizes, options.run_time, has_strides=True)
     fixed = {name: value for name, value in sizes.items() if name not in options.run_time}
     return GpuClass(program, fixed, dict(options.run_time), tuple(kernels), "found")
 
@@ -102,8 +102,8 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         return "the cache is off"
     sizes, multiples = cast("dict[str, int]", line["sizes"]), dict(options.run_time)
     if options.target.kind == "cuda":
-        program = class_program(function, sizes, multiples) if multiples else function.program(options.sizes)
-        key = store.gpu_key_of(program, options.target.name, multiples or None)
+        own = class_program(function, sizes, multiples, has_strides=True) if multiples else function.program(options.sizes)
+        key = store.gpu_key_of(own, options.target.name, multiples or None)
     elif multiples:
         key = store.key_of(class_program(function, sizes, multiples), options.threads, multiples)
     else:

@@ -10,7 +10,7 @@ from warploom.schedule.backbone import ROWS, Access, AxisSum, Operator, Result, 
 from warploom.schedule.choices.decided import Decided, DimPair, Temporary
 from warploom.schedule.choices.lower_operations import Operation, Operations
 from warploom.schedule.choices.lower_tree import Branch, Tree
-from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, Space
+from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, Space, placed
 
 _KEEP_ZERO = (Operator.MUL, Operator.MOVE, *(operator for operator, row in ROWS.items() if row.keeps_zero))
 """Operators that give zero where all their operands are zero; sums do, too, and are not asked."""

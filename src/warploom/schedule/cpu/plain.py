@@ -31,7 +31,6 @@ from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
 from warploom.schedule.nest import (
     Affine,
     Argument,
-    Buffer,
     Compute,
     Guard,
     Kind,
@@ -44,6 +43,8 @@ from warploom.schedule.nest import (
     Store,
     Trips,
     Value,
+    buffer_of,
+    placed,
 )
 
 PLAIN_FLAGS = (

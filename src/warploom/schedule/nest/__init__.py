@@ -53,10 +53,10 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine",
-    "Compute", "Count", "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop",
-    "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "Way", "at_run_time", "buffer_of", "placed",
-    "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
-    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "verify",
-    "with_barriers",
+    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count",
+    "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref",
+    "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "Trips", "Value", "Way", "at_run_time",
+    "at_value", "blocks_of", "buffer_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes",
+    "identity", "interval", "loops", "placed", "products_of", "references", "share_of", "staged_fills", "statements",
+    "text", "threads_of", "verify", "with_barriers",
 ]  # fmt: skip

@@ -264,6 +264,6 @@ def _instances(box: Box, left: int, axis: int) -> NDArray[np.int64]:
 
 def _row(region: Region, size: RunTimeSize) -> int:
     """Elements of the array for each unit of the size."""
-    if region.inner or region.run_time != size:
+    if region.run_time != size:
         raise NotAlikeError(f"expected {region.name} to have as many rows as {size.name}")
     return region.strides[0]

@@ -114,8 +114,8 @@ def test_kernels_of_gpus_that_are_not_here(folder: Path) -> None:
     assert found.line["kept"] is True and function.kind(X, 2) == "plain"
     known = on_gpu.known_kernels(function.tensor, {"m": 2, "n": 3}, "sm_80")
     assert known is not None and all(kernel.options.arch == "sm_80" for kernel in known.kernels)
-    with pytest.raises(UserError, match=r"RUN_TIME_SIZE.*expected n, which is known at run time, as the first size"):
-        function.tune(sizes={"m": 2, "n": "?"}, target="sm_80")
+    with pytest.raises(UserError, match=r"RUN_TIME_SIZE.*expected n, .* as a whole size of arrays only: axis 0 of 'Y' has n - 1"):
+        wl.JitFunction(later).tune(sizes={"n": "?"}, target="sm_80")
     with pytest.raises(UserError, match="UNKNOWN_TARGET"):
         function.tune(sizes={"m": 2, "n": 3}, target="sm_1")
 
@@ -150,12 +150,27 @@ def test_plain_loops_of_other_sizes_are_the_same_text(driver: FakeDriver) -> Non
         x = Plain(driver, np.ones((rows, 3), np.float32))
         assert function.kind(x, 2) == "plain" and (function(x, 2), driver.drain_all())
     assert len(driver.compiled) == 1
-    (stage,) = function.tensor.program({"m": 2, "n": 3}).stages
-    known = on_gpu.spread_class(function.tensor, {"m": 2, "n": 3}, "sm_90")
-    assert known.holds({"m": 1 << 20, "n": 3}) and not known.holds({"m": 2, "n": 4}) and stage.name == "scaled"
-    wide = on_gpu.spread_class(function.tensor, {"m": 2, "n": 64}, "sm_90")  # rows are blocks along y
-    assert wide.holds({"m": 65_535, "n": 64}) and not wide.holds({"m": 65_536, "n": 64})
+    known = on_gpu.spread_class(function.tensor, {"m": 2, "n": 3}, "sm_90")  # rows are blocks along y
+    assert known.holds({"m": 65_535, "n": 1 << 20}) and not known.holds({"m": 65_536, "n": 3})
     assert on_gpu.spread_class(function.tensor, {"m": 65_536, "n": 64}, "sm_90").holds({"m": 65_536, "n": 64})
+    one = on_gpu.spread_class(later, {"n": 9}, "sm_90")
+    assert one.holds({"n": 9}) and not one.holds({"n": 8})  # a size that is no whole axis has one value
+
+
+def test_a_kernel_of_all_sizes(driver: FakeDriver, folder: Path) -> None:
+    function = made()
+    found = function.tune(sizes={"m": "?@64", "n": "?@32"}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["kept"] is True and found.line["verdict"] == "tested"
+    assert found.line["proved_at"] == {"m": 64, "n": 32} and "strides that are known at run time" in str(found.line["proof"])
+    again = made()
+    for shape in ((1, 1), (1, 33), (65, 3), (5, 1), (128, 64)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        y = Plain(driver, x * 0, stream=4)
+        again(Plain(driver, x, stream=4), 3, y)
+        driver.drain_all()
+        np.testing.assert_array_equal(y.host(), x * 3)
+        assert again.kind(Plain(driver, x), 3) == "found"
+    assert not driver.findings and len(driver.compiled) == 1
 
 
 def class_record() -> dict[str, Any]:
@@ -222,6 +237,11 @@ def softmax(X: f32["n", "d"], Y: wl.out[f32["n", "d"]]):
     m[i] = max(X[i, j], over=j)
     s[i] = sum(exp(X[i, j] - m[i]), over=j)
     Y[i, j] = exp(X[i, j] - m[i]) / s[i]
+
+
+@wl.tensor
+def later(X: f32["n"], Y: wl.out[f32["n - 1"]]):
+    Y[i] = X[i + 1]
 
 
 @wl.tensor

@@ -22,6 +22,7 @@ from warploom.schedule.backbone import (
     in_words,
     made_again,
     matrix_tiles,
+    open_sums,
     read_once,
     widened,
 )
@@ -131,7 +132,8 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)
-        program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
+        stages = (read_once(stage, KEPT_BYTES) for stage in program.stages)
+        program = replace(program, stages=tuple(made_again(s) if open_sums(s) else s for s in stages))
         program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
         if options.features is None:
             program = in_one_pass(program, options.fixed)

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F821  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportGeneralTypeIssues=false
+# pyright: reportGeneralTypeIssues=false, reportCallIssue=false
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -61,8 +61,9 @@ class RoundedDown(Trips):
 
 def rounded_down(node: Node) -> Node:
     def loop(found: Loop) -> Loop:
-        is_open = found.trips is not None and found.kind is Kind.BLOCK
-        return replace(found, trips=RoundedDown(found.trips.size, found.trips.per)) if is_open else found
+        if found.trips is None or found.kind is not Kind.BLOCK:
+            return found
+        return replace(found, trips=RoundedDown(found.trips.size, found.trips.per))
 
     return changed(node, lambda memory: memory, loop)
 

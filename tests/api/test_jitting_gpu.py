@@ -189,6 +189,7 @@ def class_record() -> dict[str, Any]:
         {"target": "sm_80"}, {"key": "0" * 64}, {"run_time": {"m": 1}}, {"run_time": {"n": 2}}, {"cuda": []},
         *({"kernel": more} for more in (
             {"run_time": {"n": 8}}, {"run_time": {"m": 0}}, {"run_time": 3}, {"run_time": {}}, {"run_time": {"m": 6}},
+            {"run_time": {}, "open_grid": [None, None, None]},
             {"open_grid": None}, {"open_grid": [["m", 128], None]}, {"open_grid": [["n", 128], None, None]},
             {"open_grid": [["m", 0], None, None]}, {"open_grid": [["m", 1], None, None]},
         )),
@@ -206,6 +207,12 @@ def test_classes_that_do_not_fit_are_passed_over(folder: Path, change: dict[str,
     changed = {"cuda": [kernel | change["kernel"]]} if "kernel" in change else change
     path.write_text(store.file_text({"made_by": store.made_by("sm_90"), **whole, **changed}))
     assert not known(4)
+
+
+def test_classes_of_sizes_that_cannot_be_open_are_passed_over(folder: Path) -> None:
+    more = {"function": "later", "sizes": {"n": 9}, "run_time": {"n": 1}}
+    store.add(folder, {**class_record(), **more})
+    assert on_gpu.known_gpu_class(later, {"n": 9}, "sm_90") is None and len(list(folder.iterdir())) == 1
 
 
 def test_searches_of_other_targets_in_the_background(

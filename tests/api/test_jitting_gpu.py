@@ -161,6 +161,10 @@ def test_a_kernel_of_all_sizes(driver: FakeDriver, folder: Path) -> None:
     function = made()
     found = function.tune(sizes={"m": "?@64", "n": "?@32"}, target="sm_90", nodes=4, budget_s=600)
     assert found.line["kept"] is True and found.line["verdict"] == "tested"
+    (path,) = folder.iterdir()
+    together = cast("list[dict[str, int]]", found.line["tested_together"])
+    assert len(together) == 12 and (store.read(path).record or {})["tested"] == together
+    assert {t["m"] for t in together} == {*cast("dict[str, Any]", found.line["run_time"])["m"]["tested"]}
     assert found.line["proved_at"] == {"m": 64, "n": 32} and "strides that are known at run time" in str(found.line["proof"])
     again = made()
     for shape in ((1, 1), (1, 33), (65, 3), (5, 1), (128, 64)):

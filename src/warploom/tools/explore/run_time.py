@@ -113,7 +113,8 @@ def run_time_fields(
     *,
     has_grid: bool = False,
 ) -> Line:
-    """The field `run_time`: the class of each size, and the values of it that were tested."""
+    """The field `run_time`: the class of each size, and the values of it that were tested; of several sizes also
+    `tested_together`: which of them at once."""
     most: dict[str, int] = {}
     for nest in nests:
         for name, value in greatest(nest, has_grid=has_grid).items():
@@ -127,4 +128,5 @@ def run_time_fields(
         if tested:
             told["tested"] = tested
         found[name] = told
-    return {"run_time": found}
+    together: Line = {"tested_together": [dict(v) for v in values]} if len(run_time) > 1 and values else {}
+    return {"run_time": found} | together

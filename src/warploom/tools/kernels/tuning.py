@@ -130,7 +130,9 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
 
 
 def _tested(line: Mapping[str, object]) -> Json:
-    """The values of each size known at run time at which results were compared."""
+    """The values of each size known at run time at which results were compared; of several sizes those of each comparison."""
+    if "tested_together" in line:
+        return cast("Json", line["tested_together"])
     classes = cast("dict[str, dict[str, Json]]", line.get("run_time", {}))
     return {name: told.get("tested", []) for name, told in classes.items()}
 

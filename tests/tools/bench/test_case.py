@@ -188,6 +188,14 @@ def test_bench_kernels() -> None:
     assert line["sectors_ratio"] <= 1 and line["exchange_ratio"] <= 1
 
 
+@pytest.mark.parametrize(("ours", "is_allowed"), [({}, False), ({"cycles": 7.0}, False), ({"cycles": 6.0}, True)])
+def test_more_exchanges_are_allowed_only_where_the_launch_takes_no_more_cycles(ours: dict[str, float], is_allowed: bool) -> None:
+    kernel = find("mult32-reg").sketch.kernel
+    counts: dict[str, Any] = {"cycles": ours} if ours else {}
+    allowed = kernel_bench.allowed("mult32-reg", kernel, counts, {"cycles": {"cycles": 6.0}})
+    assert ("wavefronts + shuffles" in allowed) == is_allowed
+
+
 def test_no_case() -> None:
     result = CliRunner().invoke(cli, ["bench", "synth", "--case", "nothing", "--json"])
     (line,) = lines_of(result.stdout)

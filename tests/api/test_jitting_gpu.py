@@ -193,7 +193,7 @@ def class_record() -> dict[str, Any]:
         {"target": "sm_80"}, {"key": "0" * 64}, {"run_time": {"m": 1}}, {"run_time": {"n": 2}}, {"cuda": []},
         *({"kernel": more} for more in (
             {"run_time": {"n": 8}}, {"run_time": {"m": 0}}, {"run_time": 3}, {"run_time": {}}, {"run_time": {"m": 6}},
-            {"run_time": {}, "open_grid": [None, None, None]},
+            {"run_time": {}, "open_grid": [None, None, None]}, {"run_time": {"m": 8.0}},
             {"open_grid": None}, {"open_grid": [["m", 128], None]}, {"open_grid": [["n", 128], None, None]},
             {"open_grid": [["m", 0], None, None]}, {"open_grid": [["m", 1], None, None]},
         )),

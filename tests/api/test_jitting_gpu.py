@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,12 +15,13 @@ from tests.gpu.calls.packages import Capsule, Cupy, Jax, Plain, Streams, Torch, 
 import warploom as wl
 from warploom import UserError, exp, f32, i32, where
 from warploom.api import jitting
-from warploom.schedule.calls import spread_nest
+from warploom.schedule.calls import pack_cuda, spread_nest
 from warploom.schedule.cpu import plain_nest
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.nest import verify
 from warploom.tools.kernels import background, on_gpu, searching, store
 from warploom.tools.kernels.background import Answer, Request, Searches
+from warploom.tools.kernels.class_records import class_program
 
 __all__ = ["driver", "make_driver"]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -113,10 +114,109 @@ def test_kernels_of_gpus_that_are_not_here(folder: Path) -> None:
     assert found.line["kept"] is True and function.kind(X, 2) == "plain"
     known = on_gpu.known_kernels(function.tensor, {"m": 2, "n": 3}, "sm_80")
     assert known is not None and all(kernel.options.arch == "sm_80" for kernel in known.kernels)
-    with pytest.raises(UserError, match=r"OPTION.*expected a value of each size for sm_80, got a class of m"):
-        function.tune(sizes={"m": "?", "n": 3}, target="sm_80")
+    with pytest.raises(UserError, match=r"RUN_TIME_SIZE.*expected n, .* as a whole size of arrays only: axis 0 of 'Y' has n - 1"):
+        wl.JitFunction(later).tune(sizes={"n": "?"}, target="sm_80")
     with pytest.raises(UserError, match="UNKNOWN_TARGET"):
         function.tune(sizes={"m": 2, "n": 3}, target="sm_1")
+
+
+def test_a_kernel_of_a_class_of_shapes_serves_its_sizes(driver: FakeDriver, folder: Path) -> None:
+    function = made()
+    found = function.tune(sizes={"m": "?@64", "n": 3}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["kept"] is True and found.line["verdict"] == "proved" and "every m from 1" in str(found.line["domain"])
+    (path,) = folder.iterdir()
+    record = store.read(path).record
+    assert path.name.startswith("scaled-any-") and record is not None and record["domain"] == found.line["domain"]
+    assert record["tested"] == {"m": cast("dict[str, Any]", found.line["run_time"])["m"]["tested"]}
+    for again in (function, made()):  # here, and in a later program
+        for rows in (1, 2, 63, 64, 65, 200):
+            x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+            y = Plain(driver, x * 0, stream=4)
+            again(Plain(driver, x, stream=4), 3, y)
+            driver.drain_all()
+            np.testing.assert_array_equal(y.host(), x * 3)
+            assert again.kind(Plain(driver, x), 3) == "found"
+        assert again.kind(Plain(driver, np.ones((2, 4), np.float32)), 3) == "plain"
+    assert not driver.findings and len({text for text, *_ in driver.compiled}) == 1
+    assert on_gpu.known_gpu_class(made().tensor, {"m": 5, "n": 3}, "sm_80") is None
+    function.tune(sizes={"m": "?:2@64", "n": 3}, target="sm_90", nodes=4, budget_s=600)
+    known = [on_gpu.known_gpu_class(made().tensor, {"m": m, "n": 3}, "sm_90") for m in (4, 5)]
+    assert [c.multiples["m"] for c in known if c is not None] == [2, 1]  # the narrowest
+
+
+def test_plain_loops_of_other_sizes_are_the_same_text(driver: FakeDriver) -> None:
+    function = made()
+    for rows in (2, 1, 40):
+        x = Plain(driver, np.ones((rows, 3), np.float32))
+        assert function.kind(x, 2) == "plain" and (function(x, 2), driver.drain_all())
+    assert len(driver.compiled) == 1
+    known = on_gpu.spread_class(function.tensor, {"m": 2, "n": 3}, "sm_90")  # rows are blocks along y
+    assert known.holds({"m": 65_535, "n": 1 << 20}) and not known.holds({"m": 65_536, "n": 3})
+    assert on_gpu.spread_class(function.tensor, {"m": 65_536, "n": 64}, "sm_90").holds({"m": 65_536, "n": 64})
+    one = on_gpu.spread_class(later, {"n": 9}, "sm_90")
+    assert one.holds({"n": 9}) and not one.holds({"n": 8})  # a size that is no whole axis has one value
+
+
+def test_a_kernel_of_all_sizes(driver: FakeDriver, folder: Path) -> None:
+    function = made()
+    found = function.tune(sizes={"m": "?@64", "n": "?@32"}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["kept"] is True and found.line["verdict"] == "tested"
+    (path,) = folder.iterdir()
+    together = cast("list[dict[str, int]]", found.line["tested_together"])
+    assert len(together) == 12 and (store.read(path).record or {})["tested"] == together
+    assert {t["m"] for t in together} == {*cast("dict[str, Any]", found.line["run_time"])["m"]["tested"]}
+    assert found.line["proved_at"] == {"m": 64, "n": 32} and "strides that are known at run time" in str(found.line["proof"])
+    again = made()
+    for shape in ((1, 1), (1, 33), (65, 3), (5, 1), (128, 64)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        y = Plain(driver, x * 0, stream=4)
+        again(Plain(driver, x, stream=4), 3, y)
+        driver.drain_all()
+        np.testing.assert_array_equal(y.host(), x * 3)
+        assert again.kind(Plain(driver, x), 3) == "found"
+    assert not driver.findings and len(driver.compiled) == 1
+
+
+def class_record() -> dict[str, Any]:
+    program = class_program(made().tensor, {"m": 8, "n": 3}, {"m": 2})
+    (stage,) = program.stages
+    kernel = cuda_kernel(spread_nest(plain_nest(stage)), Options(arch="sm_90")).at({"m": 8})
+    return {
+        "function": "scaled", "key": store.gpu_key_of(program, "sm_90", {"m": 2}), "kind": "found", "sizes": {"m": 8, "n": 3},
+        "run_time": {"m": 2}, "target": "sm_90", "cuda": pack_cuda([kernel]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"target": "sm_80"}, {"key": "0" * 64}, {"run_time": {"m": 1}}, {"run_time": {"n": 2}}, {"cuda": []},
+        *({"kernel": more} for more in (
+            {"run_time": {"n": 8}}, {"run_time": {"m": 0}}, {"run_time": 3}, {"run_time": {}}, {"run_time": {"m": 6}},
+            {"run_time": {}, "open_grid": [None, None, None]}, {"run_time": {"m": 8.0}},
+            {"open_grid": None}, {"open_grid": [["m", 128], None]}, {"open_grid": [["n", 128], None, None]},
+            {"open_grid": [["m", 0], None, None]}, {"open_grid": [["m", 1], None, None]},
+        )),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_classes_that_do_not_fit_are_passed_over(folder: Path, change: dict[str, Any]) -> None:
+    def known(m: int) -> bool:
+        return on_gpu.known_gpu_class(made().tensor, {"m": m, "n": 3}, "sm_90") is not None
+
+    whole = class_record()
+    path = store.add(folder, whole)
+    assert known(4) and not known(3)
+    (kernel,) = whole["cuda"]
+    changed = {"cuda": [kernel | change["kernel"]]} if "kernel" in change else change
+    path.write_text(store.file_text({"made_by": store.made_by("sm_90"), **whole, **changed}))
+    assert not known(4)
+
+
+def test_classes_of_sizes_that_cannot_be_open_are_passed_over(folder: Path) -> None:
+    more = {"function": "later", "sizes": {"n": 9}, "run_time": {"n": 1}}
+    store.add(folder, {**class_record(), **more})
+    assert on_gpu.known_gpu_class(later, {"n": 9}, "sm_90") is None and len(list(folder.iterdir())) == 1
 
 
 def test_searches_of_other_targets_in_the_background(
@@ -148,6 +248,11 @@ def softmax(X: f32["n", "d"], Y: wl.out[f32["n", "d"]]):
     m[i] = max(X[i, j], over=j)
     s[i] = sum(exp(X[i, j] - m[i]), over=j)
     Y[i, j] = exp(X[i, j] - m[i]) / s[i]
+
+
+@wl.tensor
+def later(X: f32["n"], Y: wl.out[f32["n - 1"]]):
+    Y[i] = X[i + 1]
 
 
 @wl.tensor
@@ -183,6 +288,14 @@ def test_spread_loops_are_nests_that_keep_the_rules(
     assert verify(nest) == ()
     kernel = cuda_kernel(nest, Options(arch="sm_90"))
     assert (kernel.grid, kernel.block) == (grid, block)
+
+
+def test_spread_loops_of_a_class_at_whole_and_ragged_tiles(driver: FakeDriver) -> None:
+    called = wl.JitFunction(softmax, threads=1)
+    for rows in (31, 1, 32, 127, 128, 129, 257):
+        A = np.random.default_rng(rows).random((rows, 3)).astype(np.float32)
+        np.testing.assert_allclose(called(A, device=0), called(A), rtol=1e-6)
+    assert len(driver.compiled) == 1 and not driver.findings
 
 
 @pytest.mark.parametrize("function", [softmax, turned, picked, everything], ids=lambda f: f.name)

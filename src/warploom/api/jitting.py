@@ -18,7 +18,19 @@ from warploom.api.exploring import Explored
 from warploom.api.result import Progress, worked
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Program
-from warploom.schedule.calls import Calls, EvaluatedRunner, GpuCalls, Runner, ShapeClass, Signature, narrowest, plain_class
+from warploom.schedule.calls import (
+    Calls,
+    Class,
+    EvaluatedRunner,
+    GpuCalls,
+    GpuClass,
+    GpuKernels,
+    Runner,
+    ShapeClass,
+    Signature,
+    narrowest,
+    plain_class,
+)
 from warploom.schedule.cpu import core_count
 from warploom.schedule.cuda import CudaKernel
 from warploom.schedule.frontend import TensorFunction, TensorHolder, tensor_within
@@ -30,7 +42,7 @@ from warploom.tools.explore.result import ExploredOutcome
 from warploom.tools.explore.run_time import AskedSizes, asked_sizes, searched_at
 from warploom.tools.kernels import background
 from warploom.tools.kernels.background import Answer, Request
-from warploom.tools.kernels.on_gpu import GpuKernels, known_kernels, spread_kernels, target_of
+from warploom.tools.kernels.on_gpu import known_gpu_class, known_kernels, spread_class, target_of
 from warploom.tools.kernels.tuning import known_class, known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
@@ -78,6 +90,9 @@ class JitFunction(TensorHolder):
         self._search: SearchMode | None = search
         self._gpu_found: dict[tuple[object, ...], GpuKernels] = {}
         """Kernels of GPUs that this program searched or found in a store, by target and sizes."""
+        self._gpu_classes: dict[str, list[GpuClass]] = {}
+        """Classes of shapes that this program searched or found in a store, by target, the newest first."""
+        self._gpu_plain: dict[str, list[GpuClass]] = {}
         self._asked: dict[tuple[object, ...], threading.Event] = {}
         """Targets and sizes that were searched for in the background, or will be; set: its answer is there."""
         self._arrived: deque[tuple[Callable[[], object] | None, str]] = deque()
@@ -139,7 +154,7 @@ class JitFunction(TensorHolder):
 
         A kernel is used if its results were compared with the function and it is faster than the plain loop. The line has `kept`,
         and `not_kept` with the reason where it was not written. budget_s: wall seconds, 60 if not said. target: `cpu`, or a GPU's
-        such as `sm_90`, which need not be here; if not said, that of the arrays. Kernels of GPUs are for one value of each size.
+        such as `sm_90`, which need not be here; if not said, that of the arrays.
         """
         if sizes is not None and not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - without a checker
             raise UserError(Diagnostic("OPTION", f"expected sizes by name, got {sizes!r}", fix='Write sizes={"n": 1024}.'))
@@ -158,12 +173,9 @@ class JitFunction(TensorHolder):
             known, on = self._asked_for(arrays, named)
             target, asked = target or on, AskedSizes({**known, **asked.values}, asked.run_time)
         on, _ = machine_of(target or "cpu", self.threads)
-        if on.kind != "cpu" and asked.run_time:
-            message = f"expected a value of each size for {on.name}, got a class of {', '.join(asked.run_time)}"
-            raise UserError(Diagnostic("OPTION", message, fix="Name classes of sizes for the CPU only."))
         whole = searched_at(asked.values, asked.run_time)
         program = plain_program(self.tensor, whole)  # refuses wrong sizes before anything is measured
-        self.tensor.at_run_time(program, asked.run_time)
+        self.tensor.at_run_time(program, asked.run_time, has_strides=on.kind == "cuda")
         return self._tuned(whole, asked.run_time, budget_s, nodes, seed, progress or nothing_said, on.name)
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -248,7 +260,7 @@ class JitFunction(TensorHolder):
         options = KernelOptions(
             target=on, sizes=dict(sizes), run_time=dict(run_time), threads=threads, budget_s=budget_s, nodes=nodes, seed=seed
         )
-        results: list[Runner | ShapeClass | GpuKernels | None] = []
+        results: list[Runner | ShapeClass | GpuKernels | GpuClass | None] = []
 
         def work(watch: Stopwatch) -> Outcome:
             tuned = search(self.tensor, options, watch, tell)
@@ -258,9 +270,11 @@ class JitFunction(TensorHolder):
         outcome = worked(self.name, work, None)
         for made in results:
             if isinstance(made, ShapeClass):
-                same = (made.fixed, made.multiples)
-                self._found = [made, *(c for c in self._found if (c.fixed, c.multiples) != same)]
+                self._found = _with_class(self._found, made)
                 self._calls.ask_again()
+            elif isinstance(made, GpuClass):
+                self._gpu_classes[on.name] = _with_class(self._gpu_classes.get(on.name, []), made)
+                self._gpu.ask_again()
             elif isinstance(made, GpuKernels):
                 self._use_on_gpu(sizes, on.name, made)
             elif made is not None:
@@ -298,15 +312,27 @@ class JitFunction(TensorHolder):
     def _made_for_gpu(self, sizes: Mapping[str, int], on: str) -> GpuKernels:
         key = self._key(sizes, on)
         found = self._gpu_found.get(key) or known_kernels(self.tensor, sizes, on, self.kernels)
+        if found is None and (known := self._gpu_class(sizes, on)) is not None:
+            return known.launches(sizes)
         if found is None and (budget_s := _tune_s()) is not None:
             self._tuned(sizes, {}, budget_s, None, 0, nothing_said, on)
             found = self._gpu_found.get(key)
         if found is not None:
             self._gpu_found[key] = found
             return found
-        found = spread_kernels(self.tensor, sizes, on)
+        plain = narrowest(self._gpu_plain.get(on, []), sizes)
+        if plain is None:
+            plain = spread_class(self.tensor, sizes, on)
+            self._gpu_plain[on] = [plain, *self._gpu_plain.get(on, [])[:_PLAIN]]
         if (beside_s := self._background_s()) is not None:
             self._search_beside(sizes, beside_s, on)
+        return plain.launches(sizes)
+
+    def _gpu_class(self, sizes: Mapping[str, int], on: str) -> GpuClass | None:
+        """The class of shapes that serves these sizes, of this program or the store; what the store has is remembered."""
+        found = narrowest(self._gpu_classes.get(on, []), sizes)
+        if found is None and (found := known_gpu_class(self.tensor, sizes, on, self.kernels)) is not None:
+            self._gpu_classes.setdefault(on, []).append(found)
         return found
 
     def _use_on_gpu(self, sizes: Mapping[str, int], on: str, kernels: GpuKernels) -> None:
@@ -319,6 +345,12 @@ class JitFunction(TensorHolder):
 
     def __repr__(self) -> str:
         return f"<jit {self.text}>"
+
+
+def _with_class(classes: Sequence[Class], made: Class) -> list[Class]:
+    """The classes with this one first, in the place of an older one of the same sizes."""
+    same = (made.fixed, made.multiples)
+    return [made, *(c for c in classes if (c.fixed, c.multiples) != same)]
 
 
 def _tune_s() -> float | None:

@@ -15,6 +15,7 @@ from warploom.schedule.backbone import (
     count_flops,
     evaluate,
     made_again,
+    open_sums,
     random_inputs,
     repeated,
     verify,
@@ -78,3 +79,17 @@ def test_what_is_made_of_an_exponential_is_kept() -> None:
     exponential = replace(named(stage, "sqrt"), name="load_X_2", operands=named(stage, "d").operands[:1], axes=load.axes)
     of_it = changed(stage, "load_X_2", replace(exponential, operator=Operator.EXP, operands=named(stage, "d").operands[1:]))
     assert made_again(of_it) is of_it
+
+
+def test_nothing_is_kept_along_an_open_axis_that_is_summed_over() -> None:
+    kernel = tensor_kernel("softmax")
+    (stage,) = kernel.at_run_time(kernel.program(SIZES), {"columns": 1}, has_strides=True).stages
+    assert open_sums(stage) == {1} and open_sums(stage_of("softmax")) == frozenset()
+    again = made_again(stage)
+    assert {i.name for i in again.instructions} - {i.name for i in stage.instructions} == {"load_X_2_2", "sub_2", "e_2"}
+    arrays = random_inputs(stage.regions, 1)
+    np.testing.assert_array_equal(evaluate(again, arrays, {})["Y"], evaluate(stage, arrays, {})["Y"])
+    gathered = changed(stage, "e", replace(named(stage, "e"), operator=Operator.GATHER))
+    assert made_again(gathered) is gathered
+    (rows,) = kernel.at_run_time(kernel.program(SIZES), {"rows": 1}).stages
+    assert open_sums(rows) == frozenset() and made_again(rows) is rows

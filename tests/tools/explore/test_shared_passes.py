@@ -27,8 +27,9 @@ from warploom.tools.explore.budget import SearchEndedError
 from warploom.tools.explore.options import KernelOptions, program_of
 from warploom.tools.explore.replay import replay_file
 from warploom.tools.kernels import store
+from warploom.tools.kernels.class_records import class_program
 from warploom.tools.kernels.store import Kept
-from warploom.tools.kernels.tuning import class_program, known_class, plain_program, runner_of
+from warploom.tools.kernels.tuning import known_class, plain_program, runner_of
 
 
 @tensor

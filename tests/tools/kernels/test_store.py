@@ -18,7 +18,8 @@ from warploom.schedule.cpu import plain_nest
 from warploom.solve.runs import keys
 from warploom.tools.cli import cli
 from warploom.tools.kernels import store
-from warploom.tools.kernels.tuning import class_program, known_class, known_runner, plain_program
+from warploom.tools.kernels.class_records import class_program
+from warploom.tools.kernels.tuning import known_class, known_runner, plain_program
 
 
 @wl.tensor

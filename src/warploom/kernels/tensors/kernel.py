@@ -33,9 +33,9 @@ class TensorKernel:
         """The kernels at these sizes, or the default ones for those left out; options as of `TensorFunction.program`."""
         return self.function.program(self.sizes_with(sizes), tiles, **options)
 
-    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
+    def at_run_time(self, program: Program, multiples: Mapping[str, int], *, has_strides: bool = False) -> Program:
         """The same as `TensorFunction.at_run_time`."""
-        return self.function.at_run_time(program, multiples)
+        return self.function.at_run_time(program, multiples, has_strides=has_strides)
 
     def sizes_with(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
         return {**self.sizes, **(sizes or {})}

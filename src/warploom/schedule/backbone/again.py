@@ -22,7 +22,8 @@ def made_again(stage: Backbone) -> Backbone:
 
     Where the loops of a value's users cannot be one, as around the variance of a layer norm, it would be kept in memory from
     one to the other. Made again are loads, of arrays that the kernel does not store to, and sums and products of such loads and
-    of values without the axes that are reduced; all other values are kept. Stages with running values stay as they are.
+    of values without the axes that are reduced; all other values are kept. Along an axis that is summed over and whose length is
+    known at run time nothing can be kept, so every value is made again there. Stages with running values stay as they are.
     """
     if serial_axes(stage.instructions):
         return stage
@@ -35,6 +36,12 @@ def made_again(stage: Backbone) -> Backbone:
     return stage.remade(rebuilt(stage, [again.instructions[number] for number in again.order], place))
 
 
+def open_sums(stage: Backbone) -> frozenset[int]:
+    """Axes that are summed over and whose lengths are known at run time."""
+    found = {axis for i in stage.instructions if i.carry is not None for axis in i.carry.reduced}
+    return frozenset(axis for axis in found if stage.axes[axis].run_time is not None)
+
+
 class _Again:
     def __init__(self, stage: Backbone) -> None:
         self.instructions = list(stage.instructions)
@@ -44,11 +51,12 @@ class _Again:
         self._stored = {i.access.region for i in self._own if i.operator is Operator.STORE and i.access is not None}
         self._reduced = {axis for i in self._own if i.carry is not None for axis in i.carry.reduced}
         self._names = {i.name for i in self._own}
+        self._open = open_sums(stage)
 
     def split(self, number: int) -> None:
         """Gives those users of a value that wait for the same sums of such values one of their own."""
         chain = self._chain(number)
-        if chain is None or len(chain) > _MOST:
+        if chain is None or (len(chain) > _MOST and not self._is_open(number)):
             return
         groups: dict[frozenset[int], list[int]] = {}
         for user, instruction in enumerate(self._own):
@@ -68,7 +76,8 @@ class _Again:
         """The instructions that make a value of what is without reduced axes, in their order; None where some are not cheap."""
         instruction = self._own[number]
         is_stored = instruction.access is not None and instruction.access.region in self._stored
-        if instruction.operator not in _CHEAP or is_stored:
+        can_be = instruction.operator in _CHEAP or (self._is_open(number) and instruction.operator is not Operator.GATHER)
+        if not can_be or is_stored:
             return None
         found: list[int] = []
         for operand in instruction.operands:
@@ -80,6 +89,10 @@ class _Again:
                     return None
                 found += [n for n in chain if n not in found]
         return [*found, number]
+
+    def _is_open(self, number: int) -> bool:
+        """Whether a value has an axis along which nothing can be kept."""
+        return not self._open.isdisjoint(self._own[number].kept_axes)
 
     def _copy(self, number: int, copies: dict[int, int]) -> Instruction:
         instruction = self._own[number]

@@ -139,9 +139,22 @@ class Region:
     role: Role
     span: Span = NOWHERE
     run_time: RunTimeSize | None = None
-    """The first index has as many values as this size; the others, and all strides, are known."""
+    """The first index has as many values as this size."""
     spread: int = 1
     """Bytes from one byte of a word to the next; where they are apart, strides are in bytes."""
+    inner: tuple[RunTimeSize | None, ...] = ()
+    """The same of the other indices; empty: these, and all strides, are known. Else elements lie row by row, and the stride of an
+    index is the product of the lengths behind it."""
+
+    @property
+    def open_lengths(self) -> tuple[tuple[int, RunTimeSize], ...]:
+        """Indices that have as many values as a size known at run time, each with that."""
+        return tuple((n, size) for n, size in enumerate((self.run_time, *self.inner)) if size is not None)
+
+    @property
+    def open_strides(self) -> tuple[tuple[RunTimeSize, ...], ...]:
+        """For each index the sizes known at run time that are factors of its stride."""
+        return tuple(tuple(size for at, size in self.open_lengths if at > n) for n in range(len(self.shape)))
 
     @property
     def elements(self) -> int:

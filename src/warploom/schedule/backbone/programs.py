@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from warploom.schedule.backbone.nodes import Backbone, Parameter, Region, Role, RunTimeSize
 
@@ -63,4 +64,7 @@ def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
 
 
 def _region_at(region: Region, sizes: Mapping[str, int]) -> Region:
-    return region if region.run_time is None else replace(region, shape=(sizes[region.run_time.name], *region.shape[1:]))
+    opened = dict(region.open_lengths)
+    shape = tuple(sizes[opened[n].name] if n in opened else length for n, length in enumerate(region.shape))
+    strides = tuple(prod(shape[n + 1 :]) for n in range(len(shape))) if region.inner else region.strides
+    return replace(region, shape=shape, strides=strides)

@@ -5,7 +5,17 @@ and runners: compiled kernels, or the evaluation where no compiler works. Open `
 """
 
 from warploom.schedule.calls.arguments import Binding, Signature
-from warploom.schedule.calls.classes import ShapeClass, in_class, narrowest, plain_class, plain_runner
+from warploom.schedule.calls.classes import (
+    Class,
+    GpuClass,
+    GpuKernels,
+    ShapeClass,
+    all_open,
+    in_class,
+    narrowest,
+    plain_class,
+    plain_runner,
+)
 from warploom.schedule.calls.functions import Calls
 from warploom.schedule.calls.gpu_calls import GpuCalls, KernelsAt
 from warploom.schedule.calls.packed import pack, pack_signature, unpack, unpack_signature
@@ -14,8 +24,8 @@ from warploom.schedule.calls.runners import CompiledRunner, EvaluatedRunner, Run
 from warploom.schedule.calls.spread import spread_nest
 
 __all__ = [
-    "Binding", "Calls", "CompiledRunner", "EvaluatedRunner", "GpuCalls", "KernelsAt",
-    "Runner", "ShapeClass", "Signature", "in_class", "narrowest",
+    "Binding", "Calls", "Class", "CompiledRunner", "EvaluatedRunner", "GpuCalls", "GpuClass", "GpuKernels", "KernelsAt",
+    "Runner", "ShapeClass", "Signature", "all_open", "in_class", "narrowest",
     "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "spread_nest", "unpack",
     "unpack_cuda", "unpack_signature",
 ]  # fmt: skip

@@ -10,28 +10,44 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 from warploom.core import UnsupportedError, UserError
 from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, at_sizes
 from warploom.schedule.calls.runners import SHARED_POINTS, CompiledRunner, EvaluatedRunner, Runner
 from warploom.schedule.cpu import CompiledNest, compile_nest, find_compiler, plain_nest, sound_build
+from warploom.schedule.cuda import CudaKernel
 from warploom.schedule.frontend import TensorFunction
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeClass:
+class SizeClass:
     program: Program
     fixed: Mapping[str, int]
     """Sizes that have one value."""
     multiples: Mapping[str, int]
     """The other sizes, and what their values are multiples of."""
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        return in_class(sizes, self.fixed, self.multiples)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Narrower classes are less."""
+        return len(self.multiples), -prod(self.multiples.values())
+
+
+Class = TypeVar("Class", bound=SizeClass)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeClass(SizeClass):
+    """On a CPU."""
+
     kernels: tuple[CompiledNest, ...]
     threads: int
     kind: str
     """`plain` or `found`."""
-
-    def holds(self, sizes: Mapping[str, int]) -> bool:
-        return in_class(sizes, self.fixed, self.multiples)
 
     def runner(self, sizes: Mapping[str, int]) -> CompiledRunner:
         """A runner for sizes that the class holds; on one thread where they are small."""
@@ -40,10 +56,32 @@ class ShapeClass:
         threads = self.threads if points >= SHARED_POINTS else 1
         return CompiledRunner(program, [kernel.at(sizes) for kernel in self.kernels], threads, self.kind)
 
-    @property
-    def order(self) -> tuple[int, int]:
-        """Narrower classes are less."""
-        return len(self.multiples), -prod(self.multiples.values())
+
+@dataclass(frozen=True, slots=True)
+class GpuKernels:
+    """Kernels that calls at the same sizes run on GPUs of one target."""
+
+    program: Program
+    kernels: Sequence[CudaKernel]
+    kind: str
+    """`found` or `plain`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuClass(SizeClass):
+    """On GPUs of one target."""
+
+    kernels: tuple[CudaKernel, ...]
+    kind: str
+    """`plain` or `found`."""
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """Whether the sizes are of the class, and every kernel can be launched at them."""
+        return in_class(sizes, self.fixed, self.multiples) and all(kernel.at(sizes).is_launchable for kernel in self.kernels)
+
+    def launches(self, sizes: Mapping[str, int]) -> GpuKernels:
+        """The kernels at sizes that the class holds."""
+        return GpuKernels(at_sizes(self.program, sizes), [kernel.at(sizes) for kernel in self.kernels], self.kind)
 
 
 def in_class(sizes: Mapping[str, int], fixed: Mapping[str, int], multiples: Mapping[str, int]) -> bool:
@@ -54,7 +92,7 @@ def in_class(sizes: Mapping[str, int], fixed: Mapping[str, int], multiples: Mapp
     )
 
 
-def narrowest(classes: Sequence[ShapeClass], sizes: Mapping[str, int]) -> ShapeClass | None:
+def narrowest(classes: Sequence[Class], sizes: Mapping[str, int]) -> Class | None:
     """The narrowest of the classes that hold the sizes; None where there is none."""
     return min((c for c in classes if c.holds(sizes)), key=lambda c: c.order, default=None)
 
@@ -66,7 +104,7 @@ def plain_class(function: TensorFunction, sizes: Mapping[str, int], threads: int
     if find_compiler() is None:
         return None
     try:
-        multiples, program = _open(function, program)
+        multiples, program = all_open(function, program)
         kernels = tuple(compile_nest(plain_nest(stage), flags=sound_build(stage).flags) for stage in program.stages)
     except (UnsupportedError, UserError, OSError):
         return None
@@ -74,13 +112,13 @@ def plain_class(function: TensorFunction, sizes: Mapping[str, int], threads: int
     return ShapeClass(program, fixed, multiples, kernels, threads, "plain")
 
 
-def _open(function: TensorFunction, program: Program) -> tuple[dict[str, int], Program]:
+def all_open(function: TensorFunction, program: Program, *, has_strides: bool = False) -> tuple[dict[str, int], Program]:
     """Every size that can be an argument of the kernels, and the program with these as such."""
     found: dict[str, int] = {}
     best = program
     for name in function.sizes:
         with suppress(UserError):
-            best = function.at_run_time(program, {**found, name: 1})
+            best = function.at_run_time(program, {**found, name: 1}, has_strides=has_strides)
             found[name] = 1
     return found, best
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from math import prod
 from typing import cast
 
@@ -60,14 +60,17 @@ def _shares(packed: Json, sizes: Mapping[str, int]) -> Shares | None:
             pass
         case _:
             return None
-    trips: list[tuple[str, int]] = []
-    for item in rest:
-        match item:
-            case [str(name), int(per)] if name in sizes and is_count(per) and per:
-                trips.append((name, per))
-            case _:
-                return None
-    return Shares(known, tuple(trips))
+    trips = [read_trips(item, sizes) for item in rest]
+    return None if None in trips else Shares(known, tuple(t for t in trips if t is not None))
+
+
+def read_trips(packed: Json, sizes: Container[str]) -> tuple[str, int] | None:
+    """A size known at run time and how much of it an iteration takes; None for anything else."""
+    match packed:
+        case [str(name), int(per)] if name in sizes and is_count(per) and per:
+            return name, per
+        case _:
+            return None
 
 
 def _common_shares(packed: Json, count: int, sizes: Mapping[str, int]) -> tuple[Shares, ...] | None:

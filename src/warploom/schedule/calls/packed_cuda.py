@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import cast
 
 from warploom.core import BY_NAME
 from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID
 from warploom.gpu import is_architecture
-from warploom.schedule.backbone import Program, Role
-from warploom.schedule.calls.packed import is_count
+from warploom.schedule.backbone import Program, Region, Role, RunTimeSize
+from warploom.schedule.calls.packed import is_count, read_trips
 from warploom.schedule.cuda import CudaKernel, Options
-from warploom.schedule.nest import Buffer
+from warploom.schedule.nest import Buffer, Trips, buffer_of
 from warploom.solve import Json
 
 _ROLES = {role.value: role for role in Role}
+_AXES = 3
 
 
 def pack_cuda(kernels: Sequence[CudaKernel]) -> list[Json]:
-    """The kernels must be without sizes known at run time."""
+    """Sizes known at run time have the values for which the kernels are described."""
     return [
         {
             "name": kernel.name,
@@ -33,6 +35,7 @@ def pack_cuda(kernels: Sequence[CudaKernel]) -> list[Json]:
             "dynamic_shared_bytes": kernel.dynamic_shared_bytes,
             "arch": kernel.options.arch,
             "contract": kernel.options.contract,
+            **({"run_time": _packed_sizes(kernel), "open_grid": _packed_grid(kernel)} if kernel.run_time else {}),
         }
         for kernel in kernels
     ]
@@ -42,12 +45,20 @@ def _packed(buffer: Buffer) -> Json:
     return [buffer.name, buffer.dtype.name, buffer.elements, buffer.role.value, buffer.copies]
 
 
+def _packed_sizes(kernel: CudaKernel) -> Json:
+    return {size.name: value for size, value in kernel.run_time}
+
+
+def _packed_grid(kernel: CudaKernel) -> Json:
+    return [None if trips is None else [trips.size.name, trips.per] for trips in kernel.open_grid]
+
+
 def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
     """None for what `pack_cuda` did not make of kernels of this program."""
     if not isinstance(packed, list) or not packed:
         return None
     scalars = {p.name: p for p in program.parameters}
-    sizes = {r.name: r for r in program.arguments}
+    regions = {r.name: r for r in program.arguments}
     found: list[CudaKernel] = []
     for item in packed:
         match item:
@@ -67,38 +78,76 @@ def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
                 pass
             case _:
                 return None
-        buffers, temporaries = [_buffer(a) for a in arrays], [_buffer(a) for a in block_arrays]
+        buffers, temporaries = [_buffer(a, regions) for a in arrays], [_buffer(a, {}) for a in block_arrays]
         extents = cast("list[int]", grid), cast("list[int]", block)
         if not (is_count(static) and is_count(dynamic)) or not _is_launch(*extents):
             return None
         if any(b is None for b in (*buffers, *temporaries)):
             return None
-        known = [b for b in buffers if b is not None]
-        if any(b.name in sizes and (sizes[b.name].elements, sizes[b.name].dtype) != (b.elements, b.dtype) for b in known):
+        opened = _read_sizes(program, item.get("run_time", {}))
+        open_grid = None if opened is None else _read_grid(item.get("open_grid", [None] * 3), [size for size, _ in opened])
+        if opened is None or open_grid is None:
             return None
-        found.append(
-            CudaKernel(
-                name=name,
-                text=text,
-                grid=cast("tuple[int, int, int]", tuple(extents[0])),
-                block=cast("tuple[int, int, int]", tuple(extents[1])),
-                arrays=tuple(known),
-                block_arrays=tuple(b for b in temporaries if b is not None),
-                parameters=tuple(scalars[str(p)] for p in parameters),
-                static_shared_bytes=cast(int, static),
-                dynamic_shared_bytes=cast(int, dynamic),
-                options=Options(arch=arch, contract=contract),
-            )
+        kernel = CudaKernel(
+            name=name,
+            text=text,
+            grid=cast("tuple[int, int, int]", tuple(extents[0])),
+            block=cast("tuple[int, int, int]", tuple(extents[1])),
+            arrays=tuple(b for b in buffers if b is not None),
+            block_arrays=tuple(b for b in temporaries if b is not None),
+            parameters=tuple(scalars[str(p)] for p in parameters),
+            static_shared_bytes=cast(int, static),
+            dynamic_shared_bytes=cast(int, dynamic),
+            options=Options(arch=arch, contract=contract),
+            run_time=opened,
+            open_grid=open_grid,
         )
+        if not _fits(kernel, program):
+            return None
+        found.append(kernel)
     return found
 
 
-def _buffer(packed: Json) -> Buffer | None:
+def _read_sizes(program: Program, packed: Json) -> tuple[tuple[RunTimeSize, int], ...] | None:
+    """Sizes known at run time with their values; None for what `_packed_sizes` did not make of this program's."""
+    known = {size.name: size for r in program.arguments for _, size in r.open_lengths}
+    if not isinstance(packed, dict) or not packed.keys() <= known.keys():
+        return None
+    if not all(is_count(n) and n for n in packed.values()):
+        return None
+    return tuple((known[name], value) for name, value in cast("dict[str, int]", packed).items())
+
+
+def _read_grid(packed: Json, sizes: Sequence[RunTimeSize]) -> tuple[Trips | None, ...] | None:
+    """None for what `_packed_grid` did not make of blocks over these sizes."""
+    known = {size.name: size for size in sizes}
+    if not isinstance(packed, list) or len(packed) != _AXES:
+        return None
+    found = [None if item is None else read_trips(item, known) for item in packed]
+    if any(item is not None and trips is None for item, trips in zip(packed, found, strict=True)):
+        return None
+    return tuple(None if trips is None else Trips(known[trips[0]], trips[1]) for trips in found)
+
+
+def _fits(kernel: CudaKernel, program: Program) -> bool:
+    """Whether the arrays are the program's, at its values of sizes known at run time, and the grid is that of its own values."""
+    own = {size.name: value for size, value in kernel.run_time}
+    values = {size.name: r.shape[at] for r in program.arguments for at, size in r.open_lengths}
+    regions = {r.name: r for r in program.arguments}
+    if any(size.name not in own for b in kernel.arrays for size in b.open_sizes) or kernel.at(own) != kernel:
+        return False
+    named = [(regions[b.name], b) for b in kernel.at(values).arrays if b.name in regions]
+    return all((region.elements, region.dtype) == (b.elements, b.dtype) for region, b in named)
+
+
+def _buffer(packed: Json, regions: Mapping[str, Region]) -> Buffer | None:
     match packed:
         case [str(name), str(dtype), int(elements), str(role), int(copies)] if (
             dtype in BY_NAME and role in _ROLES and is_count(elements) and is_count(copies) and elements * copies
         ):
-            return Buffer(name, BY_NAME[dtype], elements, _ROLES[role], copies=copies)
+            found = Buffer(name, BY_NAME[dtype], elements, _ROLES[role], copies=copies)
+            like = buffer_of(regions[name]) if name in regions else found
+            return replace(found, run_time=like.run_time, inner=like.inner)
         case _:
             return None
 

@@ -9,36 +9,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from warploom.core.launch import MAX_GRID
 from warploom.core.linear import Linear, collected
-from warploom.schedule.nest import Affine, Argument, Compute, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, loops
+from warploom.schedule.nest import Affine, Argument, Compute, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, Trips, loops
 
 _THREADS = 128
 _ROW = 32
 """Iterations from which on the innermost loop is that of the threads: they read side by side."""
-_MOST_OUTER = 65535
-"""Blocks along y and z (CUDA C++ Programming Guide, technical specifications)."""
 _OUTER = 2
 
 
 def spread_nest(nest: Nest) -> Nest:
     """The plain nest (`cpu.plain_nest`) with the loops around all of its statements as blocks and threads; those that
-    have no dimension of the grid stay loops of a thread. A nest without such loops runs in one thread."""
+    have no dimension of the grid stay loops of a thread. A nest without such loops runs in one thread. Sizes known at run time
+    stay so; the code is right at all of their values, where the grid can be launched."""
     around, body = _around(nest.body)
     if not around:
         return replace(nest, body=tuple(_sequential(n) for n in nest.body))
-    threads = around[-1] if around[-1].size >= _ROW else max(around, key=lambda loop: loop.size)
+    threads = around[-1] if around[-1].most >= _ROW else max(around, key=lambda loop: loop.most)
     others = sorted((loop for loop in around if loop is not threads), key=lambda loop: -loop.size)
-    blocks = [loop for loop in others if loop.size <= _MOST_OUTER][:_OUTER]
+    blocks = [loop for loop in others if loop.size <= MAX_GRID[1]][:_OUTER]
     rest = [loop for loop in others if loop not in blocks]
-    count = min(_THREADS, -(-threads.size // _ROW) * _ROW)
+    count = min(_THREADS, -(-threads.most // _ROW) * _ROW)
+    size = threads.trips.size if threads.trips is not None else None
+    trips = Trips(size, count) if size is not None else None
     fresh = 1 + max(loop.number for loop in loops(nest.body))
     at: Affine = Linear(((fresh, count), (threads.number, 1)))
-    guards = (Guard(at, threads.size),) if threads.size % count else ()
+    bound = Guard(at, threads.size, size)
+    guards = (bound,) if bound.divisor % count else ()
     inner = tuple(_moved(_sequential(node), {threads.number: at}, guards) for node in body)
     for loop in rest:
         inner = (replace(loop, kind=Kind.LOOP, hardware=None, body=inner),)
-    found: Node = replace(threads, kind=Kind.THREAD, size=count, hardware=0, body=inner)
-    found = Loop(fresh, threads.name, Kind.BLOCK, -(-threads.size // count), (found,), hardware=0)
+    found: Node = replace(threads, kind=Kind.THREAD, size=count, hardware=0, body=inner, trips=None)
+    found = Loop(fresh, threads.name, Kind.BLOCK, -(-threads.size // count), (found,), hardware=0, trips=trips)
     for hardware, loop in enumerate(blocks, 1):
         found = replace(loop, kind=Kind.BLOCK, hardware=hardware, body=(found,))
     return replace(nest, body=(found,))
@@ -76,8 +79,8 @@ def _moved(node: Node, values: Mapping[int, Affine], guards: tuple[Guard, ...]) 
         return sums(given) if isinstance(given, Linear) else given
 
     def memory(given: Memory) -> Memory:
-        own = tuple(replace(g, index=sums(g.index)) for g in given.guards)
-        return replace(given, offset=sums(given.offset), guards=(*own, *guards))
+        moved = given.mapped(sums)
+        return replace(moved, guards=(*moved.guards, *guards))
 
     match node:
         case Loop(body=body):

@@ -56,6 +56,7 @@ from warploom.schedule.nest import (
     Node,
     Ref,
     Store,
+    buffer_of,
     with_barriers,
 )
 
@@ -74,7 +75,7 @@ def lower(decided: Decided) -> Nest:
         writer.mirror(symmetry)
     writer.place_reductions()
     backbone = decided.backbone
-    buffers = [Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time, spread=r.spread) for r in backbone.regions]
+    buffers = [buffer_of(region) for region in backbone.regions]
     axes = {a.run_time: a.size for a in backbone.axes}
     run_time = tuple((size, axes[size]) for size in run_time_sizes(backbone))
     buffers += [places.buffer(t) for t in decided.temporaries()]
@@ -172,12 +173,10 @@ class _Writer:
         if not self.decided.has_threads or not isinstance(node, Load | Store):
             return not isinstance(node, Loop)
         memory = node.memory
-        stride = dict(memory.offset.terms).get(branch.number, 0)
+        stride = memory.lanes_apart(branch.number)
         if stride != 1:
             return stride == 0 and isinstance(node, Load)
-        lanes = branch.size
-        others = [memory.offset.constant, *(s for n, s in memory.offset.terms if n != branch.number)]
-        return all(s % lanes == 0 for s in others) and all(_is_uniform(g, branch) for g in memory.guards)
+        return memory.divisor_beside(branch.number) % branch.size == 0 and all(_is_uniform(g, branch) for g in memory.guards)
 
     def statement(self, operation: Operation) -> Node:
         statement = operation.statement

@@ -38,7 +38,7 @@ def _turned(nodes: tuple[Node, ...], sizes: Mapping[int, int]) -> tuple[Node, ..
 
 
 def _place(memory: Memory, sizes: Mapping[int, int]) -> Memory:
-    return replace(memory, offset=_affine(memory.offset, sizes), guards=_guards(memory.guards, sizes))
+    return memory.mapped(lambda affine: _affine(affine, sizes))
 
 
 def _guards(guards: tuple[Guard, ...], sizes: Mapping[int, int]) -> tuple[Guard, ...]:

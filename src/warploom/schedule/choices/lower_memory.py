@@ -10,7 +10,7 @@ from warploom.schedule.backbone import ROWS, Access, AxisSum, Operator, Result, 
 from warploom.schedule.choices.decided import Decided, DimPair, Temporary
 from warploom.schedule.choices.lower_operations import Operation, Operations
 from warploom.schedule.choices.lower_tree import Branch, Tree
-from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, Space
+from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, Space, placed
 
 _KEEP_ZERO = (Operator.MUL, Operator.MOVE, *(operator for operator, row in ROWS.items() if row.keeps_zero))
 """Operators that give zero where all their operands are zero; sums do, too, and are not asked."""
@@ -59,14 +59,12 @@ class Places:
         access = operation.access
         assert access is not None
         region = self.decided.backbone.regions[access.region]
-        offset: Affine = Linear()
         indices = tuple(self.index(operation, expression) for expression in access.indices)
-        for index, stride in zip(indices, region.strides, strict=True):
-            offset = offset.plus(index, stride)
+        offset, rows = placed(region, indices)
         cache = Cache(self.decided.cache(operation.statement).lower())
         guards = self._guards(operation, access)
         fill = self._fill(operation, access) if guards else 0.0
-        memory = Memory(access.region, offset, guards, fill, cache)
+        memory = Memory(access.region, offset, guards, fill, cache, rows=rows)
         self.indices[memory] = indices
         return memory
 

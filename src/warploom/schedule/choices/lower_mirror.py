@@ -158,11 +158,10 @@ def _renumbered(node: Node, numbers: Mapping[int, int]) -> Node:
             return replace(
                 node,
                 target=ref(target),
-                memory=replace(memory, offset=affine(memory.offset), guards=guards(memory.guards)),
+                memory=memory.mapped(affine),
             )
         case Store(memory=memory, argument=argument):
-            memory = replace(memory, offset=affine(memory.offset), guards=guards(memory.guards))
-            return replace(node, memory=memory, argument=ref(argument) if isinstance(argument, Ref) else argument)
+            return replace(node, memory=memory.mapped(affine), argument=ref(argument) if isinstance(argument, Ref) else argument)
         case Compute(target=target, arguments=arguments):
             given = tuple(ref(a) if isinstance(a, Ref) else affine(a) if isinstance(a, Linear) else a for a in arguments)
             return replace(node, target=ref(target), arguments=given, guards=guards(node.guards))

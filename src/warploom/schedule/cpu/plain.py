@@ -31,7 +31,6 @@ from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
 from warploom.schedule.nest import (
     Affine,
     Argument,
-    Buffer,
     Compute,
     Guard,
     Kind,
@@ -44,6 +43,8 @@ from warploom.schedule.nest import (
     Store,
     Trips,
     Value,
+    buffer_of,
+    placed,
 )
 
 PLAIN_FLAGS = (
@@ -130,7 +131,7 @@ class _Plain:
         for stores in groups:
             body += self.over(backbone.instructions[stores[0]].axes, frozenset(), stores, Kind.BLOCK)
         values = tuple(Value(i.name, i.dtype, ()) for i in backbone.instructions)
-        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in backbone.regions)
+        buffers = tuple(buffer_of(region) for region in backbone.regions)
         sizes = {a.run_time: a.size for a in backbone.axes}
         run_time = tuple((size, sizes[size]) for size in run_time_sizes(backbone))
         return Nest(f"{backbone.name} plain", buffers, tuple(self.parameters.values()), values, tuple(body), run_time)
@@ -215,17 +216,11 @@ class _Plain:
 
     def memory(self, access: Access) -> Memory:
         region = self.backbone.regions[access.region]
-        constant = 0
-        terms: dict[int, int] = {}
-        guards: list[Guard] = []
-        for index, size, stride in zip(access.indices, region.shape, region.strides, strict=True):
-            by_loop = [(self.running[axis], coefficient) for axis, coefficient in index.terms]
-            constant += index.constant * stride
-            for loop, coefficient in by_loop:
-                terms[loop] = terms.get(loop, 0) + coefficient * stride
-            if access.fill is not None:
-                guards.append(Guard(_affine(index.constant, by_loop), size))
-        return Memory(access.region, _affine(constant, terms.items()), tuple(guards), access.fill or 0.0)
+        indices = [index.renamed(self.running.__getitem__) for index in access.indices]
+        offset, rows = placed(region, indices)
+        guards = zip(indices, region.shape, strict=True) if access.fill is not None else ()
+        held = tuple(Guard(index, size) for index, size in guards)
+        return Memory(access.region, offset, held, access.fill or 0.0, rows=rows)
 
     def needed(self, leaves: Sequence[int], done: frozenset[int]) -> list[int]:
         """Reductions that the leaves read, directly or not, producers first."""

@@ -157,6 +157,10 @@ class _Printer:
             if fresh(names, size.name) != size.name:
                 message = f"expected a size known at run time whose name is free in C, got {size.name}"
                 raise UnsupportedError(Diagnostic("CPU_NAME", message, fix="Rename it in the function."))
+        if any(b.inner for b in nest.buffers):
+            raise UnsupportedError(
+                Diagnostic("CPU_STRIDE", "expected strides with one value on the CPU, got some known at run time")
+            )
         self.loops = {loop.number: loop for loop in loops(nest.body)}
         if any(loop.kind is Kind.THREAD for loop in self.loops.values()):
             raise UnsupportedError(Diagnostic("CPU_THREAD_LOOP", "expected block loops only on the CPU, got a thread loop"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from math import prod
 
 from warploom.core import DType
 from warploom.core.linear import Linear
@@ -155,12 +155,14 @@ class Accesses:
 
     def _is_aligned(self, memory: Memory, atom: Atom, lanes: int) -> bool:
         indices = self.context.indices
-        form = indices.form(memory.offset)
+        form = indices.form(memory.known)
+        rows = [(indices.form(r.index), r.factor * prod(size.multiple for size in r.sizes)) for r in memory.rows]
         buffer = self.context.facts.nest.buffers[memory.buffer]
         in_turn = buffer.copies > 1 or (buffer.role is Role.TEMPORARY and buffer.space is Space.GLOBAL)
         return (
             dict(form.terms).get(atom) == 1
             and indices.divisor(form, but=atom) % lanes == 0
+            and all(atom not in dict(r.terms) and indices.divisor(r) * stride % lanes == 0 for r, stride in rows)
             and not (in_turn and buffer.elements % lanes)
             and (memory.swizzle is None or memory.swizzle.unit % lanes == 0)
             and self._is_uniform(memory.guards, atom, lanes)
@@ -179,7 +181,7 @@ class Accesses:
     def _store_tests(self, node: Store) -> list[Text]:
         context, form = self.context, self.context.indices.form
         guards = (*node.memory.guards, *node.guards)
-        forms = [form(node.memory.offset), *(form(g.index) for g in guards)]
+        forms = [form(affine) for affine in (*node.memory.forms, *(g.index for g in node.guards))]
         return [*context.lone_thread(forms), *context.conditions(guards)]
 
     def _dtype(self, memory: Memory) -> DType:
@@ -189,14 +191,15 @@ class Accesses:
         """Pointer and index of an access."""
         context = self.context
         buffer = context.facts.nest.buffers[memory.buffer]
-        array, form = context.buffers[memory.buffer], context.indices.form(memory.offset)
+        array, form = context.buffers[memory.buffer], context.indices.form(memory.known)
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in context.facts.written
         pointee = f"const {cuda_type(buffer.dtype)}" if is_constant else cuda_type(buffer.dtype)
         turn = (context.phases.get(memory.buffer, Phase(None, 0)), buffer.copies, buffer.elements) if buffer.copies > 1 else None
         if memory.swizzle is None:
-            pointer, left = context.indices.pointer(array, pointee, form, turn)
-            return pointer, context.indices.text(left)
-        pointer, left = context.indices.pointer(array, pointee, Linear(), turn)
+            rows = tuple((context.indices.stride(r), context.indices.form(r.index)) for r in memory.rows)
+            pointer, left, rows = context.indices.pointer(array, pointee, form, turn, rows)
+            return pointer, context.indices.sum(None, left, rows)
+        pointer, left, _ = context.indices.pointer(array, pointee, Linear(), turn)
         context.helpers.add("swizzled" if isinstance(memory.swizzle.core, Xor) else "rotated")
         index = swizzled_text(context.indices, form, memory.swizzle, f"{array}_index")
         return pointer, plus(index, left.constant)
@@ -246,9 +249,7 @@ def _moved(load: Load, argument: Ref) -> Memory:
         if made.terms:
             replaced[made.terms[0][0]] = used
 
-    memory = load.memory
-    guards = tuple(replace(g, index=g.index.substituted(replaced)) for g in memory.guards)
-    return replace(memory, offset=memory.offset.substituted(replaced), guards=guards)
+    return load.memory.mapped(lambda affine: affine.substituted(replaced))
 
 
 def single_access(loop: Loop) -> Load | Store | None:

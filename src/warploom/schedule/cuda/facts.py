@@ -153,8 +153,7 @@ def _affines(node: Node) -> Iterator[Affine]:
         yield from ref.at
     memory = memory_of(node)
     if memory is not None:
-        yield memory.offset
-        yield from (g.index for g in memory.guards)
+        yield from memory.forms
     if isinstance(node, Store | Compute):
         yield from (g.index for g in node.guards)
     if isinstance(node, Compute):

@@ -16,7 +16,7 @@ from warploom.ctext import UNARY, Names, Text, added, binary, decimal, plus, sta
 from warploom.schedule.backbone import MOST_AT_RUN_TIME
 from warploom.schedule.cuda.helpers import WORDS
 from warploom.schedule.cuda.lines import Line
-from warploom.schedule.nest import Affine, Kind, Loop, Trips
+from warploom.schedule.nest import Affine, Kind, Loop, Rows, Trips
 
 Atom: TypeAlias = tuple[str, int]
 """("block", hardware dimension), ("thread", hardware dimension) or ("loop", number)."""
@@ -26,6 +26,10 @@ MOST_INT = 2**31 - 1
 
 Offset: TypeAlias = Linear[Atom]
 """constant + sum of stride * atom; hardware first, then loops outer to inner."""
+
+
+Strided: TypeAlias = tuple[tuple[Text, Offset], ...]
+"""Sums, each with what it is multiplied with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,30 +152,48 @@ class Indices:
             scope = scope.parent
         return found[::-1]
 
-    def pointer(self, array: str, word: str, form: Offset, phase: tuple[Phase, int, int] | None = None) -> tuple[Text, Offset]:
+    def pointer(
+        self, array: str, word: str, form: Offset, phase: tuple[Phase, int, int] | None = None, rows: Strided = ()
+    ) -> tuple[Text, Offset, Strided]:
         """A hoisted pointer to `word` into `array`, and what is left to add to it. phase: with the copies of the array
-        and the elements of one."""
+        and the elements of one. rows: further summands, whose strides are known at run time."""
         current = Text(array)
         left = form
         for scope in self.scoped():
-            own = form.only(scope.atoms)
+            own, own_rows = form.only(scope.atoms), tuple((by, r.only(scope.atoms)) for by, r in rows)
             turn = phase if phase is not None and ("loop", phase[0].loop) in scope.atoms else None
-            if not own.terms and turn is None:
+            summands = (own, *(r for _, r in own_rows))
+            if not any(summand.terms for summand in summands) and turn is None:
                 continue
-            left = left.without(scope.atoms)
-            key = ("pointer", current, word, own, turn)
+            left, rows = left.without(scope.atoms), tuple((by, r.without(scope.atoms)) for by, r in rows)
+            key = ("pointer", current, word, own, own_rows, turn)
             if key not in scope.known:
-                text = self.text(own, current) if own.terms else current
+                text = self.sum(current, own, own_rows)
                 if turn is not None:
                     text = added(text, self._turn(turn))
-                place = scope.name or ("thread" if any(a[0] == "thread" for a, _ in own.terms) else "block")
+                is_of_threads = any(a[0] == "thread" for summand in summands for a, _ in summand.terms)
+                place = scope.name or ("thread" if is_of_threads else "block")
                 name = self.names.fresh(f"{array}_{place}")
                 scope.known[key] = Text(name)
                 scope.lines.append(Line(f"{word}* {name} = {text.text};"))
             current = scope.known[key]
         if phase is not None and phase[0].loop is None:
             left = left.shifted(phase[0].shift % phase[1] * phase[2])
-        return current, left
+        return current, left, rows
+
+    def sum(self, start: Text | None, form: Offset, rows: Strided) -> Text:
+        """`start + by * 64 + static_cast<long long>(k) * ty`."""
+        known = self.text(form, start) if form.divisor else start
+        parts = ([] if known is None else [known]) + [binary("*", by, self.text(r)) for by, r in rows if r.divisor]
+        return decimal(0) if not parts else parts[0] if len(parts) == 1 else added(*parts)
+
+    def stride(self, rows: Rows) -> Text:
+        """Elements between neighbours, as a number of 64 bits."""
+        first, *others = (Text(self.sizes[size.name]) for size in rows.sizes)
+        found = static_cast("long long", first)
+        for factor in (*others, *([decimal(rows.factor)] if rows.factor != 1 else [])):
+            found = binary("*", found, factor)
+        return found
 
     def _turn(self, turn: tuple[Phase, int, int]) -> Text:
         phase, copies, elements = turn

@@ -9,11 +9,11 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
-from warploom.core.launch import STATIC_SHARED_BYTES
+from warploom.core.launch import MAX_GRID, STATIC_SHARED_BYTES
 from warploom.ctext import Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
 from warploom.schedule.backbone import Parameter, Role, RunTimeSize
 from warploom.schedule.cuda.accesses import Accesses
@@ -27,7 +27,7 @@ from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Trips, Value, products_of
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Trips, Value, at_value, products_of
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -54,6 +54,22 @@ class CudaKernel:
     """How many blocks there are along each dimension, where that is known at run time."""
     open_loops: tuple[Trips, ...] = ()
     """Rounds of the sequential loops of which that is known at run time."""
+
+    def at(self, sizes: Mapping[str, int]) -> CudaKernel:
+        """The same text, described for these values of its sizes known at run time. KeyError where one is missing."""
+        was = {size.name: value for size, value in self.run_time}
+        x, y, z = (n if t is None else t.at(sizes[t.size.name]) for n, t in zip(self.grid, self.open_grid, strict=True))
+        return replace(
+            self,
+            grid=(x, y, z),
+            arrays=tuple(at_value(b, was, sizes) for b in self.arrays),
+            run_time=tuple((size, sizes[size.name]) for size, _ in self.run_time),
+        )
+
+    @property
+    def is_launchable(self) -> bool:
+        """Whether a grid can have as many blocks."""
+        return all(n <= most for n, most in zip(self.grid, MAX_GRID, strict=True))
 
     @property
     def grid_texts(self) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class Matrices:
         buffer = context.facts.nest.buffers[memory.buffer]
         array = context.buffers[memory.buffer]
         turn = (context.phases.get(memory.buffer, Phase(None, 0)), buffer.copies, buffer.elements) if buffer.copies > 1 else None
-        pointer, left = context.indices.pointer(array, cuda_type(buffer.dtype), Linear(), turn)
+        pointer, left, _ = context.indices.pointer(array, cuda_type(buffer.dtype), Linear(), turn)
         form = context.indices.form(factor.base)
         fixed = form.only(frozenset(a for a, _ in form.terms if a[0] == "thread"))
         moving = Linear(tuple(t for t in form.terms if t not in fixed.terms))

@@ -83,10 +83,9 @@ def _together(leaf: Leaf, buffer: Buffer) -> int:
     """Elements of a vector access that is surely one: elements of fewer than 4 bytes are copied so, or not asynchronously."""
     assert isinstance(leaf.node, Load | Store)
     memory = leaf.node.memory
-    strides = dict(memory.offset.terms)
     for loop in leaf.path:
-        if loop.kind is Kind.VECTOR and strides.pop(loop.number, 0) == 1:
-            steps = [memory.offset.constant, *strides.values()]
+        if loop.kind is Kind.VECTOR and memory.lanes_apart(loop.number) == 1:
+            steps = [memory.divisor_beside(loop.number)]
             for guard in memory.guards:
                 terms = dict(guard.index.terms)
                 if terms.pop(loop.number, 0):
@@ -105,7 +104,7 @@ def _is_reachable(nest: Nest, value: int, load: Load) -> bool:
             known = {loop.number for loop in leaf.path}
             selected = {at.terms[0][0] for at in load.target.at if at.terms}
             memory = load.memory
-            used = {n for a in (memory.offset, *(g.index for g in memory.guards)) for n, _ in a.terms}
+            used = {n for affine in memory.forms for n, _ in affine.terms}
             if any(n not in known and n not in selected and loops[n].kind not in (Kind.BLOCK, Kind.THREAD) for n in used):
                 return False
     return True

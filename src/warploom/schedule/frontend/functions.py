@@ -74,12 +74,13 @@ class TensorFunction:
             tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
         )
 
-    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
-        """The program with these sizes as arguments of its kernels; by name, what their values are multiples of.
+    def at_run_time(self, program: Program, multiples: Mapping[str, int], *, has_strides: bool = False) -> Program:
+        """The program with these sizes as arguments of its kernels; by name, what their values are multiples of. has_strides: for
+        CUDA, whose kernels may have strides that are known at run time.
 
         UserError (RUN_TIME_SIZE) where a size is in the way: then its value would be in the addresses or in the numbers.
         """
-        return with_run_time_sizes(self.tree, program, multiples)
+        return with_run_time_sizes(self.tree, program, multiples, has_strides=has_strides)
 
     @property
     def stage_names(self) -> tuple[str, ...]:

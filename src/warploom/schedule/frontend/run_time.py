@@ -27,10 +27,14 @@ from warploom.schedule.frontend.tree import (
 )
 
 _FIX = "Give this size a value, or make it the first of its arrays."
+_WHOLE = "Give this size a value."
 
 
-def with_run_time_sizes(tree: TensorTree, program: Program, multiples: Mapping[str, int]) -> Program:
-    """The program with these sizes as arguments of its kernels; by name, what their values are multiples of.
+def with_run_time_sizes(
+    tree: TensorTree, program: Program, multiples: Mapping[str, int], *, has_strides: bool = False
+) -> Program:
+    """The program with these sizes as arguments of its kernels; by name, what their values are multiples of. has_strides: also
+    sizes in which strides are counted.
 
     UserError (SIZES, RUN_TIME_SIZE).
     """
@@ -41,7 +45,9 @@ def with_run_time_sizes(tree: TensorTree, program: Program, multiples: Mapping[s
         raise UserError(Diagnostic("SIZES", message, fix="Name a size of its arrays."))
     sizes = {name: RunTimeSize(name, multiple) for name, multiple in multiples.items()}
     problems = [
-        Diagnostic("RUN_TIME_SIZE", message, span, _FIX) for name in sizes for span, message in _in_the_way(tree, program, name)
+        Diagnostic("RUN_TIME_SIZE", message, span, _WHOLE if has_strides else _FIX)
+        for name in sizes
+        for span, message in _in_the_way(tree, program, name, has_strides=has_strides)
     ]
     if problems:
         raise UserError(*problems)
@@ -76,17 +82,20 @@ def _extent(extent: Extent, axes: tuple[Axis, ...]) -> Extent:
 
 
 def _region(region: Region, arrays: Mapping[str, ArrayParameter], sizes: Mapping[str, RunTimeSize]) -> Region:
-    first = next(iter(arrays[region.name].shape), None)
-    return replace(region, run_time=next((s for name, s in sizes.items() if first == size(name)), None))
+    found = [next((s for name, s in sizes.items() if count == size(name)), None) for count in arrays[region.name].shape]
+    inner = tuple(found[1:]) if any(found[1:]) else ()
+    return replace(region, run_time=next(iter(found), None), inner=inner)
 
 
-def _in_the_way(tree: TensorTree, program: Program, name: str) -> Iterator[tuple[Span, str]]:
+def _in_the_way(tree: TensorTree, program: Program, name: str, *, has_strides: bool) -> Iterator[tuple[Span, str]]:
     """Where the text of a kernel would depend on the value."""
     is_run = False
     for array in tree.arrays:
         for position, count in enumerate(array.shape):
-            if name in names_of(count) and (position or count != size(name)):
-                where = f"axis {position} of {array.name!r} has {count} elements"
+            where = f"axis {position} of {array.name!r} has {count} elements"
+            if name in names_of(count) and has_strides and count != size(name):
+                yield array.span, f"expected {name}, which is known at run time, as a whole size of arrays only: {where}"
+            elif name in names_of(count) and not has_strides and (position or count != size(name)):
                 yield array.span, f"expected {name}, which is known at run time, as the first size of an array only: {where}"
     for stage, backbone in zip(tree.stages, program.stages, strict=True):
         kept = {axis.name: axis for axis in backbone.axes}

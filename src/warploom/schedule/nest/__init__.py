@@ -27,11 +27,13 @@ from warploom.schedule.nest.nodes import (
     Node,
     Ref,
     Register,
+    Rows,
     Space,
     Store,
     Trips,
     Value,
 )
+from warploom.schedule.nest.places import buffer_of, placed
 from warploom.schedule.nest.run_time import at_run_time, at_value
 from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
@@ -54,8 +56,8 @@ from warploom.schedule.nest.walk import (
 __all__ = [
     "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Factor",
     "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref", "Register",
-    "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way", "at_run_time",
-    "at_value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval",
-    "loops", "products_of", "references", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of",
-    "verify", "with_barriers",
+    "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way",
+    "at_run_time", "at_value", "blocks_of", "buffer_of", "code_size", "counts", "guarded_interval", "guards_of",
+    "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "share_of", "staged_fills",
+    "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers",
 ]  # fmt: skip

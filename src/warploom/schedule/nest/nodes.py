@@ -11,8 +11,10 @@ for each axis of a value, the loop whose index selects the register, or a consta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import gcd, prod
 from typing import TypeAlias
 
 from warploom.core import DType, element_of
@@ -101,6 +103,13 @@ class Buffer:
     """Iterations of loops that each have a part of it, where they are known at run time; `elements` is for their number here."""
     spread: int = 1
     """Bytes from one byte of a word to the next; where they are apart, offsets are in bytes."""
+    inner: tuple[RunTimeSize, ...] = ()
+    """The same of other indices."""
+
+    @property
+    def open_sizes(self) -> tuple[RunTimeSize, ...]:
+        """Sizes known at run time to whose product the number of elements is proportional."""
+        return (*([] if self.run_time is None else [self.run_time]), *self.inner)
 
     @property
     def held(self) -> tuple[DType, int]:
@@ -142,18 +151,70 @@ Argument: TypeAlias = Constant | Parameter | Ref | Affine
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A part of an offset: an index whose stride is known at run time."""
+
+    index: Affine
+    sizes: tuple[RunTimeSize, ...]
+    factor: int
+    """Elements between neighbours are as many as this number times the sizes."""
+    stride: int
+    """The same for the values here."""
+
+    @property
+    def divisor(self) -> int:
+        """The greatest number known to divide it; 0 if it is 0."""
+        return self.index.divisor * self.factor * prod(size.multiple for size in self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A place in a buffer."""
 
     buffer: int
     offset: Affine
-    """Elements from the start."""
+    """Elements from the start, for the values here of sizes known at run time."""
     guards: tuple[Guard, ...] = ()
     """All hold, or the load gives `fill` and the store does nothing."""
     fill: float = 0.0
     cache: Cache = Cache.ALL
     swizzle: Swizzle | None = None
     """Swizzle of a shared offset."""
+    rows: tuple[Rows, ...] = ()
+    """Parts of the offset whose strides are known at run time."""
+
+    @property
+    def known(self) -> Affine:
+        """The offset without its rows."""
+        found = self.offset
+        for rows in self.rows:
+            found = found.plus(rows.index, -rows.stride)
+        return found
+
+    @property
+    def forms(self) -> tuple[Affine, ...]:
+        """All affine sums in it."""
+        return (self.known, *(rows.index for rows in self.rows), *(guard.index for guard in self.guards))
+
+    def mapped(self, change: Callable[[Affine], Affine]) -> Memory:
+        """The place with loops replaced in all of its sums."""
+        return replace(
+            self,
+            offset=change(self.offset),
+            guards=tuple(replace(g, index=change(g.index)) for g in self.guards),
+            rows=tuple(replace(r, index=change(r.index)) for r in self.rows),
+        )
+
+    def lanes_apart(self, loop: int) -> int | None:
+        """Elements from one iteration of the loop to the next; None where that is known at run time."""
+        if any(rows.index.coefficient(loop) for rows in self.rows):
+            return None
+        return self.known.coefficient(loop)
+
+    def divisor_beside(self, loop: int) -> int:
+        """The greatest number known to divide the offset without its terms over the loop; 0 if that is 0."""
+        others = (replace(rows, index=rows.index.without((loop,))).divisor for rows in self.rows)
+        return gcd(self.known.without((loop,)).divisor, *others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from warploom.schedule.nest.nodes import Buffer, Compute, Guard, Load, Loop, Memory, Nest, Node, Store
 
@@ -26,10 +27,9 @@ def at_value(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) 
     for trips in buffer.trips:
         name = trips.size.name
         elements = elements // max(1, trips.at(was[name])) * trips.at(values[name])
-    if buffer.run_time is not None:
-        name = buffer.run_time.name
-        elements = elements // max(1, was[name]) * values[name]
-    return replace(buffer, elements=elements)
+    names = [size.name for size in buffer.open_sizes]
+    known = elements // max(1, prod(was[name] for name in names))
+    return replace(buffer, elements=known * prod(values[name] for name in names))
 
 
 def _node(node: Node, values: Mapping[str, int]) -> Node:
@@ -48,7 +48,11 @@ def _node(node: Node, values: Mapping[str, int]) -> Node:
 
 
 def _memory(memory: Memory, values: Mapping[str, int]) -> Memory:
-    return replace(memory, guards=_guards(memory.guards, values))
+    rows = tuple(replace(r, stride=r.factor * prod(values[size.name] for size in r.sizes)) for r in memory.rows)
+    offset = memory.known
+    for part in rows:
+        offset = offset.plus(part.index, part.stride)
+    return replace(memory, offset=offset, guards=_guards(memory.guards, values), rows=rows)
 
 
 def _guards(guards: tuple[Guard, ...], values: Mapping[str, int]) -> tuple[Guard, ...]:

@@ -121,7 +121,12 @@ class Printer:
     def memory(self, memory: Memory) -> str:
         cache = f" cache {memory.cache}" if memory.cache is not Cache.ALL else ""
         swizzle = f" swizzled {memory.swizzle}" if memory.swizzle else ""
-        return f"{self.buffer_names[memory.buffer]}[{self.affine(memory.offset)}]{cache}{swizzle}"
+        known = memory.known
+        parts = [self.affine(known)] if known.divisor or not memory.rows else []
+        for rows in memory.rows:
+            sizes = "*".join([*([str(rows.factor)] if rows.factor != 1 else []), *(size.name for size in rows.sizes)])
+            parts.append(f"{sizes}*({self.affine(rows.index)})")
+        return f"{self.buffer_names[memory.buffer]}[{' + '.join(parts)}]{cache}{swizzle}"
 
     def guards(self, guards: tuple[Guard, ...]) -> str:
         return " if " + " and ".join(map(self.guard, guards)) if guards else ""

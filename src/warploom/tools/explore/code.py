@@ -123,8 +123,8 @@ def _head(program: Program, sizes: Mapping[str, int], options: KernelOptions) ->
 def _array(program: Program, buffer: Buffer, scalar: str) -> str:
     """`const float A[64][32]`, and who fills it."""
     region = program.region(buffer.name)
-    index = "".join(f"[{n}]" for n in region.shape[1:])
-    index = f"[{region.shape[0] if region.run_time is None else region.run_time.name}]{index}" if region.shape else ""
+    opened = {at: size.name for at, size in region.open_lengths}
+    index = "".join(f"[{opened.get(at, length)}]" for at, length in enumerate(region.shape))
     match region.role:
         case Role.INPUT:
             return f"const {scalar} {region.name}{index}  input"

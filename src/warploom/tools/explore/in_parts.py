@@ -29,8 +29,9 @@ class InParts:
         """As `PartedFunction.program`."""
         return self.parted.program(sizes, tiles, **options)
 
-    def at_run_time(self, program: Program, multiples: Mapping[str, int]) -> Program:
+    def at_run_time(self, program: Program, multiples: Mapping[str, int], *, has_strides: bool = False) -> Program:
         """The program: no size of such a function is known at run time only."""
+        del has_strides
         assert not multiples
         return program
 

@@ -22,6 +22,7 @@ from warploom.schedule.backbone import (
     in_words,
     made_again,
     matrix_tiles,
+    open_sums,
     read_once,
     widened,
 )
@@ -118,7 +119,8 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
     """The kernels at the sizes asked for, with the target's tile sizes to choose from. `decisions`: those that are to hold, by
     default the ones fixed by hand; their names tell which stages are joined (`shared_passes`)."""
     tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else matrix_tiles(options.target.matrices)
-    program = function.at_run_time(function.program(sizes_of(function, options.sizes, options.run_time), tiles), options.run_time)
+    program = function.program(sizes_of(function, options.sizes, options.run_time), tiles)
+    program = function.at_run_time(program, options.run_time, has_strides=options.target.kind == "cuda")
     if points_of(program) > _MOST_POINTS:
         message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
@@ -130,7 +132,8 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)
-        program = replace(program, stages=tuple(read_once(stage, KEPT_BYTES) for stage in program.stages))
+        stages = (read_once(stage, KEPT_BYTES) for stage in program.stages)
+        program = replace(program, stages=tuple(made_again(s) if open_sums(s) else s for s in stages))
         program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
         if options.features is None:
             program = in_one_pass(program, options.fixed)

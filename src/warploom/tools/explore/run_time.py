@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, at_sizes
@@ -16,6 +17,8 @@ SEARCHED_AT = 1024
 """Value for which a kernel is searched, where neither the user nor the library names one."""
 _FORM = re.compile(r"\?(?::([0-9]+))?(?:@([0-9]+))?")
 _DIGITS = 15
+_TRIED = ((1, 1), (1, -1), (0, 0), (0, 1), (1, 0), (2, 1))
+"""Tiles, and how many of the least values more."""
 _MOST_OUTER_BLOCKS = 65535
 """Blocks along y and z (CUDA C++ Programming Guide, technical specifications)."""
 
@@ -68,15 +71,17 @@ def searched_at(sizes: Mapping[str, int], run_time: Mapping[str, int]) -> dict[s
 
 
 def tried(nests: Sequence[Nest]) -> Iterator[dict[str, int]]:
-    """Values to test at: a tile and the least, a tile less the least, then none, the least, one tile, two tiles and the least."""
+    """Values to test at: a tile and the least, a tile less the least, then none, the least, one tile, two tiles and the least; of
+    several sizes all the same, and then each as the next one was before, so that no two sizes agree everywhere."""
     tiles: dict[str, tuple[int, int]] = {}
     for loop in (loop for nest in nests for loop in loops(nest.body)):
         if loop.trips is not None:
             size = loop.trips.size
             tiles[size.name] = (size.multiple, max(loop.trips.per, tiles.get(size.name, (0, 1))[1]))
     seen: list[dict[str, int]] = []
-    for whole, more in ((1, 1), (1, -1), (0, 0), (0, 1), (1, 0), (2, 1)):
-        values = {n: max(0, -(-whole * tile // step) + more) * step for n, (step, tile) in tiles.items()}
+    for apart, first in product((0, 1), range(len(_TRIED))):
+        ways = {name: _TRIED[(first + apart * n) % len(_TRIED)] for n, name in enumerate(tiles)}
+        values = {n: max(0, -(-ways[n][0] * tile // step) + ways[n][1]) * step for n, (step, tile) in tiles.items()}
         if values not in seen:
             seen.append(values)
             yield values
@@ -108,7 +113,8 @@ def run_time_fields(
     *,
     has_grid: bool = False,
 ) -> Line:
-    """The field `run_time`: the class of each size, and the values of it that were tested."""
+    """The field `run_time`: the class of each size, and the values of it that were tested; of several sizes also
+    `tested_together`: which of them at once."""
     most: dict[str, int] = {}
     for nest in nests:
         for name, value in greatest(nest, has_grid=has_grid).items():
@@ -122,4 +128,5 @@ def run_time_fields(
         if tested:
             told["tested"] = tested
         found[name] = told
-    return {"run_time": found}
+    together: Line = {"tested_together": [dict(v) for v in values]} if len(run_time) > 1 and values else {}
+    return {"run_time": found} | together

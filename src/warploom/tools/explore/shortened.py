@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program, Rewritten, read_once, run_time_sizes, widened
+from warploom.schedule.backbone import Backbone, Program, Rewritten, made_again, read_once, run_time_sizes, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.nest import Nest
@@ -47,7 +47,7 @@ def program_at(
     """
     small = _small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
-    found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples)
+    found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
     stages = tuple(_like(*three) for three in zip(found.stages, program.stages, sizes_of, strict=True))
     return small, replace(found, stages=stages)
 
@@ -64,7 +64,7 @@ def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
     """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`."""
     wanted = [i.name for i in whole.instructions]
     once = read_once(stage)
-    forms = (stage, once, widened(stage), widened(once))
+    forms = (stage, once, widened(stage), widened(once), widened(made_again(once)))
     if whole.rewritten is not None:
         parts = sorted((e.level, n) for e, n in zip(whole.extents, sizes, strict=True) if e.axis == whole.rewritten.inner)
         tile, tiles = prod(n for _, n in parts), tuple((n,) for level, n in parts if level)

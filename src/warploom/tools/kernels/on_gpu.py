@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.machines import nearest_architecture
-from warploom.schedule.backbone import Program
-from warploom.schedule.calls import spread_nest, unpack_cuda
+from warploom.schedule.calls import GpuClass, GpuKernels, all_open, narrowest, spread_nest, unpack_cuda
 from warploom.schedule.cpu import plain_nest
-from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
+from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.targets import TARGETS
 from warploom.tools.kernels import store
-
-
-@dataclass(frozen=True, slots=True)
-class GpuKernels:
-    """Kernels that calls at the same sizes run on GPUs of one target."""
-
-    program: Program
-    kernels: Sequence[CudaKernel]
-    kind: str
-    """`found` or `plain`."""
+from warploom.tools.kernels.class_records import class_records
 
 
 def target_of(arch: str) -> str:
@@ -37,11 +26,13 @@ def target_of(arch: str) -> str:
     return name
 
 
-def spread_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str) -> GpuKernels:
-    """One launch for each stage. UserError: wrong sizes; UnsupportedError: what CUDA C++ here cannot express."""
-    program = function.program(sizes)
-    kernels = [cuda_kernel(spread_nest(plain_nest(stage)), Options(arch=on)) for stage in program.stages]
-    return GpuKernels(program, kernels, "plain")
+def spread_class(function: TensorFunction, sizes: Mapping[str, int], on: str) -> GpuClass:
+    """One launch for each stage, for every value of those sizes that can be arguments of kernels. UserError: wrong sizes;
+    UnsupportedError: what CUDA C++ here cannot express."""
+    multiples, program = all_open(function, function.program(sizes), has_strides=True)
+    kernels = tuple(cuda_kernel(spread_nest(plain_nest(stage)), Options(arch=on)) for stage in program.stages)
+    fixed = {name: value for name, value in sizes.items() if name not in multiples}
+    return GpuClass(program, fixed, multiples, kernels, "plain")
 
 
 def known_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str, shipped: Path | None = None) -> GpuKernels | None:
@@ -56,3 +47,23 @@ def known_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str, s
         if kernels is not None:
             return GpuKernels(program, kernels, "found")
     return None
+
+
+def known_gpu_class(function: TensorFunction, sizes: Mapping[str, int], on: str, shipped: Path | None = None) -> GpuClass | None:
+    """The narrowest class of shapes that holds these sizes, of those kept for the target in the user's store, or else in the
+    folder of a package. None where neither has one that counts."""
+    for folder in (store.store_folder(), shipped):
+        files = store.classes(folder, function.name, is_shipped=folder is not None and folder == shipped)
+        found = narrowest([*_classes(files, function, sizes, on)], sizes)
+        if found is not None:
+            return found
+    return None
+
+
+def _classes(files: Iterator[store.Kept], function: TensorFunction, sizes: Mapping[str, int], on: str) -> Iterator[GpuClass]:
+    for found in class_records(files, function, sizes, on):
+        if found.record.get("key") != store.gpu_key_of(found.program, on, found.multiples):
+            continue
+        kernels = unpack_cuda(found.program, found.record.get("cuda"))
+        if kernels is not None:
+            yield GpuClass(found.program, found.fixed, found.multiples, tuple(kernels), "found")

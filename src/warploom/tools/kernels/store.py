@@ -62,9 +62,10 @@ def key_of(program: Program, threads: int, multiples: Mapping[str, int] | None =
     ])  # fmt: skip
 
 
-def gpu_key_of(program: Program, on: str) -> str:
-    """Digest of the function at its sizes, of the target (`sm_90`) and this version."""
-    return problem_key([FORMAT, [backbone_text(stage) for stage in program.stages], {"target": on}])
+def gpu_key_of(program: Program, on: str, multiples: Mapping[str, int] | None = None) -> str:
+    """Digest of the function at its sizes, of the target (`sm_90`) and this version. `multiples`: as for `key_of`."""
+    texts = [backbone_text(stage) for stage in program.stages]
+    return problem_key([FORMAT, texts, {"target": on}, *([] if multiples is None else [dict(multiples)])])
 
 
 def made_by(on: Json = None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
@@ -13,9 +13,10 @@ from warploom.core import UserError
 from warploom.schedule.backbone import Program, cpu_tiles
 from warploom.schedule.calls import (
     CompiledRunner,
+    GpuClass,
+    GpuKernels,
     Runner,
     ShapeClass,
-    in_class,
     narrowest,
     pack,
     pack_cuda,
@@ -34,7 +35,7 @@ from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.result import Explored, ExploredOutcome
 from warploom.tools.kernels import store
-from warploom.tools.kernels.on_gpu import GpuKernels
+from warploom.tools.kernels.class_records import class_program, class_records
 
 
 class Ending(Enum):
@@ -61,8 +62,8 @@ _USED = frozenset({Ending.KEPT, Ending.NOT_WRITTEN})
 class Tuned:
     outcome: Outcome
     ending: Ending
-    made: Runner | ShapeClass | GpuKernels | None
-    """The runner of calls of these sizes from now on, that of every size of their class, or kernels for tensors of a GPU; None:
+    made: Runner | ShapeClass | GpuKernels | GpuClass | None
+    """The runner of calls of these sizes from now on, that of every size of their class, or both for tensors of a GPU; None:
     as before."""
 
 
@@ -73,7 +74,7 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
     outcome = explore_tensor(function.name, function, options, watch, progress)
     explored = outcome.explored if isinstance(outcome, ExploredOutcome) else None
     line = dict(outcome.line)
-    made: Runner | ShapeClass | GpuKernels | None = None
+    made: Runner | ShapeClass | GpuKernels | GpuClass | None = None
     if explored is None or line["status"] != "solved":
         ending, why_not = Ending.NO_ANSWER, str(line.get("reason") or line["status"])
     elif line["verdict"] not in ("tested", "proved"):
@@ -91,9 +92,9 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
 
 def _made(
     function: TensorFunction, options: KernelOptions, explored: Explored, sizes: Mapping[str, int]
-) -> Runner | ShapeClass | GpuKernels:
+) -> Runner | ShapeClass | GpuKernels | GpuClass:
     if options.target.kind == "cuda":
-        return GpuKernels(function.program(options.sizes), _cuda_kernels(options, explored), "found")
+        return _made_for_gpu(function, options, _cuda_kernels(options, explored), sizes)
     if not options.run_time:
         if explored.plain:
             return plain_runner(function, options.sizes, options.threads)
@@ -102,6 +103,16 @@ def _made(
     kernels = tuple(compile_nest(nest, flags=explored.build.flags) for nest in explored.nests)
     kind = "plain" if explored.plain else "found"
     return ShapeClass(explored.program, fixed, dict(options.run_time), kernels, options.threads, kind)
+
+
+def _made_for_gpu(
+    function: TensorFunction, options: KernelOptions, kernels: Sequence[CudaKernel], sizes: Mapping[str, int]
+) -> GpuKernels | GpuClass:
+    if not options.run_time:
+        return GpuKernels(function.program(options.sizes), kernels, "found")
+    program = class_program(function, sizes, options.run_time, has_strides=True)
+    fixed = {name: value for name, value in sizes.items() if name not in options.run_time}
+    return GpuClass(program, fixed, dict(options.run_time), tuple(kernels), "found")
 
 
 def _cuda_kernels(options: KernelOptions, explored: Explored) -> list[CudaKernel]:
@@ -122,7 +133,8 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         return Ending.NOT_WRITTEN, "the cache is off"
     sizes, multiples = cast("dict[str, int]", line["sizes"]), dict(options.run_time)
     if options.target.kind == "cuda":
-        key = store.gpu_key_of(function.program(options.sizes), options.target.name)
+        own = class_program(function, sizes, multiples, has_strides=True) if multiples else function.program(options.sizes)
+        key = store.gpu_key_of(own, options.target.name, multiples or None)
     elif multiples:
         key = store.key_of(class_program(function, sizes, multiples), options.threads, multiples)
     else:
@@ -131,13 +143,13 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         "function": function.name,
         "key": key,
         "sizes": dict(sizes),
-        **({"run_time": multiples} if multiples else {}),
+        **({"run_time": multiples, "tested": _tested(line)} if multiples else {}),
         **({"target": options.target.name} if options.target.kind == "cuda" else {"threads": options.threads}),
         "kind": "plain" if explored.plain else "found",
         "verdict": str(line["verdict"]),
         "made": int(time.time()),
         **_code(options, explored),
-        **{name: line[name] for name in ("cases", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
+        **{name: line[name] for name in ("cases", "domain", "tested_at", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     if record["kind"] == "plain" and store.is_found(folder, record):
         return Ending.FOUND_BEFORE, "an earlier search found kernels that are faster than plain loops; this one found none"
@@ -148,6 +160,14 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
     return Ending.KEPT, ""
 
 
+def _tested(line: Mapping[str, object]) -> Json:
+    """The values of each size known at run time at which results were compared; of several sizes those of each comparison."""
+    if "tested_together" in line:
+        return cast("Json", line["tested_together"])
+    classes = cast("dict[str, dict[str, Json]]", line.get("run_time", {}))
+    return {name: told.get("tested", []) for name, told in classes.items()}
+
+
 def plain_program(function: TensorFunction, sizes: Mapping[str, int]) -> Program:
     """The program whose text is in keys."""
     return function.program(sizes, cpu_tiles)
@@ -155,12 +175,6 @@ def plain_program(function: TensorFunction, sizes: Mapping[str, int]) -> Program
 
 def key_of_sizes(function: TensorFunction, sizes: Mapping[str, int], threads: int) -> str:
     return store.key_of(plain_program(function, sizes), threads)
-
-
-def class_program(function: TensorFunction, sizes: Mapping[str, int], multiples: Mapping[str, int]) -> Program:
-    """The program whose text is in keys of a class of shapes: the same for all of its sizes."""
-    least = {name: max(2, multiple) for name, multiple in multiples.items()}
-    return function.at_run_time(function.program({**sizes, **least}), multiples)
 
 
 def known_runner(function: TensorFunction, sizes: Mapping[str, int], threads: int, shipped: Path | None = None) -> Runner | None:
@@ -214,30 +228,17 @@ def known_class(
 def _classes(
     files: Iterator[store.Kept], function: TensorFunction, sizes: Mapping[str, int], threads: int
 ) -> Iterator[ShapeClass]:
-    for kept in files:
-        match kept.record:
-            case {"run_time": dict(multiples), "sizes": dict(at), "key": key, "kind": kind} if not kept.reason:
-                pass
-            case _:
-                continue
-        if multiples.keys() - set(function.sizes) or at.keys() != set(function.sizes):
-            continue
-        if not all(type(n) is int and n > 0 for n in (*multiples.values(), *at.values())):
-            continue
-        opened = cast("dict[str, int]", multiples)
-        fixed = {name: value for name, value in cast("dict[str, int]", at).items() if name not in opened}
-        if not in_class(sizes, fixed, opened):
+    for found in class_records(files, function, sizes):
+        record, program = found.record, found.program
+        if record.get("key") != store.key_of(program, threads, found.multiples):
             continue
         try:
-            program = class_program(function, sizes, opened)
-            if key != store.key_of(program, threads, opened):
-                continue
-            if kind == "plain":
+            if record.get("kind") == "plain":
                 if (plain := plain_class(function, sizes, threads)) is not None:
-                    yield replace(plain, fixed=fixed, multiples=opened)
+                    yield replace(plain, fixed=found.fixed, multiples=found.multiples)
                 continue
-            kernels = _kernels_of(program, kept.record)
+            kernels = _kernels_of(program, record)
         except (UserError, OSError):
             continue
         if kernels is not None:
-            yield ShapeClass(program, fixed, opened, tuple(kernels), threads, "found")
+            yield ShapeClass(program, found.fixed, found.multiples, tuple(kernels), threads, "found")

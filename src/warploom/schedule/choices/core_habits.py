@@ -360,7 +360,7 @@ class _Sum:
                     yield "order", (vectors.statement, rows.statement), "OUTER"
 
     def _loaded_after(self) -> Iterator[Habit]:
-        """What no sum reads is loaded behind the steps, whose totals need the registers."""
+        """Loads that no sum reads come behind the steps, whose totals need the registers."""
         behind = needed(self.objects.backbone.instructions)
         summed = frozenset[int]().union(*(behind[total.instruction] for total in self.objects.sums))
         for load in self.objects.operations:
@@ -393,7 +393,7 @@ class _Sum:
         lanes lie innermost but for the one that steps from slice to slice. Where it lies along the lanes, whole vectors are."""
         own = {self.loop[s].extent: s for s in self.total.loops}
         read = self.objects.backbone.instructions[temporary.producer]
-        is_in_line = self.objects.stride(read.access, self.lanes) == 1
+        is_in_line = self.lanes is not None and self.objects.stride(read.access, self.lanes) == 1
         has_slices = self.lanes is not None and self._size(self.lanes) > self.width * self.vectors
         for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]

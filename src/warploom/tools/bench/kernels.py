@@ -222,9 +222,12 @@ def allowed(name: str, kernel: Kernel, ours: Mapping[str, Any], theirs: Mapping[
     Sectors of outputs side by side: loads ask for the same sectors again, and the first-level cache answers; or a warp needs one
     more sector for what the next one holds. Exchanges, where the whole launch takes no more cycles than the baseline's.
     """
-    sectors = frozenset({_SECTORS}) if name.endswith("-runs") or aligned_params(kernel) else frozenset[str]()
-    is_as_fast = "cycles" in ours and ours["cycles"]["cycles"] <= theirs["cycles"]["cycles"]
-    return sectors | (frozenset({_MOVED}) if is_as_fast else frozenset())
+    found: set[str] = set()
+    if name.endswith("-runs") or aligned_params(kernel):
+        found.add(_SECTORS)
+    if "cycles" in ours and ours["cycles"]["cycles"] <= theirs["cycles"]["cycles"]:
+        found.add(_MOVED)
+    return frozenset(found)
 
 
 def _local(fields: Mapping[str, Any]) -> bool:

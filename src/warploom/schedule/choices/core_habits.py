@@ -11,7 +11,7 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import combinations, zip_longest
 
@@ -30,6 +30,8 @@ _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
 
+_TILES_OF_BLOCK, _MOST_PADDED = 16, 1.04
+"""Tiles below each other in a block of a halved sum, at most, and the rows with padding over the fewest that there can be."""
 _ONE_ROW = ((1, 4), (1, 8), (1, 2))
 """The same where stores go around the caches: several rows at once are slower than one."""
 
@@ -39,8 +41,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     result where that may be better."""
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
-    width = max(target.vector_lanes, default=1)
-    tiles = [(r, v) for r, v in _tiles(target) if symmetry is None or _is_in_squares(r, v * width)]
+    copies_all = symmetry is not None and all(_products(objects, o) == 1 for o in objects.sums)
+    tiles = _tiles(target, 0 if copies_all else target.reserved_registers)
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         first = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if first.passes_again else [*_IN_LINE, *tiles]
@@ -71,17 +73,18 @@ def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
             yield tuple(h for s in sums for h in s.habits())
 
 
-def _tiles(target: Target) -> list[tuple[int, int]]:
-    """Rows and vectors of a step that the registers hold, those with the fewest loads for a product first."""
+def _tiles(target: Target, left: int) -> list[tuple[int, int]]:
+    """Rows and vectors of a step that the registers hold with so many left over, those with the fewest loads for a product
+    first: none where all factors are copied, which leaves few addresses."""
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    room = target.registers - target.reserved_registers
+    room = target.registers - left
     fitting = [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
     return sorted(fitting, key=lambda tile: sum(tile) / math.prod(tile))
 
 
-def _is_in_squares(rows: int, columns: int) -> bool:
-    """Such tiles make squares, so that a symmetric sum can be made on one side of the diagonal."""
-    return max(rows, columns) % min(rows, columns) == 0
+def _products(objects: Objects, total: Operation) -> int:
+    """Products that a step of the sum adds."""
+    return len(objects.backbone.instructions[total.instruction].operands) // 2
 
 
 class _Sum:
@@ -112,7 +115,7 @@ class _Sum:
         read = [x.access.region for x in self.loads if x.access is not None and self.lanes in x.axes]
         self.passes_again = self.is_along_lanes and len(set(read)) < len(read) and leaves_caches(backbone, target)
         """Several passes read the same array along its rows, which come from memory: large norms, softmax."""
-        self.products = len(backbone.instructions[total.instruction].operands) // 2
+        self.products = _products(objects, total)
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
@@ -123,6 +126,8 @@ class _Sum:
 
         self.results = results
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
+        self.is_halved = symmetry_of(backbone) is not None
+        """Half of it is made, whose totals stay in registers: blocks of rows, and of each one what lies in its columns."""
         self.is_across = False
         self.is_alone = target.rates.cores == 1
         """One thread computes all, so that it copies an operand before all else."""
@@ -179,14 +184,20 @@ class _Sum:
                 yield "size", (number,), str(self.rows)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
+            elif self.is_halved and extent.axis in self.results and 0 < extent.level < last:
+                yield "size", (number,), str(self._rows_of_block(extent.sizes) if extent.axis == self.below else 1)
         if self.is_across:
             yield from self._columns_in_registers()
+        if self.is_halved:
+            yield from self._kinds()
+            yield from self._in_registers()
+            yield from self._block_by_block()
         for temporary in self.objects.temporaries:
             apart = self.objects.stride(backbone.instructions[temporary.producer].access, self.lanes) != 1
             depends = {self.loop[p.store].axis for p in temporary.pairs}
             if temporary.consumer != self.total.instruction:
                 continue
-            if self.lanes in depends and apart:
+            if (self.lanes in depends and apart) or (self.is_halved and self.products == 1):
                 yield from self._copied(temporary)
             elif self.products > 1 and self.lanes not in depends:
                 yield from self._merged(temporary)
@@ -196,6 +207,9 @@ class _Sum:
             yield from self._row_by_row()
         if self.is_across:
             yield from self._in_registers()
+        yield from self._kinds()
+
+    def _kinds(self) -> Iterator[Habit]:
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -272,6 +286,20 @@ class _Sum:
                 if step.is_reduction and not result.is_reduction and self._kind(result.statement) is None:
                     yield "order", (result.statement, step.statement), "OUTER"
 
+    def _rows_of_block(self, sizes: Sequence[int]) -> int:
+        """Tiles below each other in a block of a halved sum: many, unless they reach far beyond the rows that there are."""
+        assert self.below is not None
+        rows = self._size(self.below)
+        padded = {n: -(-rows // (self.rows * n)) * self.rows * n for n in sizes if n <= _TILES_OF_BLOCK}
+        least = min(padded.values(), default=0)
+        return max((n for n, size in padded.items() if size <= _MOST_PADDED * least), default=1)
+
+    def _block_by_block(self) -> Iterator[Habit]:
+        """A block of rows is done with all columns before the next one begins."""
+        outermost = {self.loop[s].axis: s for s in self.total.loops if self.loop[s].level == 0}
+        if self.below in outermost and self.lanes in outermost:
+            yield "order", (outermost[self.below], outermost[self.lanes]), "OUTER"
+
     def _row_by_row(self) -> Iterator[Habit]:
         """The sum's outer part lies around the results; what it multiplies with is loaded before they begin."""
         loops = [self.loop[s] for s in self.total.loops]
@@ -293,24 +321,46 @@ class _Sum:
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:
         """An operand whose neighbours along the lanes are apart in memory is copied so that they are not: a slice at a time, in
-        which the levels along the lanes lie innermost but for the one that steps from slice to slice."""
+        which the levels along the lanes lie innermost but for the one that steps from slice to slice. Of a halved sum factors of
+        rows, too."""
         own = {self.loop[s].extent: s for s in self.total.loops}
-        has_slices = self.lanes is not None and self._size(self.lanes) > self.width * self.vectors
+        depends = {self.loop[p.store].axis for p in temporary.pairs}
+        along = self.lanes if self.lanes in depends else self.below
+        has_slices = along is not None and self._size(along) > (self.width * self.vectors if along == self.lanes else self.rows)
         for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]
-            is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
+            is_slice = loop.axis == along and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
+        producer = self.objects.operations[temporary.producer].statement
         if self.is_across:
-            producer = self.objects.operations[temporary.producer].statement
             for statement in self._around():
                 if self.is_alone or self.loop[statement].level > 0:
                     yield "order", (producer, statement), "BEFORE"
+        if self.is_halved:
+            for loop in (self.loop[s] for s in self.total.loops):
+                is_other = loop.axis in self.results and loop.axis != along and self._kind(loop.statement) is None
+                if is_other and (loop.level > 0 or along == self.below):
+                    yield "order", (producer, loop.statement), "BEFORE"
+            if along is not None:
+                yield from self._as_it_lies(temporary, along)
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
         levels = ((self.loop[p.store].axis, self.loop[p.store].level, n) for p, n in pairs)
-        ordered = sorted(levels, key=lambda x: (x[0] == self.lanes and x[1] >= self.levels[x[0]] - 2, x[0] != self.lanes, x[1]))
+        inner = self.levels[along] - (2 if along == self.lanes else 1) if along is not None else 0
+        ordered = sorted(levels, key=lambda x: (x[0] == along and x[1] >= inner, x[0] != along, x[1]))
         for first, second in combinations([n for *_, n in ordered], 2):
             yield "layout", (first, second), "OUTER"
+
+    def _as_it_lies(self, temporary: Temporary, along: int) -> Iterator[Habit]:
+        """A copy of an operand whose neighbours lie along this axis goes along it, in vectors."""
+        operation = self.objects.operations[temporary.producer]
+        if self.objects.stride(self.objects.backbone.instructions[operation.instruction].access, along) != 1:
+            return
+        loops = [self.loop[s] for s in operation.loops]
+        inner = [x for x in loops if x.axis == along and x.level > 0]
+        for step in (x for x in loops if x.axis in self.reduced):
+            yield from (("order", (step.statement, x.statement), "OUTER") for x in inner)
+        yield from (("dim_kind", (x.statement,), "UNROLL|VECTOR") for x in inner if x.level == self.levels[along] - 1)
 
     def _kind(self, statement: int) -> str | None:
         loop = self.loop[statement]

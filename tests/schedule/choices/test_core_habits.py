@@ -18,7 +18,7 @@ from warploom.schedule.choices.core_habits import core_habits
 from warploom.schedule.choices.kernel import CPU_ORDER
 from warploom.schedule.cpu import c_source
 from warploom.schedule.frontend import sharing_passes
-from warploom.schedule.nest import Compute, Kind, Load, Nest, Space, loops, statements, verify
+from warploom.schedule.nest import Compute, Kind, Load, Nest, Space, loops, share_of, statements, verify
 from warploom.schedule.search.kernel_model import KernelModel
 from warploom.schedule.targets import target
 
@@ -138,13 +138,18 @@ def test_several_products_copy_every_factor_that_lies_across() -> None:
     check(stage, nest)
 
 
-def test_symmetric_sums_begin_with_tiles_in_squares() -> None:
-    space = kernel_space(stage_of(KERNELS["syrk"], {"n": 96, "k": 12}), CPU)
-    for way in core_habits(space.objects, CPU):
-        assert way[0] == ("mirror", (0,), "YES")
-        last = {c: int(v) for c, v in (((space.names.text(c, a)), v) for c, a, v in way if c == "size")}
-        rows, columns = last["size(i2)"], last["size(j2)"] * last["size(j3)"]
-        assert max(rows, columns) % min(rows, columns) == 0
+def test_symmetric_sums_begin_with_half_of_their_tiles() -> None:
+    """Block by block of rows, of each all columns; both factors are copied before the tiles that use them."""
+    backbone = stage_of(KERNELS["syrk"], {"n": 96, "k": 12})
+    space = kernel_space(backbone, CPU)
+    ways = core_habits(space.objects, CPU)
+    assert len(ways) > 1 and all(way[0] == ("mirror", (0,), "YES") for way in ways)
+    nest = first(space, space.usually(space.root(), lambda _: False, 0))
+    assert share_of(nest) < 0.7
+    assert around_products(nest)[-1] == ("vector", 8) and {("unroll", 4), ("unroll", 3)} <= set(around_products(nest))
+    assert [b.name for b in nest.buffers if b.space is Space.SHARED] == ["tmp_load_A", "tmp_load_A_2"]
+    assert next(loop.name for loop in loops(nest.body) if loop.kind is not Kind.UNROLL) == "i0"
+    check(backbone, nest)
 
 
 def alone(backbone: Backbone) -> KernelSpace:

@@ -103,16 +103,28 @@ def test_tiles_in_squares_are_halved(rows: int, columns: int, direction: str) ->
     assert text(nest).count(" if 0 <= ") == 2 and c_source(nest).text.count("continue;") >= 2
 
 
-def test_other_tiles_are_all_computed() -> None:
-    """Squares of 3 by 4 have no side that both divide into; a tile of all columns leaves nothing out."""
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (4, 3), (2, 3), (3, 2)])
+@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
+def test_other_tiles_are_cut_at_the_diagonal(rows: int, columns: int, direction: str) -> None:
+    """No side divides the other, so that a tile below is the mirror image of parts of several: those on the diagonal store one
+    side of it."""
     backbone = stage_of("syrk")
     space = kernel_space(backbone, CPU)
-    for rows, columns in ((3, 4), (3, 2)):
-        start = tiled(space, rows, columns)
-        candidate = next(c for seed in range(20) if (c := leaf(space, start, seed)) is not None)
-        nest = space.lower(candidate)
-        assert leaves_out(nest) == [] and share_of(nest) == 1.0
-        compared(backbone, nest)
+    start = tiled(space, rows, columns, **{"direction(syrk)": direction})
+    candidate = next(c for seed in range(20) if (c := leaf(space, start, seed)) is not None)
+    nest = space.lower(candidate)
+    assert [loop.name for loop in leaves_out(nest)] == ["half", "mirror", "diagonal"]
+    compared(backbone, nest)
+    assert 0.5 < share_of(nest) < 0.9
+
+
+def test_a_tile_of_all_columns_leaves_nothing_out() -> None:
+    backbone = stage_of("syrk")
+    space = kernel_space(backbone, CPU)
+    candidate = space.set_by_name(halved(space), "dim_kind(init.j0)", "UNROLL")
+    nest = space.lower(next(c for seed in range(20) if (c := leaf(space, candidate, seed)) is not None))
+    assert leaves_out(nest) == [] and share_of(nest) == 1.0
+    compared(backbone, nest)
 
 
 def test_the_bound_is_halved_where_half_may_do() -> None:

@@ -13,6 +13,7 @@ from warploom.schedule.bound.problem import (
     MAPPED_IN,
     MAPPED_OUT,
     THREAD,
+    UNROLL,
     VECTOR,
     Floats,
     Ints,
@@ -21,6 +22,9 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.solve.jit import compiled
+
+_TURNED_BYTES = 16.0
+"""Most bytes of neighbours that a CPU stores at once out of vectors that are turned."""
 
 
 @compiled
@@ -60,6 +64,23 @@ def vector_gain(problem: Problem, view: View, facts: Floats, instruction: int) -
             if dim >= 0 and view.kind[dim] & VECTOR and least_stride(problem, view, slot, level) <= 1.0:
                 gain *= view.largest[extent]
     return min(gain, facts[instruction, MOST_LANES])
+
+
+@compiled
+def turned_gain(problem: Problem, view: View, instruction: int) -> float:
+    """Elements that one store of a CPU moves at most where lanes lie apart and vectors are turned in registers: neighbours along
+    loops that are written out."""
+    gain = 1.0
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        axis = problem.slot_axis[slot]
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            dim = problem.slot_dims[slot, level]
+            if dim >= 0 and view.kind[dim] & UNROLL and least_stride(problem, view, slot, level) <= 1.0:
+                gain *= view.largest[extent]
+    return min(gain, _TURNED_BYTES / problem.element_bytes[instruction])
 
 
 @compiled

@@ -31,7 +31,7 @@ from warploom.schedule.bound.facts import (
     WAVES,
     wasted_lanes,
 )
-from warploom.schedule.bound.lines import lines_per_point, vector_gain
+from warploom.schedule.bound.lines import lines_per_point, turned_gain, vector_gain
 from warploom.schedule.bound.problem import (
     ALU,
     ANY_LOOP,
@@ -304,6 +304,8 @@ def use_ports(
     is_load = problem.operation[instruction] == LOAD
     is_temporary = problem.is_temporary[problem.region[instruction]] != 0
     gain = vector_gain(problem, view, facts, instruction)
+    if not is_load:
+        gain = max(gain, turned_gain(problem, view, instruction))
     used = per_element(problem, instruction, gain)
     plain[MEMORY if is_load else STORES] += facts[instruction, POINTS] * facts[instruction, REPEATS] * used
     refetch(problem, figures, view, facts, instruction, again)

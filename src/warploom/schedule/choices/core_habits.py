@@ -11,7 +11,7 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import combinations, zip_longest
 
@@ -36,6 +36,8 @@ _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
 
+_TILES_OF_BLOCK, _MOST_PADDED = 16, 1.04
+"""Tiles below each other in a block of a halved sum, at most, and the rows with padding over the fewest that there can be."""
 _ONE_ROW = ((1, 4), (1, 8), (1, 2))
 """The same where stores go around the caches: several rows at once are slower than one."""
 
@@ -45,20 +47,17 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     result where that may be better; of the others most copy a factor that all rows use again."""
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
-    width = max(target.vector_lanes, default=1)
+    copies_all = symmetry is not None and all(_products(objects, o) == 1 for o in objects.sums)
     is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
-
-    def fitting(tiles: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        return [(r, v) for r, v in tiles if symmetry is None or _is_in_squares(r, v * width)]
-
-    tiles = fitting(_IN_TILES if is_tiled else _tiles(target))
+    tiles = _IN_TILES if is_tiled else _tiles(target, 0 if copies_all else target.reserved_registers)
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         total = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
     across = _ways(objects, target, tiles, _Sum.across)[: _WAYS // 2]
     dots = () if symmetry is not None else dots_habits(objects, target)
     first = (*across, *dots)
-    packed = [] if is_tiled else _ways(objects, target, fitting(_packed_tiles(target)), _Sum.packed)[: _PACKED - len(first)]
+    is_plain = symmetry is None and not is_tiled
+    packed = _ways(objects, target, _packed_tiles(target), _Sum.packed)[: _PACKED - len(first)] if is_plain else []
     along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(first) - len(packed)]]
     ways = [(*start, *way) for way in (*first, *packed, *along)]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
@@ -91,14 +90,15 @@ def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
             yield tuple(h for s in sums for h in s.habits())
 
 
-def _tiles(target: Target) -> list[tuple[int, int]]:
-    """Rows and vectors of a step that the registers hold, those with the fewest loads for a product first."""
-    return sorted(_fitting(target, target.reserved_registers), key=lambda tile: sum(tile) / math.prod(tile))
+def _tiles(target: Target, left: int) -> list[tuple[int, int]]:
+    """Rows and vectors of a step that the registers hold with so many left over, those with the fewest loads for a product
+    first: none where all factors are copied, which leaves few addresses."""
+    return sorted(_fitting(target, left), key=lambda tile: sum(tile) / math.prod(tile))
 
 
 def _packed_tiles(target: Target) -> list[tuple[int, int]]:
-    """The same where the vectors lie in a copy, which needs no further registers. Each step takes the clocks of its loads, or of
-    the least totals that keep a core busy if these are fewer, and each vector comes from the second cache, once for all rows."""
+    """The same where the vectors lie in a copy. Each step takes the clocks of its loads, or of the least totals that keep a core
+    busy if these are fewer, and each vector comes from the second cache, once for all rows."""
 
     def clocks(tile: tuple[int, int]) -> float:
         rows, vectors = tile
@@ -107,15 +107,15 @@ def _packed_tiles(target: Target) -> list[tuple[int, int]]:
     return sorted(_fitting(target, 1), key=clocks)
 
 
-def _fitting(target: Target, reserved: int) -> list[tuple[int, int]]:
+def _fitting(target: Target, left: int) -> list[tuple[int, int]]:
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    room = target.registers - reserved
+    room = target.registers - left
     return [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
 
 
-def _is_in_squares(rows: int, columns: int) -> bool:
-    """Such tiles make squares, so that a symmetric sum can be made on one side of the diagonal."""
-    return max(rows, columns) % min(rows, columns) == 0
+def _products(objects: Objects, total: Operation) -> int:
+    """Products that a step of the sum adds."""
+    return len(objects.backbone.instructions[total.instruction].operands) // 2
 
 
 class _Sum:
@@ -146,7 +146,7 @@ class _Sum:
         read = [x.access.region for x in self.loads if x.access is not None and self.lanes in x.axes]
         self.passes_again = self.is_along_lanes and len(set(read)) < len(read) and leaves_caches(backbone, target)
         """Several passes read the same array along its rows, which come from memory: large norms, softmax."""
-        self.products = len(backbone.instructions[total.instruction].operands) // 2
+        self.products = _products(objects, total)
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
@@ -158,6 +158,8 @@ class _Sum:
         self.is_tiled = total.instruction in tiled_sums(backbone, target.tiles)
         self.results = results
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
+        self.is_halved = symmetry_of(backbone) is not None
+        """Half of it is made, whose totals stay in registers: blocks of rows, and of each one what lies in its columns."""
         self.is_across = self.is_packed = False
         self.is_alone = target.rates.cores == 1
         """One thread computes all, so that it copies an operand before all else."""
@@ -238,15 +240,22 @@ class _Sum:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
+            elif self.is_halved and extent.axis in self.results and 0 < extent.level < last:
+                yield "size", (number,), str(self._rows_of_block(extent.sizes) if extent.axis == self.below else 1)
         if self.is_across:
             yield from self._columns_in_registers()
+        if self.is_halved:
+            yield from self._kinds()
+            yield from self._in_registers()
+            yield from self._block_by_block()
         for temporary in self.objects.temporaries:
             producer = backbone.instructions[temporary.producer]
             apart = self.objects.stride(producer.access, self.lanes) != 1
             depends = {self.loop[p.store].axis for p in temporary.pairs}
             if temporary.consumer != self.total.instruction:
                 continue
-            if self.lanes in depends and (apart or (self.is_packed and self._is_packed(producer))):
+            is_copied = (apart or (self.is_packed and self._is_packed(producer))) and self.lanes in depends
+            if is_copied or (self.is_halved and self.products == 1):
                 yield from self._copied(temporary)
             elif (self.products > 1 or self.is_packed) and self.lanes not in depends:
                 yield from self._merged(temporary)
@@ -261,6 +270,9 @@ class _Sum:
         if self.is_packed:
             yield from self._slices_around_rows()
             yield from self._loaded_after()
+        yield from self._kinds()
+
+    def _kinds(self) -> Iterator[Habit]:
         for statement in self.total.loops:
             kind = self._kind(statement)
             if kind is not None:
@@ -369,6 +381,20 @@ class _Sum:
                     if self.loop[step].is_reduction:
                         yield "order", (load.statement, step), "AFTER"
 
+    def _rows_of_block(self, sizes: Sequence[int]) -> int:
+        """Tiles below each other in a block of a halved sum: many, unless they reach far beyond the rows that there are."""
+        assert self.below is not None
+        rows = self._size(self.below)
+        padded = {n: -(-rows // (self.rows * n)) * self.rows * n for n in sizes if n <= _TILES_OF_BLOCK}
+        least = min(padded.values(), default=0)
+        return max((n for n, size in padded.items() if size <= _MOST_PADDED * least), default=1)
+
+    def _block_by_block(self) -> Iterator[Habit]:
+        """A block of rows is done with all columns before the next one begins."""
+        outermost = {self.loop[s].axis: s for s in self.total.loops if self.loop[s].level == 0}
+        if self.below in outermost and self.lanes in outermost:
+            yield "order", (outermost[self.below], outermost[self.lanes]), "OUTER"
+
     def _row_by_row(self) -> Iterator[Habit]:
         """The sum's outer part lies around the results; what it multiplies with is loaded before they begin."""
         loops = [self.loop[s] for s in self.total.loops]
@@ -390,29 +416,48 @@ class _Sum:
 
     def _copied(self, temporary: Temporary) -> Iterator[Habit]:
         """An operand is copied so that the vectors of a step follow each other: a slice at a time, in which the levels along the
-        lanes lie innermost but for the one that steps from slice to slice. Where it lies along the lanes, whole vectors are."""
+        lanes lie innermost but for the one that steps from slice to slice. Of a halved sum factors of rows, too."""
         own = {self.loop[s].extent: s for s in self.total.loops}
-        read = self.objects.backbone.instructions[temporary.producer]
-        is_in_line = self.lanes is not None and self.objects.stride(read.access, self.lanes) == 1
-        has_slices = self.lanes is not None and self._size(self.lanes) > self.width * self.vectors
+        depends = {self.loop[p.store].axis for p in temporary.pairs}
+        along = self.lanes if self.lanes in depends else self.below
+        has_slices = along is not None and self._size(along) > (self.width * self.vectors if along == self.lanes else self.rows)
         for statement in self.objects.operations[temporary.producer].loops:
             loop = self.loop[statement]
-            is_slice = loop.axis == self.lanes and loop.level == 0 and has_slices
+            is_slice = loop.axis == along and loop.level == 0 and has_slices
             yield "order", (statement, own[loop.extent]), "MERGED" if is_slice else "BEFORE"
-            kind = self._kind(own[loop.extent])
-            if is_in_line and kind is not None:
-                yield "dim_kind", (statement,), kind
+        producer = self.objects.operations[temporary.producer].statement
         if self.is_across or self.is_packed:
-            producer = self.objects.operations[temporary.producer].statement
             for statement in self._around():
                 if self.is_alone or self.loop[statement].level > 0:
                     yield "order", (producer, statement), "BEFORE"
+        if self.is_halved:
+            for loop in (self.loop[s] for s in self.total.loops):
+                is_other = loop.axis in self.results and loop.axis != along and self._kind(loop.statement) is None
+                if is_other and (loop.level > 0 or along == self.below):
+                    yield "order", (producer, loop.statement), "BEFORE"
+        if along is not None and (self.is_halved or self.is_packed):
+            yield from self._as_it_lies(temporary, along)
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
         levels = ((self.loop[p.store].axis, self.loop[p.store].level, n) for p, n in pairs)
-        ordered = sorted(levels, key=lambda x: (x[0] == self.lanes and x[1] >= self.levels[x[0]] - 2, x[0] != self.lanes, x[1]))
+        inner = self.levels[along] - (2 if along == self.lanes else 1) if along is not None else 0
+        ordered = sorted(levels, key=lambda x: (x[0] == along and x[1] >= inner, x[0] != along, x[1]))
         for first, second in combinations([n for *_, n in ordered], 2):
             yield "layout", (first, second), "OUTER"
+
+    def _as_it_lies(self, temporary: Temporary, along: int) -> Iterator[Habit]:
+        """A copy of an operand whose neighbours lie along this axis goes along it, in vectors."""
+        operation = self.objects.operations[temporary.producer]
+        if self.objects.stride(self.objects.backbone.instructions[operation.instruction].access, along) != 1:
+            return
+        loops = [self.loop[s] for s in operation.loops]
+        inner = [x for x in loops if x.axis == along and x.level > 0]
+        for step in (x for x in loops if x.axis in self.reduced):
+            yield from (("order", (step.statement, x.statement), "OUTER") for x in inner)
+        for x in inner:
+            rows = "UNROLL|VECTOR" if x.level == self.levels[along] - 1 else None
+            if kind := self._kind(x.statement) if along == self.lanes else rows:
+                yield "dim_kind", (x.statement,), kind
 
     def _kind(self, statement: int) -> str | None:
         loop = self.loop[statement]

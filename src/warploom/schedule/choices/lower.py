@@ -120,13 +120,18 @@ class _Writer:
     def dropped(self) -> frozenset[int]:
         return frozenset(r.init.statement for r in self.registers.reductions.values() if r.drops_init)
 
+    @property
+    def _written_last(self) -> frozenset[int]:
+        """Statements that run behind all others of a tile, by where it lies."""
+        return frozenset() if self.halves is None or self.halves.crossed is None else self.halves.ending
+
     def nodes(self, items: list[Item]) -> tuple[Node, ...]:
         """The finished nodes of a list of siblings; loops that hold nothing vanish."""
         found: list[Node] = []
         for item in items:
             match item:
                 case int():
-                    if item not in self.dropped:
+                    if item not in self.dropped and item not in self._written_last:
                         found.append(self.statement(self.operations.by_statement[item]))
                 case Branch():
                     body = self.nodes(item.children)
@@ -145,22 +150,52 @@ class _Writer:
 
     def _half(self, halves: Halves, body: tuple[Node, ...]) -> tuple[Node, ...]:
         """The tile with its mirror image."""
+        endings: list[tuple[str, Guard, tuple[Callable[[int], Node], ...]]] = []
+        if halves.crossed is None:
+            endings.append(("mirror", halves.mirrored, (self._exchanged,)))
+        else:
+            endings.append(("mirror", halves.mirrored, (self._own, self._exchanged)))
+            endings.append(("diagonal", halves.crossed, (self._own_below, self._exchanged_above)))
+        numbers = count(self.next_loop)
+        nodes = list(body)
+        for name, only, writers in endings:
+            ending = tuple(node for write in writers for node in again(halves.tile.children, halves, write, numbers))
+            nodes.append(Loop(next(numbers), name, Kind.LOOP, 1, ending, only=(only,)))
+        half = Loop(next(numbers), "half", Kind.LOOP, 1, tuple(nodes), only=(halves.computed,))
+        self.next_loop = next(numbers)
+        return (half,)
+
+    def _own(self, statement: int) -> Node:
+        return self.statement(self.operations.by_statement[statement])
+
+    def _exchanged(self, statement: int) -> Node:
+        """The statement for the element on the other side of the diagonal."""
         symmetry = self.symmetry
         assert symmetry is not None
+        made = symmetry.exchanged(self.decided.backbone.instructions[statement])
+        operation = self.operations.by_statement[statement]
+        operands = zip(operation.operands, made.operands, strict=True)
+        exchanged = tuple(new if isinstance(old, Position) else old for old, new in operands)
+        return self.statement(replace(operation, access=made.access, operands=exchanged))
 
-        def write(statement: int) -> Node:
-            made = symmetry.exchanged(self.decided.backbone.instructions[statement])
-            operation = self.operations.by_statement[statement]
-            operands = zip(operation.operands, made.operands, strict=True)
-            exchanged = tuple(new if isinstance(old, Position) else old for old, new in operands)
-            return self.statement(replace(operation, access=made.access, operands=exchanged))
+    def _own_below(self, statement: int) -> Node:
+        """The same for elements on the diagonal and below alone."""
+        return self._from_diagonal(statement, self._own(statement), 0)
 
-        numbers = count(self.next_loop)
-        other = again(halves.tile.children, halves, write, numbers)
-        inner, outer = next(numbers), next(numbers)
-        self.next_loop = next(numbers)
-        mirrored = Loop(inner, "mirror", Kind.LOOP, 1, other, only=(halves.mirrored,))
-        return (Loop(outer, "half", Kind.LOOP, 1, (*body, mirrored), only=(halves.computed,)),)
+    def _exchanged_above(self, statement: int) -> Node:
+        """The same for elements above the diagonal alone, those on the other side of what is below it."""
+        return self._from_diagonal(statement, self._exchanged(statement), 1)
+
+    def _from_diagonal(self, statement: int, node: Node, distance: int) -> Node:
+        """A store where the total is that of an element at least so far below the diagonal."""
+        symmetry, halves = self.symmetry, self.halves
+        assert symmetry is not None and halves is not None
+        if not isinstance(node, Store):
+            return node
+        operation = self.operations.by_statement[statement]
+        row, column = (self.places.axis_index(operation, axis) for axis in symmetry.axes)
+        guard = Guard(row.plus(column, -1).shifted(-distance), halves.computed.bound)
+        return replace(node, memory=replace(node.memory, guards=(*node.memory.guards, guard)))
 
     def _loop(self, branch: Branch, body: tuple[Node, ...]) -> tuple[Node, ...]:
         kind = branch.kind

@@ -1,8 +1,11 @@
 """Tiles on one side of a diagonal: each total of a symmetric sum is used for two elements of the result.
 
-The tiles of the loops around a sum lie in squares whose side is that of the larger side of a tile. A tile is left out where its
-square is above the diagonal; where it is below, the end of the kernel runs once more with both axes exchanged. So each element is
-stored once, by its own tile or by that on the other side.
+A tile of the loops around a sum is left out where all of it is above the diagonal; where all of it is below, the end of the
+kernel runs once more with both axes exchanged. So each element is stored once, by its own tile or by that on the other side.
+
+A tile that the diagonal crosses stores all of its elements where one side divides the other: then such tiles make up squares,
+and no tile below is the mirror image of a part of them. Other tiles on the diagonal store what is not above it, and once more,
+with both axes exchanged, what is below.
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ class Halves:
     tile: Branch
     """The innermost loop around a tile."""
     computed: Guard
-    """Holds where the tile's square is on the diagonal or below."""
+    """Holds where some of the tile is on the diagonal or below."""
     mirrored: Guard
-    """Holds where it is below."""
+    """Holds where all of it is below."""
+    crossed: Guard | None
+    """Holds where not all of it is below; None where such tiles make up squares."""
     ending: frozenset[int]
     """Statements that run once more."""
 
@@ -62,12 +67,11 @@ def halves_of(
         starts.append(start)
         sides.append(side)
     rows, columns = sides
-    if max(sides) % min(sides):
-        return None
-    bound = prod(operations.sizes[e] for e in operations.levels[symmetry.axes[0]]) + max(sides)
+    bound = max(prod(operations.sizes[e] for e in operations.levels[axis]) for axis in symmetry.axes) + max(sides)
     behind = starts[0].plus(starts[1], -1)
-    computed = Guard(behind.shifted(max(0, rows - columns)), bound)
-    return Halves(tiled[-1], computed, Guard(behind.shifted(-columns), bound), symmetry.ending)
+    crossed = Guard(behind.scaled(-1).shifted(columns - 1), bound) if max(sides) % min(sides) else None
+    computed, mirrored = Guard(behind.shifted(rows - 1), bound), Guard(behind.shifted(-columns), bound)
+    return Halves(tiled[-1], computed, mirrored, crossed, symmetry.ending)
 
 
 def _is_confined(symmetry: Symmetry, operations: Operations, tree: Tree, tile: Branch) -> bool:

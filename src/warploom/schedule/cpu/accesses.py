@@ -95,6 +95,12 @@ class Accesses:
             stored = call(function, pointer, text)
         scope.line(f"{condition(parts.tests)}{stored.text};")
 
+    def store_columns(self, memory: Memory, stride: int, vectors: Sequence[Text]) -> None:
+        """Stores vectors of which each lane's elements are neighbours, lanes `stride` apart."""
+        function = self.helpers.store_columns(self.buffers[memory.buffer].dtype, self.scope.lanes, len(vectors))
+        pointer = pointer_text(self.names[memory.buffer], self.address(memory, self.scope.indices))
+        self.scope.line(f"{call(function, pointer, decimal(stride), *vectors).text};")
+
 
 def condition(tests: Sequence[Text]) -> str:
     """The text before a statement that runs where all tests hold."""

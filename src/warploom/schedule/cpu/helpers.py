@@ -9,6 +9,7 @@ from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, e
 from warploom.ctext import PRIMARY, FloatType, Text, binary, c_literal, call, division_steps
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
+from warploom.schedule.cpu.columns import MIXED_TEXT, turned_text
 from warploom.schedule.cpu.dots import dot_text
 from warploom.schedule.cpu.functions import OF_VECTORS_F32, PARTS_F32
 
@@ -33,12 +34,14 @@ class Helpers:
     _types: dict[str, str] = field(default_factory=dict[str, str])
     _functions: dict[str, str] = field(default_factory=dict[str, str])
     _has_intrinsics: bool = False
+    _mixes: bool = False
 
     def text(self) -> str:
         includes = ["#include <math.h>", "#include <stddef.h>", "#include <stdint.h>"]
         if self._has_intrinsics:
             includes += ["#if defined(__x86_64__) || defined(__i386__)", "#include <immintrin.h>"]
             includes += ["#elif defined(__ARM_NEON)", "#include <arm_neon.h>", "#endif"]
+        includes += [MIXED_TEXT] if self._mixes else []
         start = [*includes, "", "typedef ptrdiff_t Index;", *self._types.values()]
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
 
@@ -115,6 +118,14 @@ class Helpers:
         parts = " | ".join(f"{of.format(f'{n} * stride' if n else '0')} << {8 * n}" for n in range(4))
         byte = c_type(element_of(dtype))
         return self._add(f"spread_{to}", to, f"const {byte} *from, Index stride", f"return ({to})({parts});")
+
+    def store_columns(self, dtype: DType, lanes: int, count: int) -> str:
+        """Stores several vectors so that the elements of a lane lie next to each other, lanes `stride` apart."""
+        v, mask = self.vector(dtype, lanes), self.mask(dtype, lanes)
+        self._mixes = True
+        vectors = ", ".join(f"{v} x{n}" for n in range(count))
+        body = turned_text(v, mask, lanes, count, dtype.size_bytes)
+        return self._add(f"store_columns_{v}_{count}", "void", f"{c_type(dtype)} *to, Index stride, {vectors}", body)
 
     def splat(self, dtype: DType, lanes: int) -> str:
         v = self.vector(dtype, lanes)

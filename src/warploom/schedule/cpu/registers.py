@@ -13,7 +13,7 @@ from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store, Value
 
-_WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma start_tiles"
+_WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma mixed start_tiles"
 
 
 def free_names() -> Names:

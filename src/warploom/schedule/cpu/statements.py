@@ -11,6 +11,7 @@ from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, 
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices
+from warploom.schedule.cpu.columns import Columns, columns_of
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
@@ -55,6 +56,10 @@ class Statements:
                     self.scope.lane_loop = node
                     self.straight(node.body)
                     self.scope.lane_loop = None
+                case Loop(kind=Kind.UNROLL) if self.scope.lane_loop is None and (
+                    columns := columns_of(node, self.scope.is_certain)
+                ):
+                    self.columns(columns)
                 case Loop():
                     for n in range(node.size):
                         self.scope.indices.at[node.number] = n
@@ -69,6 +74,28 @@ class Statements:
                     pass
                 case _:
                     assert_never(node)
+
+    def columns(self, columns: Columns) -> None:
+        """A store of vectors whose same lanes are neighbours in memory: some of them together."""
+        memory, argument = columns.store.memory, columns.store.argument
+        dtype, at = self.nest.buffers[memory.buffer].dtype, self.scope.indices.at
+        self.scope.lane_loop = columns.vector
+        self.flush(memory.buffer)
+        for others in columns.turns():
+            at |= others
+            for first, count in columns.groups(dtype):
+                texts: list[Text] = []
+                for n in range(first, first + count):
+                    at[columns.together.number] = n
+                    texts.append(self.argument(argument, dtype))
+                at[columns.together.number] = first
+                if count > 1:
+                    self.accesses.store_columns(memory, columns.stride, texts)
+                else:
+                    self.accesses.store(memory, (), texts[0])
+        for loop in (columns.together, *columns.others):
+            del at[loop.number]
+        self.scope.lane_loop = None
 
     def by_lanes(self, node: Node) -> None:
         assert self.scope.lane_loop is not None

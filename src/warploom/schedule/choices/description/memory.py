@@ -6,7 +6,7 @@ order, and so do pairs of earlier arrays: they leave nothing to decide. Vector l
 
 from __future__ import annotations
 
-from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, HALVES, Vocabulary
+from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, HALVES, KEPT, Vocabulary
 from warploom.solve.space import Fact
 
 
@@ -68,6 +68,12 @@ def add_memory(words: Vocabulary) -> None:
         (k,) = space.objects("k")
         mirror, can = space.enum("mirror", (words.kernel,), HALVES), space.fact("can_mirror")
         space.require("kernels with a symmetric sum", {k: words.kernel}, [can(k), mirror(k).is_("NO")])
+        if words.flavour.keeps_totals:
+            space.require(
+                "half a sum is added up in registers",
+                {k: words.kernel, p: words.pairs},
+                [mirror(k).is_("NO"), words.transfer(p).is_not(KEPT)],
+            )
     for value in CACHES:
         can = space.fact(f"can_cache_{value.lower()}")
         space.require(f"accesses that may be {value}", {i: words.accesses}, [can(i), words.cache(i).is_not(value)])

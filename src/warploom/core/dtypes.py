@@ -35,7 +35,7 @@ class DType:
 
     @property
     def is_held(self) -> bool:
-        """NumPy has no such type: its values are held in float32 there (`words_of`, `values_of`)."""
+        """NumPy has no such type: its values are held in float32 there (`words_of`, `values_of`, `in_memory`)."""
         return self.name in ("bf16", "e4m3", "e5m2")
 
     @property
@@ -120,6 +120,13 @@ def to_numpy(dtype: DType) -> np.dtype[Any]:
         return np.dtype(np.float32)
     letter = {"int": "i", "uint": "u", "float": "f"}[dtype.kind]
     return np.dtype(f"{letter}{dtype.bits // 8}")
+
+
+def in_memory(dtype: DType) -> np.dtype[Any]:
+    """The NumPy dtype of an array as it lies in memory: of types that NumPy lacks the words (`words_of`)."""
+    import numpy as np
+
+    return np.dtype(f"u{dtype.size_bytes}") if dtype.is_held else to_numpy(dtype)
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:

@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8, u8x4, u32
-from warploom.ctext import PRIMARY, Text, binary, call
+from warploom.core import (
+    BY_NAME,
+    WORDS,
+    Diagnostic,
+    DType,
+    UnsupportedError,
+    bf16,
+    element_of,
+    f32,
+    i32,
+    other_word,
+    u8,
+    u8x4,
+    u32,
+)
+from warploom.ctext import PRIMARY, Text, binary, call, cast_to
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
 from warploom.schedule.cpu.dots import dot_text
@@ -63,6 +77,43 @@ class Helpers:
     def _stored(self, dtype: DType) -> str:
         """The integer that a word is, or the type itself."""
         return c_type(BY_NAME[f"{dtype.kind[0]}{dtype.bits}"]) if dtype in WORDS.values() else c_type(dtype)
+
+    def converted(self, text: Text, own: DType, dtype: DType, lanes: int) -> Text:
+        """Numbers of one type as those of another, scalars (`lanes` 1) or vectors. bf16 is a word for C: from and to it by f32."""
+        if own == bf16 == dtype:
+            return text
+        if own == bf16:
+            wide = call(self._from_bf16(lanes), text)
+            return wide if dtype == f32 else self.converted(wide, f32, dtype, lanes)
+        if dtype == bf16:
+            return call(self._to_bf16(lanes), text if own == f32 else self.converted(text, own, f32, lanes))
+        if lanes == 1:
+            return cast_to(c_type(dtype), text)
+        return call("__builtin_convertvector", text, self.vector(dtype, lanes))
+
+    def _from_bf16(self, lanes: int) -> str:
+        """The f32 whose upper half the word is."""
+        if lanes == 1:
+            body = "const uint32_t bits = (uint32_t)x << 16;\n    float y;\n    __builtin_memcpy(&y, &bits, sizeof y);\n    return y;"
+            return self._add("from_bf16", "float", "uint16_t x", body)
+        v, of, bits = (self.vector(t, lanes) for t in (f32, bf16, u32))
+        return self._add(f"from_{of}", v, f"{of} x", f"return ({v})(__builtin_convertvector(x, {bits}) << 16);")
+
+    def _to_bf16(self, lanes: int) -> str:
+        """The nearest word, of two as near the even one; NaN stays, and becomes quiet."""
+        nearest, quiet = "(bits + 0x7fff + (bits >> 16 & 1)) >> 16", "bits >> 16 | 0x40"
+        if lanes == 1:
+            body = (
+                "uint32_t bits;\n    __builtin_memcpy(&bits, &x, sizeof bits);\n"
+                f"    return (bits & 0x7fffffff) > 0x7f800000 ? {quiet} : {nearest};"
+            )
+            return self._add("to_bf16", "uint16_t", "float x", body)
+        v, to, bits, sign = (self.vector(t, lanes) for t in (f32, bf16, u32, BY_NAME["i32"]))
+        body = (
+            f"const {bits} bits = ({bits})x, nan = ({bits})(({sign})(bits & 0x7fffffff) > 0x7f800000);\n"
+            f"    return __builtin_convertvector((nan & ({quiet})) | (~nan & ({nearest})), {to});"
+        )
+        return self._add(f"to_{to}", to, f"{v} x", body)
 
     def moved(self, dtype: DType, lanes: int) -> str:
         """Bytes of words, each moved by 128 into the range of the other type, of which the result is."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.schedule.backbone import Backbone, Parameter, Program, Role, places_of, random_inputs
+from warploom.core import Diagnostic, UserError, in_memory, to_numpy, values_of, words_of
+from warploom.schedule.backbone import Backbone, Parameter, Program, Region, Role, places_of, random_inputs
 
 _PART = 1 << 16
 """Elements that are compared at a time: few enough for a cache."""
@@ -40,13 +40,18 @@ def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:
 
 
 def program_arrays(program: Program, given: Arrays) -> dict[str, NDArray[Any]]:
-    """Arrays that the kernels of a program share, by name in the order of its arguments, flat: those given as copies, others
-    zero."""
+    """Arrays that the kernels of a program share, by name in the order of its arguments, flat, as they lie in memory: those given
+    as copies, others zero."""
     found: dict[str, NDArray[Any]] = {}
     for region in program.arguments:
-        array = given.get(region.name)
-        found[region.name] = np.zeros(region.elements, to_numpy(region.dtype)) if array is None else array.reshape(-1).copy()
+        array, dtype = given.get(region.name), region.dtype
+        found[region.name] = np.zeros(region.elements, in_memory(dtype)) if array is None else words_of(dtype, array.flatten())
     return found
+
+
+def held(regions: Iterable[Region], arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Those of the arrays, which are as they lie in memory, as NumPy holds their values."""
+    return {r.name: values_of(r.dtype, arrays[r.name]) if r.dtype.is_held else arrays[r.name] for r in regions}
 
 
 def scalar_values(backbone: Backbone) -> dict[str, float]:

@@ -17,7 +17,7 @@ from warploom.schedule.backbone import Program
 from warploom.schedule.cpu import Build, c_program, compile_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
 from warploom.schedule.nest import Nest
-from warploom.schedule.search import Implementation, difference, program_arrays
+from warploom.schedule.search import Implementation, difference, held, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
@@ -155,7 +155,7 @@ def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: in
     for nest in nests:
         compiled = compile_nest(nest, flags=build.flags)
         compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
-    return arrays
+    return held(program.arguments, arrays)
 
 
 def at_several(

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 
-from warploom.core import words_of
+from warploom.core import bf16, words_of
 from warploom.schedule.backbone import Backbone, Program
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
 from warploom.schedule.nest import Nest
@@ -117,7 +117,8 @@ class CpuEvaluator:
         if isinstance(ran, Crashed):
             return ran.reason
         results = held(self._regions, dict(zip(self._arrays, worker.shared, strict=True)))
-        return difference(results, self._reference, self._tolerance)
+        in_bf16 = {r.name for r in self._regions if r.dtype == bf16}
+        return difference(results, self._reference, self._tolerance, in_bf16)
 
     def _open_worker(self) -> MeasureWorker:
         assert self._worker is not None, "measured outside `open`"

@@ -11,7 +11,7 @@ _SCALARS: dict[str, tuple[str, str | None]] = {
     "tf32": ("float", None), "e4m3": ("__nv_fp8_e4m3", None),
     "e5m2": ("__nv_fp8_e5m2", None),
     "f32": ("float", "float"), "f64": ("double", "double"),
-    "i8x4": ("int", "i8x4"), "u8x4": ("unsigned", "u8x4"),
+    "i8x4": ("int", "i8x4"), "u8x4": ("unsigned", "u8x4"), "bf16x2": ("unsigned", "bf16x2"),
 }  # fmt: skip
 """Name in CUDA C++, name in C with `stdint.h` (None: it has no such type); bf16 is its word there."""
 

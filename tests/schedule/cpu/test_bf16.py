@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.schedule.choices.test_lower_candidates import descend
+from tests.schedule.cpu.test_dots import WIDE, random_nests
 
 from warploom.core import UnsupportedError, bf16
-from warploom.schedule.backbone import Backbone, cpu_tiles
+from warploom.schedule.backbone import Backbone, cpu_tiles, in_words
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler, plain_nest
 from warploom.schedule.frontend import load_tensors
-from warploom.schedule.nest import Nest
+from warploom.schedule.nest import Nest, verify
 from warploom.schedule.targets import TARGETS
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
@@ -143,3 +144,22 @@ def _without_f32(stage: Backbone) -> Backbone:
 def test_arithmetic_and_scalars_of_bf16_are_refused(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=said):
         c_source(plain_nest(stage_of(text, tmp_path, {"n": 8})))
+
+
+PRODUCTS = 'A: bf16["{0[0]}", "{0[1]}"], B: bf16["{1[0]}", "{1[1]}"], C: out[f32["m", "n"]]):\n    C[m, n] += f32(A[{0[0]}, {0[1]}]) * f32(B[{1[0]}, {1[1]}])\n'
+
+
+@pytest.mark.parametrize(("form", "lanes"), [("mk,nk", "n3=8"), ("mk,nk", "k2=8"), ("mk,kn", "n3=16"), ("km,kn", "n3=8")])
+def test_sums_of_words_are_exact_where_those_of_numbers_are(form: str, lanes: str, tmp_path: Path) -> None:
+    sizes = {"m": 5, "n": 37, "k": 76}
+    one, two = form.split(",")
+    stage = in_words(stage_of(PRODUCTS.format(one, two), tmp_path, sizes), {"bf16"})
+    assert stage.made_of
+    chance = np.random.default_rng(5)
+    a, b = (chance.integers(-99, 100, tuple(sizes[n] for n in names)).astype(np.float32) for names in (one, two))
+    wanted = np.einsum(f"{form}->mn", a.astype(np.int64), b.astype(np.int64))
+    for nest in random_nests(stage, lanes, 3, 1, WIDE, "mad"):
+        assert verify(nest) == ()
+        made = np.empty(wanted.shape, np.float32)
+        compile_nest(nest, folder=tmp_path).run([nearest(a), nearest(b), made])
+        np.testing.assert_array_equal(made, wanted)

@@ -12,11 +12,11 @@ from warploom.core import (
     DType,
     UnsupportedError,
     bf16,
+    bf16x2,
     element_of,
     f32,
     i32,
     other_word,
-    u8,
     u8x4,
     u32,
 )
@@ -57,7 +57,8 @@ class Helpers:
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
 
     def vector(self, dtype: DType, lanes: int) -> str:
-        """A vector type; beside it, with `_any`, the same at any address of its elements. Four bytes are not the word of them."""
+        """A vector type; beside it, with `_any`, the same at any address of its elements. Four bytes are not the word of them, nor
+        are two bf16."""
         name = f"{dtype.name}x{lanes}"
         name = f"{name}_lanes" if any(name == word.name for word in WORDS.values()) else name
         if name not in self._types:
@@ -71,8 +72,9 @@ class Helpers:
         return name
 
     def word(self, dtype: DType) -> None:
-        """Defines the type of a word: four bytes at any address."""
-        self._types[dtype.name] = f"typedef {self._stored(dtype)} {dtype.name} __attribute__((aligned(1), may_alias));"
+        """Defines the type of a word: its elements at any of their addresses."""
+        aligned = f"aligned({element_of(dtype).size_bytes})"
+        self._types[dtype.name] = f"typedef {self._stored(dtype)} {dtype.name} __attribute__(({aligned}, may_alias));"
 
     def _stored(self, dtype: DType) -> str:
         """The integer that a word is, or the type itself."""
@@ -122,11 +124,14 @@ class Helpers:
         return self._add(f"moved_{to}", to, f"{of} x", f"return ({to})(({bits})x ^ 0x80808080u);")
 
     def dot(self, first: DType, second: DType, lanes: int) -> str:
-        """A function of totals and two words, scalars (`lanes` 1) or vectors: the totals and the products of their bytes."""
-        total = self.vector(i32, lanes) if lanes > 1 else c_type(i32)
+        """A function of totals and two words, scalars (`lanes` 1) or vectors: the totals and the products of their elements."""
+        of = f32 if first == bf16x2 else i32
+        total = self.vector(of, lanes) if lanes > 1 else c_type(of)
         a, b = (self.vector(t, lanes) if lanes > 1 else t.name for t in (first, second))
         if lanes > 1:
             self._has_intrinsics = True
+        elif of == f32:
+            self._from_bf16(1)
         name = f"dot_{first.name}_{second.name}_x{lanes}"
         return self._add(name, total, f"{total} sum, {a} a, {b} b", dot_text(total, first, second, lanes))
 
@@ -152,15 +157,17 @@ class Helpers:
         return self._add(f"stream_{v}", "void", f"{c_type(dtype)} *to, {v} value", body)
 
     def spread(self, dtype: DType, lanes: int) -> str:
-        """Words, one or a vector of neighbours, of bytes that are `stride` apart."""
+        """Words, one or a vector of neighbours, of elements that are `stride` apart."""
+        element = element_of(dtype)
+        unsigned = BY_NAME[f"u{element.bits}"]
         if lanes == 1:
-            to, bits, of = dtype.name, "uint32_t", "(uint32_t)(uint8_t)from[{}]"
+            to, bits, of = dtype.name, "uint32_t", f"(uint32_t)({c_type(unsigned)})from[{{}}]"
         else:
             to, bits = self.vector(dtype, lanes), self.vector(u32, lanes)
-            of = f"__builtin_convertvector({self.load(u8, lanes)}((const uint8_t *)from + {{}}), {bits})"
-        parts = " | ".join(f"{of.format(f'{n} * stride' if n else '0')} << {8 * n}" for n in range(4))
-        byte = c_type(element_of(dtype))
-        return self._add(f"spread_{to}", to, f"const {byte} *from, Index stride", f"return ({to})({parts});")
+            of = f"__builtin_convertvector({self.load(unsigned, lanes)}((const {c_type(unsigned)} *)from + {{}}), {bits})"
+        together = range(dtype.bits // element.bits)
+        parts = " | ".join(f"{of.format(f'{n} * stride' if n else '0')} << {element.bits * n}" for n in together)
+        return self._add(f"spread_{to}", to, f"const {c_type(element)} *from, Index stride", f"return ({to})({parts});")
 
     def splat(self, dtype: DType, lanes: int) -> str:
         v = self.vector(dtype, lanes)

@@ -253,7 +253,7 @@ class Statements:
         return (found[0], found[1]) if is_sum and all(t in WORDS.values() for t in found) else None
 
     def dot(self, node: Compute, words: tuple[DType, DType]) -> Text:
-        """Totals and the products of the bytes of two words, of one type with their surplus."""
+        """Totals and the products of the elements of two words, of bytes of one type with their surplus."""
         lanes, helpers = self.scope.lanes, self.helpers
         arguments = [self.argument(a, t) for a, t in zip(node.arguments, words, strict=False)]
         total, _ = self.read(node.target)

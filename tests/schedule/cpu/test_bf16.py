@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import random
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +20,19 @@ from tests.schedule.cpu.test_dots import WIDE, random_nests
 from warploom.core import UnsupportedError, bf16
 from warploom.schedule.backbone import Backbone, cpu_tiles, in_words
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.cpu import c_source, compile_nest, find_compiler, plain_nest
+from warploom.schedule.cpu import (
+    KERNEL_FLAGS,
+    CompiledNest,
+    build_library,
+    c_source,
+    compile_nest,
+    find_compiler,
+    plain_nest,
+    zig_compiler,
+)
 from warploom.schedule.frontend import load_tensors
 from warploom.schedule.nest import Nest, verify
+from warploom.schedule.search import difference
 from warploom.schedule.targets import TARGETS
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
@@ -163,3 +175,68 @@ def test_sums_of_words_are_exact_where_those_of_numbers_are(form: str, lanes: st
         made = np.empty(wanted.shape, np.float32)
         compile_nest(nest, folder=tmp_path).run([nearest(a), nearest(b), made])
         np.testing.assert_array_equal(made, wanted)
+
+
+@pytest.fixture(scope="module")
+def rounded_products(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, CompiledNest, list[NDArray[Any]], NDArray[np.float32]]:
+    """A kernel of sums of words that are rounded to bf16, as text and compiled, with its inputs and what it must write."""
+    folder = tmp_path_factory.mktemp("products")
+    sizes = {"m": 16, "n": 32, "k": 256}
+    arrays = PRODUCTS.format("mk", "nk").replace("f32[", "bf16[").partition(":\n")[0]
+    text = f"{arrays}:\n    C[m, n] = bf16(sum(f32(A[m, k]) * f32(B[n, k]), over=k))\n"
+    stage = in_words(stage_of(text, folder, sizes), {"bf16"})
+    chance = np.random.default_rng(6)
+    a, b = (nearest(chance.uniform(-1, 1, (sizes[n], 256)).astype(np.float32)) for n in "mn")
+    wanted = number(nearest((number(a).astype(np.float64) @ number(b).astype(np.float64).T).astype(np.float32)))
+    nests = [n for n in random_nests(stage, "n3=16", 4, 20, WIDE, "mad") if re.search(LOOP, c_source(n).text)]
+    nest = min(nests, key=lambda nest: len(c_source(nest).text))
+    return c_source(nest).text, compile_nest(nest, folder=folder), [a, b], wanted
+
+
+LOOP = r"for \(Index (k\d) = 0;"
+SWAPPED = {"(b << 16)": "(b & 0xffff0000u)", "(b & 0xffff0000u)": "(b << 16)", "(uint16_t)b)": "(uint16_t)(b >> 16))"}
+PLANTED = {
+    "nothing": lambda text: text + "\n",
+    "a dropped k": lambda text: re.sub(LOOP, r"for (Index \1 = 1;", text),
+    "a swapped pair": lambda text: re.sub("|".join(map(re.escape, SWAPPED)), lambda found: SWAPPED[found[0]], text),
+    "an upper half for both": lambda text: text.replace("<< 16) * ", "& 0xffff0000u) * "),
+    "rounding towards zero": lambda text: text.replace("(bits + 0x7fff + (bits >> 16 & 1)) >> 16", "bits >> 16"),
+    "rounding away from zero": lambda text: text.replace("(bits + 0x7fff + (bits >> 16 & 1)) >> 16", "(bits + 0xffff) >> 16"),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_mistakes_are_refuted(planted: str, rounded_products: Any, tmp_path: Path) -> None:
+    text, kernel, inputs, wanted = rounded_products
+    changed = PLANTED[planted](text)
+    assert changed != text
+    made = np.zeros(wanted.shape, np.uint16)
+    replace(kernel, library=build_library(changed, flags=KERNEL_FLAGS, folder=tmp_path)).run([*inputs, made])
+    wrong = difference({"C": number(made)}, {"C": wanted}, 1e-3, {"C"})
+    assert (wrong == "") == (planted == "nothing"), wrong
+
+
+@pytest.mark.parametrize(
+    ("lanes", "flags", "said"),
+    [
+        ("n3=8", ("-mavx512bf16", "-mavx512vl"), r"vdpbf16ps\s.*%ymm"),
+        ("n3=16", ("-mavx512bf16", "-mavx512vl"), r"vdpbf16ps\s.*%zmm"),
+        ("n3=4", ("-target", "aarch64-linux-gnu", "-mcpu=neoverse_v1"), r"bfdot\s"),
+    ],
+)
+def test_the_instructions_of_other_machines_are_compiled(
+    lanes: str, flags: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    """None of them is run."""
+    compiler = zig_compiler() if "-target" in flags else find_compiler()
+    if compiler is None or ("-target" not in flags and platform.machine() != "x86_64"):
+        pytest.skip("no compiler for such a machine")
+    stage = in_words(stage_of(PRODUCTS.format("mk", "nk"), tmp_path, {"m": 4, "n": 32, "k": 16}), {"bf16"})
+    (nest,) = random_nests(stage, lanes, 3, 1, replace(WIDE, vector_lanes=(4, 8, 16)), "mad")
+    (tmp_path / "words.c").write_text(c_source(nest).text)
+    command = [*compiler.command, *flags, "-O2", "-S", "-o", "words.s", "words.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    if "unrecognized" in done.stderr:
+        pytest.skip("the compiler does not know the instructions")
+    assert done.returncode == 0, done.stderr
+    assert re.search(said, (tmp_path / "words.s").read_text())

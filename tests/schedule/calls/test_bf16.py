@@ -105,8 +105,6 @@ def test_tensors_of_torch_are_taken_as_words_and_returned(tensor: Any) -> None:
         np.testing.assert_array_equal(own.held, words(WANTED).view(np.int16))
 
 
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.int16, np.float16, np.dtype(">f4")])
 def test_other_types_are_refused(dtype: Any) -> None:
     for call in runners(products):

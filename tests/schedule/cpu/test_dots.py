@@ -38,9 +38,7 @@ def stage_of(first: str, second: str, one: str, two: str, folder: Path, sizes: d
     return function.program(sizes, cpu_tiles).stages[0]
 
 
-def random_nests(
-    stage: Backbone, lanes: str, seed: int, count: int, on: Target = WIDE, total: str = "sum"
-) -> Iterator[Nest]:
+def random_nests(stage: Backbone, lanes: str, seed: int, count: int, on: Target = WIDE, total: str = "sum") -> Iterator[Nest]:
     """Implementations at random whose sum is one of vectors along an axis. lanes: `n3=16`."""
     space, source = kernel_space(stage, on), random.Random(seed)
     extent, size = lanes.split("=")

@@ -108,7 +108,7 @@ def test_tensors_of_torch_are_taken_as_words_and_returned(tensor: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.int16, np.float16, np.dtype(">f4")])
 def test_other_types_are_refused(dtype: Any) -> None:
     for call in runners(products):
-        with pytest.raises(UserError, match="CALL_DTYPE.*expected bf16 for 'B', or float32 to round"):
+        with pytest.raises(UserError, match=r"CALL_DTYPE.*expected bf16 for 'B', or float32 to round"):
             call((A, B.astype(dtype)), {})
 
 

@@ -160,7 +160,10 @@ def test_arithmetic_and_scalars_of_bf16_are_refused(text: str, said: str, tmp_pa
         c_source(plain_nest(stage_of(text, tmp_path, {"n": 8})))
 
 
-PRODUCTS = 'A: bf16["{0[0]}", "{0[1]}"], B: bf16["{1[0]}", "{1[1]}"], C: out[f32["m", "n"]]):\n    C[m, n] += f32(A[{0[0]}, {0[1]}]) * f32(B[{1[0]}, {1[1]}])\n'
+PRODUCTS = (
+    'A: bf16["{0[0]}", "{0[1]}"], B: bf16["{1[0]}", "{1[1]}"], C: out[f32["m", "n"]]):\n'
+    "    C[m, n] += f32(A[{0[0]}, {0[1]}]) * f32(B[{1[0]}, {1[1]}])\n"
+)
 
 
 SLOW = pytest.mark.slow

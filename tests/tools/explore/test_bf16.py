@@ -2,8 +2,6 @@
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

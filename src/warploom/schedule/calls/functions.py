@@ -246,7 +246,11 @@ def _as_given(results: tuple[Array, ...], plain: tuple[Any, ...], given: tuple[A
 
 def _is_same(one: Array, other: Array) -> bool:
     return one is other or (
-        one.dtype == other.dtype and one.ctypes.data == other.ctypes.data and one.shape == other.shape and one.strides == other.strides and one.size > 0
+        one.dtype == other.dtype
+        and one.ctypes.data == other.ctypes.data
+        and one.shape == other.shape
+        and one.strides == other.strides
+        and one.size > 0
     )
 
 

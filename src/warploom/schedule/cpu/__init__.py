@@ -25,9 +25,9 @@ from warploom.schedule.cpu.timing import Effort, Timing, retime, spread_of, time
 from warploom.schedule.cpu.worker import Crashed, MeasureWorker, Together
 
 __all__ = [
-    "COMMON", "DIFFERENT_SUMS", "ENTRY", "KERNEL_FLAGS", "PLAIN_FLAGS", "SECOND_ENTRY", "Build", "Caches", "Calibration", "Call", "CompiledNest",
-    "Compiler", "Crashed", "Effort", "Job", "MeasureWorker", "Shares", "Source", "Timing", "Together", "aligned_copy",
-    "build_library", "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count", "entry_of",
-    "find_compiler", "function_of", "has_integers", "host", "iterations_text", "order_flags", "plain_loop", "plain_nest",
-    "retime", "run_job", "sound_build", "spread_of", "time_call", "zig_compiler",
+    "COMMON", "DIFFERENT_SUMS", "ENTRY", "KERNEL_FLAGS", "PLAIN_FLAGS", "SECOND_ENTRY", "Build", "Caches", "Calibration",
+    "Call", "CompiledNest", "Compiler", "Crashed", "Effort", "Job", "MeasureWorker", "Shares", "Source", "Timing", "Together",
+    "aligned_copy", "build_library", "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
+    "entry_of", "find_compiler", "function_of", "has_integers", "host", "iterations_text", "order_flags", "plain_loop",
+    "plain_nest", "retime", "run_job", "sound_build", "spread_of", "time_call", "zig_compiler",
 ]  # fmt: skip

@@ -1,10 +1,11 @@
 """Dot products of words as C text: instructions that add the products of the elements of each lane to its total.
 
 Bytes: x86 multiplies unsigned by signed ones (`vpdpbusd`); of two of one type, one is moved into the range of the other
-(`surpluses`). The instructions of Arm that most machines have take two of one type, so that there it is moved back. Integers wrap,
-so that all of it is exact.
+(`surpluses`). The instructions of Arm that most machines have take two of one type, so that there it is moved back. Integers
+wrap, so that all of it is exact.
 
-bf16: `vdpbf16ps`, `bfdot`. Their sums are not those of f32: see `DIFFERENT_SUMS`. Rows for Arm are unchecked: nobody has run them.
+bf16: `vdpbf16ps`, `bfdot`. Their sums are not those of f32: see `DIFFERENT_SUMS`. These rows, and those for Arm, are unchecked:
+they are compiled, and nobody has run them.
 
 Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (VPDPBUSD, VDPBF16PS); Arm C Language Extensions,
 section 13.2.3 (vdot, vusdot, vbfdot); Arm Architecture Reference Manual for A-profile, BFDOT and FEAT_EBF16.
@@ -17,14 +18,13 @@ from warploom.core.compiler import machine_text
 
 _X86 = {4: "_mm", 8: "_mm256", 16: "_mm512"}
 """By lanes."""
-_FLAGS = {"i8": ("avx512_vnni", "avx_vnni", "asimddp"), "u8": ("avx512_vnni", "avx_vnni", "asimddp"), "bf16": ("avx512_bf16", "bf16")}
+_OF_BYTES = ("avx512_vnni", "avx_vnni", "asimddp")
+_FLAGS = {"i8": _OF_BYTES, "u8": _OF_BYTES, "bf16": ("avx512_bf16", "bf16")}
 """Names under which systems list these instructions, by the type of the elements."""
-DIFFERENT_SUMS = (
-    "products of bf16 by the instructions of the CPU, which take numbers below 2^-126 as 0 and round pairs of products in their own way"
-)
-"""Domain of a verdict on a kernel with words of bf16. x86 adds the upper, then the lower product to the total, each rounded once to
-nearest even, with subnormal factors, totals and results as 0, whatever the control register says; Arm rounds to odd and adds both
-products first, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
+DIFFERENT_SUMS = "products of bf16 by instructions that take subnormal numbers as 0 and round each sum of two in their own way"
+"""Domain of a verdict on a kernel with words of bf16. x86 adds the upper, then the lower product to the total, each rounded once
+to nearest even, with subnormal factors, totals and results as 0, whatever the control register says. Arm adds both products
+first, and rounds to odd, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
 
 
 def multiplied_words() -> frozenset[str]:
@@ -34,12 +34,15 @@ def multiplied_words() -> frozenset[str]:
 
 
 def dot_text(total: str, first: DType, second: DType, lanes: int) -> str:
-    """The body of a function of `sum`, `a` and `b` (see `Helpers.dot`). total: the type of the totals in C. Scalars of bf16 are read
-    by `from_bf16`."""
+    """The body of a function of `sum`, `a` and `b` (see `Helpers.dot`), which for scalars of bf16 calls `from_bf16`.
+
+    total: the type of the totals in C.
+    """
     lines: list[str] = []
     for macro, text in _rows(first, second, lanes):
         lines += [f"{'#elif' if lines else '#if'} {macro}", f"    return ({total}){text};"]
-    plain = [f"    sum += {a} * {b};" for a, b in zip(_each("a", first, total, lanes), _each("b", second, total, lanes), strict=True)]
+    pairs = zip(_each("a", first, total, lanes), _each("b", second, total, lanes), strict=True)
+    plain = [f"    sum += {a} * {b};" for a, b in pairs]
     plain.append("    return sum;")
     return "\n".join([*lines, "#else", *plain, "#endif"] if lines else plain).lstrip()
 

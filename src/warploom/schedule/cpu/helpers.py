@@ -57,8 +57,8 @@ class Helpers:
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
 
     def vector(self, dtype: DType, lanes: int) -> str:
-        """A vector type; beside it, with `_any`, the same at any address of its elements. Four bytes are not the word of them, nor
-        are two bf16."""
+        """A vector type; beside it, with `_any`, the same at any address of its elements. Those of a word are not the
+        word."""
         name = f"{dtype.name}x{lanes}"
         name = f"{name}_lanes" if any(name == word.name for word in WORDS.values()) else name
         if name not in self._types:
@@ -81,7 +81,7 @@ class Helpers:
         return c_type(BY_NAME[f"{dtype.kind[0]}{dtype.bits}"]) if dtype in WORDS.values() else c_type(dtype)
 
     def converted(self, text: Text, own: DType, dtype: DType, lanes: int) -> Text:
-        """Numbers of one type as those of another, scalars (`lanes` 1) or vectors. bf16 is a word for C: from and to it by f32."""
+        """Numbers of one type as those of another, scalars (`lanes` 1) or vectors. bf16 is a word for C: by way of f32."""
         if own == bf16 == dtype:
             return text
         if own == bf16:
@@ -96,7 +96,8 @@ class Helpers:
     def _from_bf16(self, lanes: int) -> str:
         """The f32 whose upper half the word is."""
         if lanes == 1:
-            body = "const uint32_t bits = (uint32_t)x << 16;\n    float y;\n    __builtin_memcpy(&y, &bits, sizeof y);\n    return y;"
+            start = "const uint32_t bits = (uint32_t)x << 16;\n    float y;"
+            body = f"{start}\n    __builtin_memcpy(&y, &bits, sizeof y);\n    return y;"
             return self._add("from_bf16", "float", "uint16_t x", body)
         v, of, bits = (self.vector(t, lanes) for t in (f32, bf16, u32))
         return self._add(f"from_{of}", v, f"{of} x", f"return ({v})(__builtin_convertvector(x, {bits}) << 16);")

@@ -175,7 +175,7 @@ def points_of(program: Program) -> int:
 
 
 def _check_in_c(program: Program) -> None:
-    """Types that C lacks, and arithmetic in bf16, which is a word for it. UnsupportedError at the place of an array or operation."""
+    """Types that C lacks, and arithmetic in bf16, a word for it. UnsupportedError at the place of an array or operation."""
     for region in (r for stage in program.stages for r in stage.regions):
         if c_type(region.dtype) is None:
             message = f"expected {region.name} of a type that C has, got {region.dtype.name}"

@@ -98,15 +98,16 @@ class Buffer:
     run_time: RunTimeSize | None = None
     """The first index has as many values as this size, `elements` is for its value here."""
     spread: int = 1
-    """Bytes from one byte of a word to the next; where they are apart, offsets are in bytes."""
+    """Elements from one element of a word to the next; where they are apart, offsets are in elements."""
 
     @property
     def held(self) -> tuple[DType, int]:
-        """Type and number of the elements that lie in memory: those of words are bytes."""
+        """Type and number of the elements that lie in memory: those of words are bytes, or bf16."""
         element = element_of(self.dtype)
+        together = self.dtype.size_bytes // element.size_bytes
         if self.spread > 1:
-            return element, self.elements + (self.dtype.size_bytes - 1) * self.spread
-        return element, self.elements * self.dtype.size_bytes // element.size_bytes
+            return element, self.elements + (together - 1) * self.spread
+        return element, self.elements * together
 
 
 @dataclass(frozen=True, slots=True)

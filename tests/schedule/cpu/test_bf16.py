@@ -70,7 +70,7 @@ def result_of(nest: Nest, arrays: list[NDArray[Any]], shape: tuple[int, ...], fo
     return made
 
 
-def number(words: NDArray[np.uint16]) -> NDArray[np.float32]:
+def number(words: NDArray[Any]) -> NDArray[np.float32]:
     return np.stack([np.zeros_like(words), words], -1).astype("<u2").view("<f4")[..., 0]
 
 
@@ -132,9 +132,9 @@ def test_scalars_places_and_constants_become_words(tmp_path: Path) -> None:
             made = {b.name: words if b.name == "X" else np.full(b.elements, 77, np.uint16) for b in kernel.buffers}
             kernel.run([made[b.name] for b in kernel.buffers], {"a": 0.7})
             wanted = {
-                "Y": np.full(300, nearest(np.float32([0.7]))[0]),
+                "Y": np.full(300, nearest(np.array([0.7], np.float32))[0]),
                 "Z": nearest(np.arange(300, dtype=np.float32)),
-                "P": np.pad(words, 1, constant_values=nearest(np.float32([0.3]))[0]),
+                "P": np.pad(words, 1, constant_values=nearest(np.array([0.3], np.float32))[0]),
             }
             for name, array in made.items():
                 if name != "X":

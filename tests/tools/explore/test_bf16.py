@@ -3,6 +3,7 @@
 # ruff: noqa: F821 (indices and sizes are names of the language)
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -45,16 +46,16 @@ def options(**more: object) -> KernelOptions:
     return replace(KernelOptions(target=PLAIN, sizes=SIZES), **more)  # type: ignore[arg-type]
 
 
-def nests_of(program: Program) -> tuple[Implementation[None], ...]:
+def nests_of(program: Program) -> tuple[Any, ...]:
     """The stages as they are written, whether in words or not."""
     stages = (replace(stage, made_of=(), rewritten=None) for stage in program.stages)
-    return tuple(Implementation(None, plain_nest(stage), "0" * 64, {}, 0.5) for stage in stages)
+    return tuple(Implementation(cast(Any, None), plain_nest(stage), "0" * 64, {}, 0.5) for stage in stages)
 
 
 @pytest.mark.parametrize("target", [PLAIN, WITH_WORDS], ids=["numbers", "words"])
 def test_a_verdict_says_whose_sums_they_are(target: object) -> None:
     program = program_of(products, options(target=target))
-    explored = Explored(program, nests_of(program))  # type: ignore[arg-type]
+    explored = Explored(program, nests_of(program))
     line = judged_line("p", Checked("tested", 60), 1.0, (), {"sizes": SIZES}, explored, options(), Stopwatch())
     assert line["verdict"] == "tested" and line.get("domain") == (DIFFERENT_SUMS if target is WITH_WORDS else None)
     assert "exact" not in DIFFERENT_SUMS

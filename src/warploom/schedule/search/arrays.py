@@ -15,7 +15,7 @@ from warploom.schedule.backbone import Backbone, Parameter, Program, Region, Rol
 _PART = 1 << 16
 """Elements that are compared at a time: few enough for a cache."""
 _BF16_DIGITS = 8
-"""Of the fraction of a bf16, the first one included."""
+"""Bits of the significand of a bf16, the first one included."""
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 

@@ -52,7 +52,7 @@ def program_arrays(program: Program, given: Arrays) -> dict[str, NDArray[Any]]:
 
 
 def held(regions: Iterable[Region], arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Those of the arrays, which are as they lie in memory, as NumPy holds their values."""
+    """The arrays of these regions, given as they lie in memory, as NumPy holds their values."""
     return {r.name: values_of(r.dtype, arrays[r.name]) if r.dtype.is_held else arrays[r.name] for r in regions}
 
 

@@ -115,7 +115,8 @@ def test_vectors_where_the_system_lends_no_tiles(emulated: Emulated) -> None:
     assert emulated.counted("products") == emulated.counted("loads") == 0
 
 
-@pytest.mark.parametrize("form", [pytest.param("mk,nk", marks=pytest.mark.slow), "mk,kn"])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["mk,nk", "mk,kn"])
 def test_what_the_search_begins_with(form: str, emulated: Emulated, tmp_path: Path) -> None:
     sizes = {"m": 32, "n": 32, "k": 256}
     one, two = form.split(",")

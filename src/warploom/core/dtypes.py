@@ -35,7 +35,7 @@ class DType:
 
     @property
     def is_held(self) -> bool:
-        """NumPy has no such type: its values are held in float32 there (`words_of`, `values_of`)."""
+        """NumPy has no such type: its values are held in float32 there (`words_of`, `values_of`, `in_memory`)."""
         return self.name in ("bf16", "e4m3", "e5m2")
 
     @property
@@ -64,8 +64,10 @@ e4m3 = DType("e4m3", "float", 8)
 e5m2 = DType("e5m2", "float", 8)
 
 i8x4, u8x4 = DType("i8x4", "int", 32), DType("u8x4", "uint", 32)
-"""Four bytes in a word, the first one lowest: factors of the dot products of CPUs (`machines.dots`)."""
-WORDS: dict[str, DType] = {"i8": i8x4, "u8": u8x4}
+"""Four bytes in a word, the first one lowest: factors of the dot products of CPUs (`schedule.cpu.dots`)."""
+bf16x2 = DType("bf16x2", "uint", 32)
+"""Two bf16 in a word, the first one lower: the same."""
+WORDS: dict[str, DType] = {"i8": i8x4, "u8": u8x4, "bf16": bf16x2}
 """By the type of their elements. No array is declared as one of them."""
 
 FACTORS: tuple[DType, ...] = (tf32, e4m3, e5m2)
@@ -86,7 +88,7 @@ BY_NAME: dict[str, DType] = {t.name: t for t in SCALARS + VECTORS + FACTORS}
 
 
 def element_of(dtype: DType) -> DType:
-    """The type of the bytes of a word; other types themselves."""
+    """The type of the elements of a word; other types themselves."""
     return next((BY_NAME[name] for name, word in WORDS.items() if word == dtype), dtype)
 
 
@@ -120,6 +122,13 @@ def to_numpy(dtype: DType) -> np.dtype[Any]:
         return np.dtype(np.float32)
     letter = {"int": "i", "uint": "u", "float": "f"}[dtype.kind]
     return np.dtype(f"{letter}{dtype.bits // 8}")
+
+
+def in_memory(dtype: DType) -> np.dtype[Any]:
+    """The NumPy dtype of an array as it lies in memory: of types that NumPy lacks the words (`words_of`)."""
+    import numpy as np
+
+    return np.dtype(f"u{dtype.size_bytes}") if dtype.is_held else to_numpy(dtype)
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:

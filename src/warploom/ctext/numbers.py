@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from warploom.core import DType
+from warploom.core import DType, bf16, bf16_words
 from warploom.ctext.expressions import ADDITIVE, PRIMARY, UNARY, Text, call
 
 
@@ -62,9 +62,11 @@ def literal(dtype: DType, value: float | Fraction) -> Text:
 
 
 def c_literal(dtype: DType, value: float | Fraction) -> Text:
-    """`value` as a constant of a scalar type in C with `math.h`."""
+    """`value` as a constant of a scalar type in C with `math.h`; of bf16 its word."""
     if not dtype.is_float:
         return literal(dtype, value)
+    if dtype == bf16:
+        return Text(f"0x{int(bf16_words(np.asarray([rounded(value, dtype.name)]))[0]):04x}")
     number = float(value) if dtype.bits == 64 else rounded(value, dtype.name)
     if math.isnan(number):
         return Text("NAN")

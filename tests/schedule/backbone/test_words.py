@@ -1,4 +1,4 @@
-"""Sums of products of bytes in words: each reason against it alone."""
+"""Sums of products of bytes and of bf16 in words: each reason against it alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from warploom.core import i8x4, u8x4
+from warploom.core import bf16x2, i8x4, u8x4
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import Backbone, Instruction, Operator, RunTimeSize, cpu_tiles, in_words, stage_at, verify
+from warploom.schedule.backbone import (
+    Backbone,
+    Instruction,
+    Operator,
+    Program,
+    RunTimeSize,
+    count_flops,
+    cpu_tiles,
+    in_words,
+    stage_at,
+    verify,
+)
 from warploom.schedule.frontend import load_tensors
 
 BYTES = frozenset(("i8", "u8"))
@@ -99,6 +110,30 @@ def test_machines_without_the_instructions_keep_bytes(tmp_path: Path) -> None:
     before = stage(tmp_path)
     assert in_words(before, frozenset()) is before
     assert in_words(before, {"i8"}) is before
+
+
+FLOATS = PRODUCTS.replace("i32", "f32").format("bf16", "bf16", "f32(A[m, k]) * f32(B[n, k])")
+
+
+def test_words_of_bf16_have_two(tmp_path: Path) -> None:
+    before = stage(tmp_path, FLOATS, {"m": 3, "n": 5, "k": 62})
+    after = in_words(before, {"bf16"})
+    verify(after)
+    assert after.made_of == (before,) and [(a.name, a.size) for a in after.axes] == [("m", 3), ("n", 5), ("k", 31)]
+    assert [(r.dtype, r.shape, r.strides) for r in after.regions[:2]] == [(bf16x2, (3, 31), (31, 1)), (bf16x2, (5, 31), (31, 1))]
+    assert count_flops(Program("words", (after,), after.regions)) == count_flops(Program("bf16", (before,), before.regions))
+
+
+def test_sums_of_bf16_that_keep_their_order_stay(tmp_path: Path) -> None:
+    """And those of other floats, of an odd number of products, on machines without the instructions."""
+    before = stage(tmp_path, FLOATS)
+    ordered = replace(before, can_reorder=False)
+    assert in_words(ordered, {"bf16"}) is ordered
+    assert in_words(before, BYTES) is before
+    halves = stage(tmp_path, FLOATS.replace("bf16", "f16"))
+    assert in_words(halves, {"bf16"}) is halves
+    odd = stage(tmp_path, FLOATS, {"m": 3, "n": 5, "k": 63})
+    assert in_words(odd, {"bf16"}) is odd
 
 
 def test_rows_that_begin_within_a_word_stay(tmp_path: Path) -> None:

@@ -38,11 +38,11 @@ def stage_of(first: str, second: str, one: str, two: str, folder: Path, sizes: d
     return function.program(sizes, cpu_tiles).stages[0]
 
 
-def random_nests(stage: Backbone, lanes: str, seed: int, count: int, on: Target = WIDE) -> Iterator[Nest]:
+def random_nests(stage: Backbone, lanes: str, seed: int, count: int, on: Target = WIDE, total: str = "sum") -> Iterator[Nest]:
     """Implementations at random whose sum is one of vectors along an axis. lanes: `n3=16`."""
     space, source = kernel_space(stage, on), random.Random(seed)
     extent, size = lanes.split("=")
-    start = space.set_by_name(space.root(), f"dim_kind(sum.{extent})", "VECTOR")
+    start = space.set_by_name(space.root(), f"dim_kind({total}.{extent})", "VECTOR")
     start = space.set_by_name(start, f"size({extent})", size)
     found = 0
     while found < count:

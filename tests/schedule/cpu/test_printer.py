@@ -8,7 +8,7 @@ from tests.schedule.cpu.test_nests import nests
 from tests.schedule.cuda.nests import xor_of_bits
 from tests.schedule.nest.interpreter import interpret
 
-from warploom.core import DType, UnsupportedError, UserError, bf16, f64, i32, to_numpy
+from warploom.core import DType, UnsupportedError, UserError, e4m3, f64, i32, to_numpy
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler
 from warploom.schedule.nest import Builder, Kind, Load, Memory, Nest, Store
@@ -278,11 +278,11 @@ def test_refusals() -> None:
     with pytest.raises(UnsupportedError, match="expected block loops only on the CPU, got a thread loop"):
         c_source(b.nest())
     b = Builder("type")
-    source, target = b.buffer("A", 1, dtype=bf16), b.buffer("B", 1, Role.OUTPUT, bf16)
-    x = b.value("x", dtype=bf16)
+    source, target = b.buffer("A", 1), b.buffer("B", 1, Role.OUTPUT)
+    x = b.value("x", dtype=e4m3)
     b.load(b.ref(x), source, 0)
     b.store(target, 0, b.ref(x))
-    with pytest.raises(UnsupportedError, match="got bf16"):
+    with pytest.raises(UnsupportedError, match="got e4m3"):
         c_source(b.nest())
 
 

@@ -114,7 +114,7 @@ class Evaluation:
 
     def number(self, value: object, dtype: DType) -> Array:
         """A constant or a parameter as one element."""
-        return np.asarray(value).astype(to_numpy(dtype))
+        return compute(Operator.MOVE, [np.asarray(value)], dtype)
 
     def compute(self, instruction: Instruction, operands: list[Array]) -> Array:
         """The scalar operation of an instruction, element by element."""

@@ -1,4 +1,5 @@
-"""Sums of products of bytes, four at a time: the summed index becomes one of words, which dot-product instructions take whole."""
+"""Sums of products of bytes, four at a time, and of bf16, two at a time: the summed index becomes one of words, which dot-product
+instructions take whole."""
 
 from __future__ import annotations
 
@@ -11,20 +12,18 @@ from warploom.schedule.backbone.build import assemble, extents_of
 from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Operator, Region, Result
 from warploom.schedule.backbone.widened import widened
 
-BYTES = 4
-"""Elements of a word."""
-
 
 def in_words(stage: Backbone, elements: Collection[str]) -> Backbone:
     """The same kernel in which a sum of products of bytes takes words: its factors are loads of four bytes along the summed
     index, that index is one of words, and its multiply-add adds four products to the total. Integers wrap, so that the order of
-    the sum does not matter. Where something has another shape, the kernel as it is.
+    the sum does not matter. Sums in f32 of products of bf16 take words of two, where the kernel lets sums be reordered. Where
+    something has another shape, the kernel as it is.
 
     elements: types of factors whose words the machine multiplies.
     """
     made = widened(stage, elements)
     for number, total in enumerate(made.instructions):
-        if total.operator is not Operator.FMA or total.carry is None or total.dtype.is_float:
+        if total.operator is not Operator.FMA or total.carry is None or (total.dtype.is_float and not made.can_reorder):
             continue
         loads = _factors(made, number, elements)
         for axis in sorted(total.carry.reduced, key=lambda axis: _apart(made, axis, loads)) if loads else ():
@@ -44,7 +43,7 @@ def _fits(stage: Backbone, axis: int, total: int, loads: tuple[int, ...]) -> boo
     """Both factors have whole words along the axis, and nothing else runs over it or reads their arrays."""
     size = stage.axes[axis]
     users = [n for n, i in enumerate(stage.instructions) if axis in i.axes]
-    if size.run_time is not None or size.size % BYTES or set(users) != {total, *loads}:
+    if size.run_time is not None or size.size % _elements(stage, loads[0]) or set(users) != {total, *loads}:
         return False
     touched = {_access(stage, n).region for n in loads}
     users = [n for n, i in enumerate(stage.instructions) if i.access is not None and i.access.region in touched]
@@ -61,12 +60,18 @@ def _place(stage: Backbone, axis: int, load: int) -> int | None:
         return None
     (place,) = own
     others = (s for n, s in enumerate(region.strides) if n != place)
-    is_whole = region.strides[place] > 1 or all(s % BYTES == 0 for s in others)
+    is_whole = region.strides[place] > 1 or all(s % _elements(stage, load) == 0 for s in others)
     return place if is_whole and access.indices[place] == Linear(((axis, 1),)) else None
 
 
+def _elements(stage: Backbone, load: int) -> int:
+    """Elements of a word of what it loads."""
+    dtype = stage.instructions[load].dtype
+    return WORDS[dtype.name].bits // dtype.bits
+
+
 def _apart(stage: Backbone, axis: int, loads: tuple[int, ...]) -> int:
-    """Factors whose bytes along the axis lie apart."""
+    """Factors whose elements along the axis lie apart."""
     accesses = (_access(stage, n) for n in loads)
     terms = ((stage.regions[a.region].strides, index.terms, n) for a in accesses for n, index in enumerate(a.indices))
     return sum(strides[n] != 1 for strides, listed, n in terms if axis in dict(listed))
@@ -75,31 +80,32 @@ def _apart(stage: Backbone, axis: int, loads: tuple[int, ...]) -> int:
 def _joined(stage: Backbone, axis: int, loads: tuple[int, ...]) -> Backbone:
     instructions = list(stage.instructions)
     regions = list(stage.regions)
+    elements = _elements(stage, loads[0])
     for n in loads:
         instructions[n] = replace(instructions[n], dtype=WORDS[instructions[n].dtype.name])
         place, number = _place(stage, axis, n), _access(stage, n).region
         assert place is not None
-        regions[number] = _region(stage.regions[number], place)
-    axes = [_in_words(a) if n == axis else a for n, a in enumerate(stage.axes)]
+        regions[number] = _region(stage.regions[number], place, elements)
+    axes = [_in_words(a, elements) if n == axis else a for n, a in enumerate(stage.axes)]
     extents = [e for n in range(len(axes)) if n != axis for e in stage.extents if e.axis == n]
     extents += extents_of(axis, axes[axis])
     extents.sort(key=lambda e: (e.axis, e.level))
     return assemble(stage.name, axes, extents, regions, instructions, can_reorder=stage.can_reorder)
 
 
-def _region(region: Region, place: int) -> Region:
-    """The array as words, whose bytes lie along that index."""
+def _region(region: Region, place: int, elements: int) -> Region:
+    """The array as words, whose elements lie along that index."""
     spread = region.strides[place]
-    strides = [s * BYTES if n == place else s for n, s in enumerate(region.strides)]
+    strides = [s * elements if n == place else s for n, s in enumerate(region.strides)]
     if spread == 1:
-        strides = [s // BYTES for s in strides]
-    shape = tuple(n // BYTES if k == place else n for k, n in enumerate(region.shape))
+        strides = [s // elements for s in strides]
+    shape = tuple(n // elements if k == place else n for k, n in enumerate(region.shape))
     return replace(region, dtype=WORDS[region.dtype.name], shape=shape, strides=tuple(strides), spread=spread)
 
 
-def _in_words(axis: Axis) -> Axis:
+def _in_words(axis: Axis, elements: int) -> Axis:
     """The axis of words; of each level of tiles those that are no longer than it."""
-    size = axis.size // BYTES
+    size = axis.size // elements
     kept = (tuple(n for n in level if n <= size) for level in axis.tiles)
     return replace(axis, size=size, tiles=tuple(level for level in kept if level and max(level) > 1))
 

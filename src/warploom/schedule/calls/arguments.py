@@ -1,7 +1,8 @@
 """The arguments of a call of a tensor function: checked, and brought into the form that kernels want.
 
 A kernel wants arrays of its types, contiguous and aligned, and outputs that share no memory with anything else. Views, strides
-and overlaps are served by copies: of inputs before the kernel runs, of outputs after it.
+and overlaps are served by copies: of inputs before the kernel runs, of outputs after it. bf16, which NumPy lacks, comes as its
+words (uint16, `bfloat16` of ml_dtypes, PyTorch's tensors), or as float32, which is rounded in a copy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ from typing import Any, NoReturn, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import NOWHERE, Diagnostic, Span, UserError, integer_range, to_numpy
+from warploom.core import (
+    NOWHERE,
+    Diagnostic,
+    Span,
+    UserError,
+    bf16,
+    bf16_values,
+    in_memory,
+    integer_range,
+    words_of,
+)
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.calls.solving import solved_sizes
 from warploom.schedule.frontend import TensorFunction
@@ -78,7 +89,7 @@ class Signature:
         self.outputs = tuple(name for name in self.all if name in self.arrays and self.arrays[name].role is Role.OUTPUT)
         self.inputs = tuple(name for name in self.all if name not in self.outputs or self.arrays[name].old is not None)
         """Arrays that a call must give, including those that are read and written."""
-        self.dtypes = {name: to_numpy(a.dtype) for name, a in self.arrays.items()}
+        self.dtypes = {name: in_memory(a.dtype) for name, a in self.arrays.items()}
         self._span = arrays[0].span
 
     @staticmethod
@@ -107,32 +118,39 @@ class Signature:
         wanted = list[Array]()
         copies, results = list[tuple[Array, Array]](), dict[str, Any]()
         package = self._package(values)
+        packages = dict[str, Callable[[Array], Any] | None]()
         for name in self.arrays:
             if name in self.olds:
-                wanted.append(np.array(arrays[self.olds[name]], order="C", copy=True, subok=False))
+                wanted.append(np.array(self._words(name, arrays[self.olds[name]]), order="C", copy=True, subok=False))
             elif name in self.outputs:
                 own = arrays.get(name)
                 if own is None:
                     own = np.empty(shapes[name], self.dtypes[name])
                     wanted.append(own)
                     results[name] = own
+                    packages[name] = package if self.arrays[name].dtype != bf16 else self._package_of_bf16(values, package)
                     continue
                 others = [a for n, a in arrays.items() if n != name]
                 self._check_output(self.arrays[name], own, {n: arrays[n] for n in self.outputs if n in arrays and n != name})
                 results[name] = values[name]
-                if own.flags.carray and not any(np.may_share_memory(own, other) for other in others):
+                is_plain = own.flags.carray and own.dtype == self.dtypes[name]
+                if is_plain and not any(np.may_share_memory(own, other) for other in others):
                     wanted.append(own)
                 else:
-                    fresh = np.empty(own.shape, own.dtype)
+                    fresh = np.empty(own.shape, self.dtypes[name])
                     copies.append((fresh, own))
                     wanted.append(fresh)
             else:
-                array = arrays[name]
+                array = self._words(name, arrays[name])
                 is_plain = array.flags.c_contiguous and array.flags.aligned
                 wanted.append(array if is_plain else np.array(array, order="C", copy=True, subok=False))
         returned = tuple(results[name] for name in self.outputs)
-        packages = tuple(package if name not in arrays else None for name in self.outputs)
-        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, packages, is_empty)
+        made = tuple(packages.get(name) for name in self.outputs)
+        return Binding(sizes, tuple(wanted), scalars, tuple(copies), returned, made, is_empty)
+
+    def _words(self, name: str, array: Array) -> Array:
+        """The array in the type that the kernel takes."""
+        return array if array.dtype == self.dtypes[name] else words_of(self.arrays[name].dtype, array).reshape(array.shape)
 
     def sizes_and_shapes(
         self, given: Mapping[str, tuple[int, ...]]
@@ -174,11 +192,12 @@ class Signature:
         return {name: value for name, value in values.items() if value is not None or name in self.inputs}
 
     def _array(self, parameter: ArrayParameter, value: object) -> Array:
-        array = as_array(value, is_written=parameter.role is Role.OUTPUT)
+        is_bf16 = parameter.dtype == bf16
+        array = as_array(value, is_written=parameter.role is Role.OUTPUT, is_bf16=is_bf16)
         if isinstance(array, Refused):
             message = f"expected an array for {parameter.name!r}, got {array.got}"
             self._refuse("CALL_ARRAY", message, parameter.span, array.fix.format(parameter.name, self.dtypes[parameter.name]))
-        if parameter.dtype.is_held:
+        if parameter.dtype.is_held and not is_bf16:
             self._refuse(
                 "CALL_DTYPE",
                 f"expected a type that NumPy has, {parameter.name!r} is of {parameter.dtype}",
@@ -186,7 +205,10 @@ class Signature:
                 _F32_FIX,
             )
         wanted = self.dtypes[parameter.name]
-        if array.dtype != wanted:
+        if is_bf16 and array.dtype not in (wanted, np.float32):
+            message = f"expected bf16 for {parameter.name!r}, or float32 to round, got {array.dtype}"
+            self._refuse("CALL_DTYPE", message, parameter.span, "Pass array.astype(np.float32), or declare another type.")
+        if array.dtype != wanted and not is_bf16:
             if array.dtype.newbyteorder("=") == wanted:
                 message = f"expected {wanted} in this machine's byte order for {parameter.name!r}, got {array.dtype.str}"
                 self._refuse("CALL_DTYPE", message, parameter.span, f"Pass array.astype(np.{wanted}).")
@@ -275,6 +297,18 @@ class Signature:
         space = getattr(first, "__array_namespace__", None)  # the class of JAX's arrays is of another package
         return getattr(space(), "from_dlpack", None) if space is not None else None
 
+    def _package_of_bf16(
+        self, values: Mapping[str, object], package: Callable[[Array], Any] | None
+    ) -> Callable[[Array], Any] | None:
+        """The same for words of bf16: what its first input of bf16 has, else float32, which all have."""
+        first = next((values[n] for n in self.inputs if n in self.arrays and self.arrays[n].dtype == bf16), None)
+        if _is_torch(first):
+            torch = sys.modules["torch"]
+            return lambda words: torch.from_dlpack(words.view(np.int16)).view(torch.bfloat16)
+        if isinstance(first, np.ndarray) and package is None and (own := cast(Array, first).dtype) != np.float32:
+            return None if own == np.uint16 else lambda words: words.view(own)
+        return lambda words: package(bf16_values(words)) if package is not None else bf16_values(words)
+
     def _refuse(self, code: str, message: str, span: Span = NOWHERE, fix: str = "") -> NoReturn:
         raise UserError(Diagnostic(code, message, span if span != NOWHERE else self._span, fix or f"Call {self.text}."))
 
@@ -292,19 +326,24 @@ class Refused:
     """`{0}`: the parameter's name, `{1}`: its type."""
 
 
-def as_array(value: object, *, is_written: bool = False) -> Array | Refused:
-    """The array, without a copy but of negated views, which are none in memory; or what was given instead."""
+def as_array(value: object, *, is_written: bool = False, is_bf16: bool = False) -> Array | Refused:
+    """The array, without a copy but of negated views, which are none in memory; or what was given instead.
+
+    is_bf16: arrays of that type are taken, as their words.
+    """
     if isinstance(value, np.ma.MaskedArray):
         return Refused("a masked array, whose mask no kernel knows", "Pass {0}.filled(...).")
     if isinstance(value, np.ndarray):
-        return np.asarray(cast(Array, value))  # NumPy's own class, whose shape and strides nothing overrides
+        plain = np.asarray(cast(Array, value))  # NumPy's own class, whose shape and strides nothing overrides
+        return plain.view(np.uint16) if is_bf16 and plain.dtype.name == "bfloat16" else plain
     if not hasattr(value, "__dlpack__") or isinstance(value, np.generic | type):
         return Refused(_kind_of(cast(object, value)))
     if any(base.__name__ == "FakeTensor" for base in type(value).__mro__):
         return Refused("a fake tensor, which has no elements", "Wrap the call in an operator: --code DIR/ writes one.")
     if _is_torch(value):
         torch, tensor = sys.modules["torch"], cast(Any, value)
-        if str(tensor.dtype) == "torch.bfloat16":
+        has_words = str(tensor.dtype) == "torch.bfloat16"
+        if has_words and not is_bf16:
             return Refused("a tensor of bfloat16, which NumPy does not have", "Pass {0}.to(torch.{1}).")
         if tensor.requires_grad:
             if torch.is_grad_enabled():
@@ -313,7 +352,10 @@ def as_array(value: object, *, is_written: bool = False) -> Array | Refused:
         if tensor.is_neg():
             if is_written:
                 return Refused("a negated view", "Pass a tensor that holds its elements themselves, such as {0}.resolve_neg().")
-            value = tensor.resolve_neg()
+            value = tensor = tensor.resolve_neg()
+        if has_words:
+            words = as_array(tensor.view(torch.int16))
+            return words if isinstance(words, Refused) else words.view(np.uint16)
     where = getattr(value, "__dlpack_device__", None)
     try:
         device = where() if where is not None else (_CPU, 0)

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core import bf16, bf16_values
 from warploom.schedule.backbone import Role
 from warploom.schedule.calls.arguments import Binding, Signature
 from warploom.schedule.calls.runners import CompiledRunner, Runner
@@ -139,7 +140,7 @@ class Calls:
         runner = self.runner(binding.sizes)
         runner.run(binding.arrays, binding.scalars)
         for made, own in binding.copies:
-            own[...] = made
+            own[...] = made if made.dtype == own.dtype else bf16_values(made)
         return runner
 
     def runner(self, sizes: Mapping[str, int]) -> Runner:
@@ -188,6 +189,9 @@ class Calls:
         if self.signature.places:  # the places of each call are looked at
             return
         if not isinstance(runner, CompiledRunner) or binding.copies or any(type(a) is not np.ndarray for a in given):
+            return
+        outputs = (self.signature.arrays[name] for name in self.signature.outputs)
+        if any(a.dtype == bf16 and make is not None for a, make in zip(outputs, binding.packages, strict=True)):
             return
         arrays = list(self.signature.arrays.values())
         known = [next((n for n, g in enumerate(given) if _is_same(g, array)), -1) for array in binding.arrays]
@@ -242,7 +246,11 @@ def _as_given(results: tuple[Array, ...], plain: tuple[Any, ...], given: tuple[A
 
 def _is_same(one: Array, other: Array) -> bool:
     return one is other or (
-        one.ctypes.data == other.ctypes.data and one.shape == other.shape and one.strides == other.strides and one.size > 0
+        one.dtype == other.dtype
+        and one.ctypes.data == other.ctypes.data
+        and one.shape == other.shape
+        and one.strides == other.strides
+        and one.size > 0
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import to_numpy
-from warploom.schedule.backbone import Program, Role, evaluate_program
+from warploom.core import in_memory, values_of, words_of
+from warploom.schedule.backbone import Program, Region, Role, evaluate_program
 from warploom.schedule.cpu import (
     ENTRY,
     SECOND_ENTRY,
@@ -81,7 +81,7 @@ class CompiledRunner:
         self.threads = threads
         names = [r.name for r in program.arguments if r.role is not Role.TEMPORARY]
         between = [r for r in program.arguments if r.role is Role.TEMPORARY]
-        self._between = tuple((r.elements, to_numpy(r.dtype)) for r in between)
+        self._between = tuple((r.elements, in_memory(r.dtype)) for r in between)
         places = {name: n for n, name in enumerate([*names, *(r.name for r in between)])}
         scalars = {p.name: n for n, p in enumerate(program.parameters)}
         self._steps = tuple(_step(kernel, places, scalars) for kernel in kernels)
@@ -164,9 +164,13 @@ class EvaluatedRunner:
     def run(self, arrays: Sequence[Array], scalars: Sequence[float]) -> None:
         regions = [r for r in self._program.arguments if r.role is not Role.TEMPORARY]
         named = dict(zip((r.name for r in regions), arrays, strict=True))
-        inputs = {r.name: named[r.name] for r in regions if r.role is Role.INPUT}
+        inputs = {r.name: _held(r, named[r.name]) for r in regions if r.role is Role.INPUT}
         values = dict(zip((p.name for p in self._program.parameters), scalars, strict=True))
         made = evaluate_program(self._program, inputs, values)
         for region in regions:
             if region.role is Role.OUTPUT:
-                named[region.name][...] = made[region.name]
+                named[region.name][...] = words_of(region.dtype, made[region.name]).reshape(region.shape)
+
+
+def _held(region: Region, array: Array) -> Array:
+    return values_of(region.dtype, array) if region.dtype.is_held else array

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core import Diagnostic, UserError, in_memory
 from warploom.core.compiler import KERNEL_FLAGS, WRAPPING, Compiler, build_library
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
@@ -81,7 +81,7 @@ class CompiledNest:
         return time_call(self.call(arrays, parameters), threads, effort, best_ms)
 
     def call(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None) -> Call:
-        """Checks the arrays once for many runs. UserError where they do not fit the kernel."""
+        """Checks the arrays, which are as `in_memory` says, once for many runs. UserError where they do not fit the kernel."""
         return Call(self, arrays, parameters or {})
 
 
@@ -173,7 +173,7 @@ def _check(kernel: CompiledNest, arrays: Sequence[NDArray[Any]], parameters: Map
         wrong.append(f"expected {len(kernel.buffers)} arrays, got {len(arrays)}")
     for buffer, array in zip(kernel.buffers, arrays, strict=False):
         element, elements = buffer.held
-        wanted = to_numpy(element)
+        wanted = in_memory(element)
         if array.dtype != wanted:
             wrong.append(f"expected {buffer.name} of type {wanted}, got {array.dtype}")
         elif not array.flags.c_contiguous or array.size < elements:

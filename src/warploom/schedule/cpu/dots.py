@@ -1,41 +1,65 @@
-"""Dot products of bytes as C text: instructions that add the products of four bytes of each lane to its total.
+"""Dot products of words as C text: instructions that add the products of the elements of each lane to its total.
 
-x86 multiplies unsigned by signed bytes (`vpdpbusd`); of two of one type, one is moved into the range of the other
-(`surpluses`). The instructions of Arm that most machines have take two of one type, so that there it is moved back. Rows for Arm
-are unchecked: nobody has run them. Integers wrap, so that all of it is exact.
+Bytes: x86 multiplies unsigned by signed ones (`vpdpbusd`); of two of one type, one is moved into the range of the other
+(`surpluses`). The instructions of Arm that most machines have take two of one type, so that there it is moved back. Integers
+wrap, so that all of it is exact.
 
-Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (VPDPBUSD); Arm C Language Extensions, section
-13.2.3 (vdot, vusdot).
+bf16: `vdpbf16ps`, `bfdot`. Their sums are not those of f32: see `DIFFERENT_SUMS`. These rows, and those for Arm, are unchecked:
+they are compiled, and nobody has run them.
+
+Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (VPDPBUSD, VDPBF16PS); Arm C Language Extensions,
+section 13.2.3 (vdot, vusdot, vbfdot); Arm Architecture Reference Manual for A-profile, BFDOT and FEAT_EBF16.
 """
 
 from __future__ import annotations
 
-from warploom.core import DType, u8x4
+from warploom.core import DType, bf16x2, u8x4
 from warploom.core.compiler import machine_text
 
 _X86 = {4: "_mm", 8: "_mm256", 16: "_mm512"}
 """By lanes."""
-_FLAGS = frozenset(("avx512_vnni", "avx_vnni", "asimddp"))
-"""Names under which systems list these instructions."""
+_OF_BYTES = ("avx512_vnni", "avx_vnni", "asimddp")
+_FLAGS = {"i8": _OF_BYTES, "u8": _OF_BYTES, "bf16": ("avx512_bf16", "bf16")}
+"""Names under which systems list these instructions, by the type of the elements."""
+DIFFERENT_SUMS = "products of bf16 by instructions that take subnormal numbers as 0 and round each sum of two in their own way"
+"""Domain of a verdict on a kernel with words of bf16. x86 adds the upper, then the lower product to the total, each rounded once
+to nearest even, with subnormal factors, totals and results as 0, whatever the control register says. Arm adds both products
+first, and rounds to odd, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
 
 
 def multiplied_words() -> frozenset[str]:
-    """Types of bytes of which this machine multiplies words."""
-    return frozenset(("i8", "u8")) if _FLAGS.intersection(machine_text().replace(":", " ").split()) else frozenset()
+    """Types of elements of which this machine multiplies words."""
+    known = set(machine_text().replace(":", " ").split())
+    return frozenset(element for element, flags in _FLAGS.items() if known.intersection(flags))
 
 
 def dot_text(total: str, first: DType, second: DType, lanes: int) -> str:
-    """The body of a function of `sum`, `a` and `b` (see `Helpers.dot`). total: the type of the totals in C."""
+    """The body of a function of `sum`, `a` and `b` (see `Helpers.dot`), which for scalars of bf16 calls `from_bf16`.
+
+    total: the type of the totals in C.
+    """
     lines: list[str] = []
-    for macro, text in _rows(first, second, lanes) if first != second else []:
+    for macro, text in _rows(first, second, lanes):
         lines += [f"{'#elif' if lines else '#if'} {macro}", f"    return ({total}){text};"]
-    plain = [f"    sum += ({total})(a << {up} >> 24) * ({total})(b << {up} >> 24);" for up in (24, 16, 8, 0)]
+    pairs = zip(_each("a", first, total, lanes), _each("b", second, total, lanes), strict=True)
+    plain = [f"    sum += {a} * {b};" for a, b in pairs]
     plain.append("    return sum;")
     return "\n".join([*lines, "#else", *plain, "#endif"] if lines else plain).lstrip()
 
 
+def _each(word: str, dtype: DType, total: str, lanes: int) -> list[str]:
+    """The elements of a word, in the type of the totals."""
+    if dtype == bf16x2 and lanes == 1:
+        return [f"from_bf16((uint16_t){word})", f"from_bf16((uint16_t)({word} >> 16))"]
+    if dtype == bf16x2:
+        return [f"({total})({word} << 16)", f"({total})({word} & 0xffff0000u)"]
+    return [f"({total})({word} << {up} >> 24)" for up in (24, 16, 8, 0)]
+
+
 def _rows(first: DType, second: DType, lanes: int) -> list[tuple[str, str]]:
     """(macro that must be defined, expression) of each instruction set, the best first."""
+    if first == second:
+        return _rows_of_bf16(lanes) if first == bf16x2 else []
     unsigned, signed = ("a", "b") if first == u8x4 else ("b", "a")
     rows: list[tuple[str, str]] = []
     if lanes in _X86:
@@ -55,4 +79,17 @@ def _rows(first: DType, second: DType, lanes: int) -> list[tuple[str, str]]:
                 f"vsubq_s32(vdotq_s32((int32x4_t)sum, {moved}, {bytes_}), vdotq_s32(vdupq_n_s32(0), {high}, {bytes_}))",
             )
         )
+    return rows
+
+
+def _rows_of_bf16(lanes: int) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    if lanes in _X86:
+        kind = f"__m{lanes * 32}"
+        vector_length = "" if lanes == 16 else " && defined(__AVX512VL__)"
+        arguments = f"(({kind})sum, ({kind}bh)a, ({kind}bh)b)"
+        rows.append((f"defined(__AVX512BF16__){vector_length}", f"{_X86[lanes]}_dpbf16_ps{arguments}"))
+    if lanes == 4:
+        arguments = "((float32x4_t)sum, (bfloat16x8_t)a, (bfloat16x8_t)b)"
+        rows.append(("defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)", f"vbfdotq_f32{arguments}"))
     return rows

@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from warploom.core import BY_NAME, WORDS, Diagnostic, DType, UnsupportedError, element_of, f32, i32, other_word, u8, u8x4, u32
-from warploom.ctext import PRIMARY, FloatType, Text, binary, c_literal, call, division_steps
+from warploom.core import (
+    BY_NAME,
+    WORDS,
+    Diagnostic,
+    DType,
+    UnsupportedError,
+    bf16,
+    bf16x2,
+    element_of,
+    f32,
+    i32,
+    other_word,
+    u8x4,
+    u32,
+)
+from warploom.ctext import PRIMARY, FloatType, Text, binary, c_literal, call, cast_to, division_steps
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
 from warploom.schedule.cpu.columns import MIXED_TEXT, turned_text
@@ -46,7 +60,8 @@ class Helpers:
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
 
     def vector(self, dtype: DType, lanes: int) -> str:
-        """A vector type; beside it, with `_any`, the same at any address of its elements. Four bytes are not the word of them."""
+        """A vector type; beside it, with `_any`, the same at any address of its elements. Those of a word are not the
+        word."""
         name = f"{dtype.name}x{lanes}"
         name = f"{name}_lanes" if any(name == word.name for word in WORDS.values()) else name
         if name not in self._types:
@@ -60,12 +75,51 @@ class Helpers:
         return name
 
     def word(self, dtype: DType) -> None:
-        """Defines the type of a word: four bytes at any address."""
-        self._types[dtype.name] = f"typedef {self._stored(dtype)} {dtype.name} __attribute__((aligned(1), may_alias));"
+        """Defines the type of a word: its elements at any of their addresses."""
+        aligned = f"aligned({element_of(dtype).size_bytes})"
+        self._types[dtype.name] = f"typedef {self._stored(dtype)} {dtype.name} __attribute__(({aligned}, may_alias));"
 
     def _stored(self, dtype: DType) -> str:
         """The integer that a word is, or the type itself."""
         return c_type(BY_NAME[f"{dtype.kind[0]}{dtype.bits}"]) if dtype in WORDS.values() else c_type(dtype)
+
+    def converted(self, text: Text, own: DType, dtype: DType, lanes: int) -> Text:
+        """Numbers of one type as those of another, scalars (`lanes` 1) or vectors. bf16 is a word for C: by way of f32."""
+        if own == bf16 == dtype:
+            return text
+        if own == bf16:
+            wide = call(self._from_bf16(lanes), text)
+            return wide if dtype == f32 else self.converted(wide, f32, dtype, lanes)
+        if dtype == bf16:
+            return call(self._to_bf16(lanes), text if own == f32 else self.converted(text, own, f32, lanes))
+        if lanes == 1:
+            return cast_to(c_type(dtype), text)
+        return call("__builtin_convertvector", text, self.vector(dtype, lanes))
+
+    def _from_bf16(self, lanes: int) -> str:
+        """The f32 whose upper half the word is."""
+        if lanes == 1:
+            start = "const uint32_t bits = (uint32_t)x << 16;\n    float y;"
+            body = f"{start}\n    __builtin_memcpy(&y, &bits, sizeof y);\n    return y;"
+            return self._add("from_bf16", "float", "uint16_t x", body)
+        v, of, bits = (self.vector(t, lanes) for t in (f32, bf16, u32))
+        return self._add(f"from_{of}", v, f"{of} x", f"return ({v})(__builtin_convertvector(x, {bits}) << 16);")
+
+    def _to_bf16(self, lanes: int) -> str:
+        """The nearest word, of two as near the even one; NaN stays, and becomes quiet."""
+        nearest, quiet = "(bits + 0x7fff + (bits >> 16 & 1)) >> 16", "bits >> 16 | 0x40"
+        if lanes == 1:
+            body = (
+                "uint32_t bits;\n    __builtin_memcpy(&bits, &x, sizeof bits);\n"
+                f"    return (bits & 0x7fffffff) > 0x7f800000 ? {quiet} : {nearest};"
+            )
+            return self._add("to_bf16", "uint16_t", "float x", body)
+        v, to, bits, sign = (self.vector(t, lanes) for t in (f32, bf16, u32, BY_NAME["i32"]))
+        body = (
+            f"const {bits} bits = ({bits})x, nan = ({bits})(({sign})(bits & 0x7fffffff) > 0x7f800000);\n"
+            f"    return __builtin_convertvector((nan & ({quiet})) | (~nan & ({nearest})), {to});"
+        )
+        return self._add(f"to_{to}", to, f"{v} x", body)
 
     def moved(self, dtype: DType, lanes: int) -> str:
         """Bytes of words, each moved by 128 into the range of the other type, of which the result is."""
@@ -74,11 +128,14 @@ class Helpers:
         return self._add(f"moved_{to}", to, f"{of} x", f"return ({to})(({bits})x ^ 0x80808080u);")
 
     def dot(self, first: DType, second: DType, lanes: int) -> str:
-        """A function of totals and two words, scalars (`lanes` 1) or vectors: the totals and the products of their bytes."""
-        total = self.vector(i32, lanes) if lanes > 1 else c_type(i32)
+        """A function of totals and two words, scalars (`lanes` 1) or vectors: the totals and the products of their elements."""
+        of = f32 if first == bf16x2 else i32
+        total = self.vector(of, lanes) if lanes > 1 else c_type(of)
         a, b = (self.vector(t, lanes) if lanes > 1 else t.name for t in (first, second))
         if lanes > 1:
             self._has_intrinsics = True
+        elif of == f32:
+            self._from_bf16(1)
         name = f"dot_{first.name}_{second.name}_x{lanes}"
         return self._add(name, total, f"{total} sum, {a} a, {b} b", dot_text(total, first, second, lanes))
 
@@ -109,15 +166,17 @@ class Helpers:
         return self._add(f"stream_{v}", "void", f"{c_type(dtype)} *to, {v} value", body)
 
     def spread(self, dtype: DType, lanes: int) -> str:
-        """Words, one or a vector of neighbours, of bytes that are `stride` apart."""
+        """Words, one or a vector of neighbours, of elements that are `stride` apart."""
+        element = element_of(dtype)
+        unsigned = BY_NAME[f"u{element.bits}"]
         if lanes == 1:
-            to, bits, of = dtype.name, "uint32_t", "(uint32_t)(uint8_t)from[{}]"
+            to, bits, of = dtype.name, "uint32_t", f"(uint32_t)({c_type(unsigned)})from[{{}}]"
         else:
             to, bits = self.vector(dtype, lanes), self.vector(u32, lanes)
-            of = f"__builtin_convertvector({self.load(u8, lanes)}((const uint8_t *)from + {{}}), {bits})"
-        parts = " | ".join(f"{of.format(f'{n} * stride' if n else '0')} << {8 * n}" for n in range(4))
-        byte = c_type(element_of(dtype))
-        return self._add(f"spread_{to}", to, f"const {byte} *from, Index stride", f"return ({to})({parts});")
+            of = f"__builtin_convertvector({self.load(unsigned, lanes)}((const {c_type(unsigned)} *)from + {{}}), {bits})"
+        together = range(dtype.bits // element.bits)
+        parts = " | ".join(f"{of.format(f'{n} * stride' if n else '0')} << {element.bits * n}" for n in together)
+        return self._add(f"spread_{to}", to, f"const {c_type(element)} *from, Index stride", f"return ({to})({parts});")
 
     def store_columns(self, dtype: DType, lanes: int, count: int) -> str:
         """Stores several vectors so that the elements of a lane lie next to each other, lanes `stride` apart."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from warploom.core import WORDS, Diagnostic, UnsupportedError
+from warploom.core import WORDS, Diagnostic, UnsupportedError, bf16
 from warploom.ctext import Text, binary, block_comment, call, cast_to, decimal, every, plus, unary
 from warploom.schedule.cpu.accesses import Accesses, is_common, is_external, pointer_text
 from warploom.schedule.cpu.affine import Indices, affine_text
@@ -238,6 +238,9 @@ class _Printer:
                     heads.append(f"{const}{c_type(buffer.dtype if buffer.spread == 1 else buffer.held[0])} *restrict {name}")
                     passed.append(f"arrays[{len(passed)}]")
         for n, parameter in enumerate(self.nest.parameters):
+            if parameter.dtype == bf16:
+                message = f"expected a scalar of a type that C has, got {parameter.name} of bf16"
+                raise UnsupportedError(Diagnostic("CPU_TYPE", message, fix="Declare it as f32."))
             heads.append(f"const {c_type(parameter.dtype)} {self.parameters[parameter.name]}")
             passed.append(f"({c_type(parameter.dtype)})parameters[{n}]")
         for n, (size, _) in enumerate(self.nest.run_time, len(self.nest.parameters)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from warploom.core import WORDS, Diagnostic, DType, UnsupportedError, i32, other_word
+from warploom.core import WORDS, Diagnostic, DType, UnsupportedError, bf16, f32, i32, other_word
 from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, is_divisor, unary
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
@@ -18,6 +18,8 @@ from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.surpluses import Surplus
 from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
+_UNTYPED = frozenset((Operator.MOVE, Operator.CAST))
+"""Operators of bf16, which C has words of, but no arithmetic."""
 _INFIX = {o: ROWS[o].c for o in (Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV)}
 
 
@@ -193,8 +195,10 @@ class Statements:
         match argument:
             case Constant(value=value):
                 text = c_literal(dtype, value)
-            case Parameter(name=name):
+            case Parameter(name=name, dtype=own):
                 text = Text(self.parameters[name])
+                if dtype == bf16:
+                    text = self.helpers.converted(text, own, dtype, 1)
             case Ref():
                 text, is_vector = self.read(argument)
                 if (surplus := self.surpluses.get(argument.value)) is not None:
@@ -203,8 +207,11 @@ class Statements:
                 return self.position(argument, dtype)
         if self.scope.lane_loop is None or is_vector or may_be_scalar:
             return text
-        own = self.nest.values[argument.value].dtype if isinstance(argument, Ref) else dtype
-        return call(self.helpers.splat(own, self.scope.lanes), text)
+        return call(self.helpers.splat(self.type_of(argument, dtype), self.scope.lanes), text)
+
+    def type_of(self, argument: Argument, dtype: DType) -> DType:
+        """The type of its text, where a statement is of type `dtype`."""
+        return self.nest.values[argument.value].dtype if isinstance(argument, Ref) else dtype
 
     def read(self, ref: Ref) -> tuple[Text, bool]:
         """The registers, and whether they are a vector of the statement's lanes."""
@@ -219,6 +226,8 @@ class Statements:
     def position(self, index: Affine, dtype: DType) -> Text:
         """An index as a number, in a vector statement that of each lane."""
         scope = self.scope
+        if dtype == bf16:
+            return self.helpers.converted(self.position(index, f32), f32, dtype, scope.lanes)
         if scope.lane_loop is None:
             return cast_to(c_type(dtype), scope.indices.place(index).text)
         each = [cast_to(c_type(dtype), scope.at_lane(n).place(index).text) for n in range(scope.lanes)]
@@ -231,6 +240,9 @@ class Statements:
         return variable.is_whole or bool(variable.parts)
 
     def expression(self, operator: Operator, arguments: Sequence[Argument], dtype: DType) -> Text:
+        if operator not in _UNTYPED and any(t == bf16 for t in (dtype, *(self.type_of(a, dtype) for a in arguments))):
+            message = f"expected arithmetic in a type that C has, got {operator.value} of bf16"
+            raise UnsupportedError(Diagnostic("CPU_OPERATOR", message, fix="Convert with f32(...)."))
         has_vector = any(self.is_vector(a) for a in arguments)
         lanes, helpers = self.scope.lanes, self.helpers
         if lanes > 1 and operator is Operator.DIV:
@@ -261,9 +273,7 @@ class Statements:
             case Operator.MOVE:
                 return texts[0]
             case Operator.CAST:
-                if lanes == 1:
-                    return cast_to(c_type(dtype), texts[0])
-                return call("__builtin_convertvector", texts[0], helpers.vector(dtype, lanes))
+                return helpers.converted(texts[0], self.type_of(arguments[0], dtype), dtype, lanes)
             case _ if operator in ROWS and ROWS[operator].called:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
@@ -276,7 +286,7 @@ class Statements:
         return (found[0], found[1]) if is_sum and all(t in WORDS.values() for t in found) else None
 
     def dot(self, node: Compute, words: tuple[DType, DType]) -> Text:
-        """Totals and the products of the bytes of two words, of one type with their surplus."""
+        """Totals and the products of the elements of two words, of bytes of one type with their surplus."""
         lanes, helpers = self.scope.lanes, self.helpers
         arguments = [self.argument(a, t) for a, t in zip(node.arguments, words, strict=False)]
         total, _ = self.read(node.target)

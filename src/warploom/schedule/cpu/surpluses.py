@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.core import WORDS
+from warploom.core import i8x4, u8x4
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cpu.affine import Indices
@@ -84,7 +84,7 @@ def _factor(nest: Nest, statement: Compute, path: tuple[Loop, ...]) -> int | Non
         return None
     factors = [a for a in statement.arguments[:2] if isinstance(a, Ref)]
     kinds = {nest.values[a.value].dtype for a in factors}
-    if len(factors) != 2 or len(kinds) != 1 or not kinds <= set(WORDS.values()):
+    if len(factors) != 2 or len(kinds) != 1 or not kinds <= {i8x4, u8x4}:
         return None
     whole = [n for n, ref in enumerate((*factors, statement.target)) if _is_whole(nest, ref, path[-1])]
     return max(n for n in whole if n < 2) if 2 in whole and len(whole) > 1 else None

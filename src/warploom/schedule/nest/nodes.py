@@ -102,7 +102,7 @@ class Buffer:
     trips: tuple[Trips, ...] = ()
     """Iterations of loops that each have a part of it, where they are known at run time; `elements` is for their number here."""
     spread: int = 1
-    """Bytes from one byte of a word to the next; where they are apart, offsets are in bytes."""
+    """Elements from one element of a word to the next; where they are apart, offsets are in elements."""
     inner: tuple[RunTimeSize, ...] = ()
     """The same of other indices."""
 
@@ -113,11 +113,12 @@ class Buffer:
 
     @property
     def held(self) -> tuple[DType, int]:
-        """Type and number of the elements that lie in memory: those of words are bytes."""
+        """Type and number of the elements that lie in memory: those of words are bytes, or bf16."""
         element = element_of(self.dtype)
+        together = self.dtype.size_bytes // element.size_bytes
         if self.spread > 1:
-            return element, self.elements + (self.dtype.size_bytes - 1) * self.spread
-        return element, self.elements * self.dtype.size_bytes // element.size_bytes
+            return element, self.elements + (together - 1) * self.spread
+        return element, self.elements * together
 
 
 @dataclass(frozen=True, slots=True)

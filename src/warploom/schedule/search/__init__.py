@@ -4,7 +4,7 @@ Takes a kernel space, a target, and options such as the strategy and the budget.
 times, the bound, statistics; progress and a journal on the way. Open `explore.py` first, then `kernel_model.py`.
 """
 
-from warploom.schedule.search.arrays import difference, program_arrays
+from warploom.schedule.search.arrays import difference, held, program_arrays
 from warploom.schedule.search.cpu import CpuEvaluator, CpuPrograms
 from warploom.schedule.search.cuda import CudaEvaluator
 from warploom.schedule.search.evaluate import Evaluator, Measurement, Memory, Record, Timed, Unfit, device_turn
@@ -54,6 +54,7 @@ __all__ = [
     "explore_parts",
     "explore_programs",
     "features",
+    "held",
     "program_arrays",
     "recipes",
     "replay",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.schedule.backbone import Backbone, Parameter, Program, Role, places_of, random_inputs
+from warploom.core import Diagnostic, UserError, in_memory, to_numpy, values_of, words_of
+from warploom.schedule.backbone import Backbone, Parameter, Program, Region, Role, places_of, random_inputs
 
 _PART = 1 << 16
 """Elements that are compared at a time: few enough for a cache."""
+_BF16_DIGITS = 8
+"""Bits of the significand of a bf16, the first one included."""
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -40,13 +42,18 @@ def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:
 
 
 def program_arrays(program: Program, given: Arrays) -> dict[str, NDArray[Any]]:
-    """Arrays that the kernels of a program share, by name in the order of its arguments, flat: those given as copies, others
-    zero."""
+    """Arrays that the kernels of a program share, by name in the order of its arguments, flat, as they lie in memory: those given
+    as copies, others zero."""
     found: dict[str, NDArray[Any]] = {}
     for region in program.arguments:
-        array = given.get(region.name)
-        found[region.name] = np.zeros(region.elements, to_numpy(region.dtype)) if array is None else array.reshape(-1).copy()
+        array, dtype = given.get(region.name), region.dtype
+        found[region.name] = np.zeros(region.elements, in_memory(dtype)) if array is None else words_of(dtype, array.flatten())
     return found
+
+
+def held(regions: Iterable[Region], arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """The arrays of these regions, given as they lie in memory, as NumPy holds their values."""
+    return {r.name: values_of(r.dtype, arrays[r.name]) if r.dtype.is_held else arrays[r.name] for r in regions}
 
 
 def scalar_values(backbone: Backbone) -> dict[str, float]:
@@ -55,9 +62,14 @@ def scalar_values(backbone: Backbone) -> dict[str, float]:
     return {o.name: 1.5 for o in operands if isinstance(o, Parameter)}
 
 
-def difference(results: Arrays, reference: Arrays, tolerance: float) -> str:
+def difference(results: Arrays, reference: Arrays, tolerance: float, in_bf16: Collection[str] = ()) -> str:
     """How results differ from the reference (flat arrays of equal length); empty if integers are equal and floats differ by no
-    more than `tolerance` times its largest finite element; what is infinite or NaN must be the same."""
+    more than `tolerance` times its largest finite element; what is infinite or NaN must be the same.
+
+    in_bf16: outputs that both round to bf16. Where one place of an element is more than the tolerance, it may be off by one, but
+    not in more than a quarter of these elements: a sum in another order rarely is rounded to the other side, and one that is cut
+    off is in every other element.
+    """
     for name, expected in reference.items():
         wanted = np.asarray(expected).reshape(-1)
         got = np.asarray(results[name]).reshape(-1)[: wanted.size]
@@ -66,8 +78,7 @@ def difference(results: Arrays, reference: Arrays, tolerance: float) -> str:
                 return f"expected {name} as in the reference, got other integers"
             continue
         furthest, largest = 0.0, 1e-30
-        for start in range(0, wanted.size, _PART):
-            one, other = wanted[start : start + _PART].astype(np.float64), got[start : start + _PART].astype(np.float64)
+        for one, other in _parts(wanted, got):
             special = ~np.isfinite(one)
             if special.any():
                 if not np.array_equal(one[special], other[special], equal_nan=True):
@@ -78,6 +89,33 @@ def difference(results: Arrays, reference: Arrays, tolerance: float) -> str:
             if np.isnan(furthest):
                 break
         error = furthest / largest
-        if not error <= tolerance:
+        if error <= tolerance:
+            continue
+        if name not in in_bf16 or np.isnan(error):
             return f"expected {name} as in the reference, got a relative error of {error:.2g}"
+        if wrong := _misrounded(name, wanted, got, tolerance * largest):
+            return wrong
     return ""
+
+
+def _misrounded(name: str, wanted: NDArray[Any], got: NDArray[Any], allowed: float) -> str:
+    """How numbers rounded to bf16 differ; empty if by no more than `allowed`, or, seldom, by one place."""
+    seen = off = 0
+    for one, other in _parts(wanted, got):
+        finite = np.isfinite(one)
+        one, other = one[finite], other[finite]
+        least, apart = np.minimum(np.abs(one), np.abs(other)), np.abs(other - one)
+        place = np.where(least > 0, np.ldexp(1.0, np.frexp(least)[1] - _BF16_DIGITS), 0.0)
+        if (apart > np.maximum(place, allowed)).any():
+            return f"expected {name} as in the reference, got elements that differ by more than a place of bf16"
+        seen += int(np.count_nonzero(place > allowed))
+        off += int(np.count_nonzero(apart > allowed))
+    if off > 1 + seen / 4:
+        return f"expected {name} rounded as in the reference, got {off} of {seen} elements that differ by a place of bf16"
+    return ""
+
+
+def _parts(wanted: NDArray[Any], got: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Both in double precision, part by part."""
+    for start in range(0, wanted.size, _PART):
+        yield wanted[start : start + _PART].astype(np.float64), got[start : start + _PART].astype(np.float64)

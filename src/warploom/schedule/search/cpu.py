@@ -6,10 +6,11 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 
+from warploom.core import bf16, words_of
 from warploom.schedule.backbone import Backbone, Program
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
 from warploom.schedule.nest import Nest
-from warploom.schedule.search.arrays import Arrays, difference, program_arrays, random_arrays, scalar_values, with_outputs
+from warploom.schedule.search.arrays import Arrays, difference, held, program_arrays, random_arrays, scalar_values, with_outputs
 from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit, device_turn
 from warploom.solve import Failed, Finished, Task, process_executor, run_tasks
 
@@ -37,9 +38,10 @@ class CpuEvaluator:
         self._executor = executor
         self._reference = reference
         self._tolerance = tolerance
-        self._arrays = with_outputs(backbone, random_arrays(backbone) if arrays is None else arrays)
+        given = with_outputs(backbone, random_arrays(backbone) if arrays is None else arrays)
+        self._regions = backbone.regions
+        self._arrays = {r.name: words_of(r.dtype, given[r.name]) for r in backbone.regions}
         self._scalars = dict(scalars) if scalars is not None else scalar_values(backbone)
-        self._order = [r.name for r in backbone.regions]
         self._worker: MeasureWorker | None = None
 
     @property
@@ -52,7 +54,7 @@ class CpuEvaluator:
             if self._executor is None:
                 self._executor = stack.enter_context(process_executor())
                 stack.callback(self._forget_executor)
-            self._worker = stack.enter_context(MeasureWorker([self._arrays[name] for name in self._order]))
+            self._worker = stack.enter_context(MeasureWorker(list(self._arrays.values())))
             self._worker.start()  # what keeps it from starting keeps the compiling processes, too
             yield
 
@@ -115,8 +117,9 @@ class CpuEvaluator:
             ran = worker.run(kernel, self._scalars, threads=self._threads)
         if isinstance(ran, Crashed):
             return ran.reason
-        results = dict(zip(self._order, worker.shared, strict=True))
-        return difference(results, self._reference, self._tolerance)
+        results = held(self._regions, dict(zip(self._arrays, worker.shared, strict=True)))
+        in_bf16 = {r.name for r in self._regions if r.dtype == bf16}
+        return difference(results, self._reference, self._tolerance, in_bf16)
 
     def _open_worker(self) -> MeasureWorker:
         assert self._worker is not None, "measured outside `open`"

@@ -46,7 +46,8 @@ class Target:
     matrices: frozenset[str] = frozenset()
     """Types of factors that whole warps multiply (`machines.matrices`)."""
     words: frozenset[str] = frozenset()
-    """Types of bytes of which a core multiplies words (`core.WORDS`): one instruction adds four products to each total."""
+    """Types of elements of which a core multiplies words (`core.WORDS`): one instruction adds all products of a word to each
+    total."""
     tiles: frozenset[str] = frozenset()
     """Names under which Linux lists what a core multiplies in tile registers (`machines.tiles`)."""
     rates: Rates = NO_RATES

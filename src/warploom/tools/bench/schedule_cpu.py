@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import UnsupportedError, to_numpy
+from warploom.core import UnsupportedError, bf16, to_numpy, words_of
 from warploom.kernels.suites import NETWORKS, POLYBENCH
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Program, Role, count_flops
@@ -75,6 +75,7 @@ CASES: dict[str, CpuCase] = {
     "axpy": CpuCase("axpy", None, {"n": 1 << 24}),
     "conv2d": CpuCase("conv2d", None),
     "matmul_i8": CpuCase("matmul_i8", None),
+    "matmul_bf16": CpuCase("matmul_bf16", None),
 }
 
 
@@ -175,7 +176,8 @@ def _frameworks(name: str, arrays: Mapping[str, Array], kernel: TensorKernel, th
         from warploom.tools.bench.schedule_torch import TORCH, in_torch
 
         if known in TORCH:
-            title, run = in_torch(known, arrays, kernel.parameters, threads)
+            in_bf16 = [a.name for a in kernel.function.arrays if a.dtype == bf16]
+            title, run = in_torch(known, arrays, kernel.parameters, threads, in_bf16)
             found[title] = partial(_timed, run)
     return found
 
@@ -245,7 +247,8 @@ def _options(case: CpuCase, threads: int, budget_s: float | None, seed: int) -> 
 
 
 def _arrays(program: Program, kernel: TensorKernel, options: KernelOptions) -> dict[str, Array]:
-    """Arrays of the whole program in their shapes, inputs random; all begin with a cache line, as PyTorch's do."""
+    """Arrays of the whole program in their shapes, as NumPy holds them, inputs random; all begin with a cache line, as PyTorch's
+    do."""
     given = kernel.arrays(options.sizes, options.seed)
     found: dict[str, Array] = {}
     for region in program.arguments:
@@ -272,7 +275,9 @@ def _ours(
 
 
 def _runner(nests: Sequence[CompiledNest], arrays: Mapping[str, Array], scalars: Mapping[str, float], threads: int) -> Runner:
-    calls = [nest.call([arrays[b.name].reshape(-1) for b in nest.buffers], scalars) for nest in nests]
+    held = {b.name: b.held[0] for nest in nests for b in nest.buffers if b.held[0].is_held}
+    own = {name: a.reshape(-1) if name not in held else aligned_copy(words_of(held[name], a)) for name, a in arrays.items()}
+    calls = [nest.call([own[b.name].reshape(-1) for b in nest.buffers], scalars) for nest in nests]
     return lambda: sum(call.run(threads) for call in calls)
 
 

@@ -21,7 +21,7 @@ SEED_COUNT = 5
 SEARCH_NAMES = tuple(f"search/{name}-{search}" for name in SPACES for search in ("refine", "mcts"))
 
 CPU_BARRED = ("matmul-1024", "matvec", "gesummv", "atax", "matmul-strided", "matmul-batched", "stencil3d")
-CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d", "matmul_i8")
+CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d", "matmul_i8", "matmul_bf16")
 """Kernels without a bar."""
 CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), "cpu/seeds")
 

@@ -99,6 +99,7 @@ def _conv2d_columns(d: Arrays, p: Mapping[str, float]) -> None:
 
 NUMPY: dict[str, dict[str, Peer]] = {
     "matmul": {"matmul": _matmul},
+    "matmul_bf16": {"matmul of f32": _matmul},
     "matmul_strided": {"matmul of a view": _strided_view, "matmul of a copy": _strided_copy},
     "matmul_batched": {"matmul": _matmul},
     "matvec": {"matmul": _matvec},

@@ -1,12 +1,12 @@
-"""The kernels of `polybench/*`, `nn/*` and `cpu/matmul_i8` in PyTorch, as one writes them there; imported only where PyTorch is
-installed."""
+"""The kernels of `polybench/*`, `nn/*` and products of narrow types in PyTorch, as one writes them there; imported only where
+PyTorch is installed."""
 
 # pyright: basic, reportMissingImports=false
 # ruff: noqa: N806  (arrays are called as in the kernels)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -113,13 +113,17 @@ TORCH: dict[str, Way] = {
     "conv2d_strided": lambda d, p: (functional.conv2d(d["X"][None], d["W"], stride=2)[0],),
     "max_pool": lambda d, p: (functional.max_pool2d(d["X"][None], 2)[0],),
     "attention": _attention,
+    "cpu/matmul_bf16": lambda d, p: (torch.mm(d["A"], d["B"]),),
     "cpu/matmul_i8": lambda d, p: (torch.ops.aten._int_mm(d["A"], d["B"].T),),
 }
 """By the name of the kernel in its suite, or the name of the case."""
 
 
-def in_torch(name: str, arrays: Tensors, scalars: Mapping[str, float], threads: int) -> tuple[str, Callable[[], tuple[Any, ...]]]:
-    """A title, and what runs the kernel once on as many threads and gives its outputs."""
+def in_torch(
+    name: str, arrays: Tensors, scalars: Mapping[str, float], threads: int, in_bf16: Collection[str] = ()
+) -> tuple[str, Callable[[], tuple[Any, ...]]]:
+    """A title, and what runs the kernel once on as many threads and gives its outputs. in_bf16: arrays that are tensors of it."""
     torch.set_num_threads(threads)
     tensors = {n: torch.from_numpy(a) for n, a in arrays.items()}
+    tensors |= {n: tensors[n].to(torch.bfloat16) for n in in_bf16}
     return f"torch {torch.__version__}", partial(TORCH[name], tensors, scalars)

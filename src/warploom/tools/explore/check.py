@@ -17,7 +17,7 @@ from warploom.schedule.backbone import Program
 from warploom.schedule.cpu import Build, c_program, compile_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
 from warploom.schedule.nest import Nest
-from warploom.schedule.search import Implementation, difference, program_arrays
+from warploom.schedule.search import Implementation, difference, held, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
@@ -155,7 +155,7 @@ def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: in
     for nest in nests:
         compiled = compile_nest(nest, flags=build.flags)
         compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
-    return arrays
+    return held(program.arguments, arrays)
 
 
 def at_several(
@@ -207,10 +207,10 @@ def _named(sizes: Mapping[str, int]) -> str:
 
 
 def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
-    """The outputs, by name and flat, with those of the reference: integers exactly."""
+    """The outputs, by name and flat, with those of the reference: integers exactly, bf16 but for a last place."""
     if not data.outputs:
         return Checked("unchecked", 0, "the reference evaluation would take too long at this size")
-    if wrong := difference(arrays, data.outputs, TOLERANCE):
+    if wrong := difference(arrays, data.outputs, TOLERANCE, data.in_bf16):
         return Checked("refuted", 0, wrong)
     compared = sum(np.asarray(expected).size for expected in data.outputs.values())
     return Checked("tested", compared)

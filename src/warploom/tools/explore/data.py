@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, bf16
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, places_of, random_inputs
 from warploom.tools.command.outcome import Progress
@@ -44,6 +44,8 @@ class Data:
     """Outputs by name, those that are known; empty where the reference would take too long."""
     reference: str
     """`NumPy`, `evaluation` or nothing."""
+    in_bf16: frozenset[str] = frozenset()
+    """Arrays that are rounded to bf16."""
 
 
 class TooManyElementsError(Exception):
@@ -106,7 +108,7 @@ def data_for(program: Program, kernel: TensorKernel | None, seed: int, budget_s:
     if points <= evaluated_points and (kernel is None or len(program.stages) > 1):
         evaluated = evaluate_program(program, inputs, scalars)
         outputs, reference = evaluated | outputs, reference or "evaluation"
-    return Data(inputs, scalars, outputs, reference)
+    return Data(inputs, scalars, outputs, reference, frozenset(r.name for r in program.arguments if r.dtype == bf16))
 
 
 def stage_arrays(stage: Backbone, data: Data) -> dict[str, Array] | None:

@@ -62,6 +62,7 @@ def with_floor(
         note = f"{times.ratio:.3g} times slower than the plain loop, whose results are {results.verdict}: {results.reason}"
         return line | beside | {"note": _joined(line, note)}, explored
     explored = replace(explored, program=program, plain=plain)
+    line = {name: value for name, value in line.items() if name != "domain"}
     return line | beside | _of_plain(line, explored, results, times, time_ms, options), explored
 
 

@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias, assert_never
 
-from warploom.core import FACTORS, Diagnostic, UnsupportedError, UserError
+from warploom.core import FACTORS, Diagnostic, UnsupportedError, UserError, bf16
 from warploom.ctext import c_type
 from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
@@ -178,11 +178,19 @@ def points_of(program: Program) -> int:
 
 
 def _check_in_c(program: Program) -> None:
-    """Types that C lacks. UnsupportedError at the place of an array."""
+    """Types that C lacks, and arithmetic in bf16, a word for it. UnsupportedError at the place of an array or operation."""
     for region in (r for stage in program.stages for r in stage.regions):
         if c_type(region.dtype) is None:
             message = f"expected {region.name} of a type that C has, got {region.dtype.name}"
             raise UnsupportedError(Diagnostic("C_TYPE", message, region.span, "Give a GPU: --target sm_90."))
+    for instruction in (i for stage in program.stages for i in stage.instructions):
+        if instruction.dtype == bf16 and instruction.operator not in _UNTYPED:
+            message = f"expected f32, f64 or an integer type of {instruction.operator}, got bf16"
+            raise UnsupportedError(Diagnostic("C_TYPE", message, instruction.span, "Convert its operands with f32(...)."))
+    for scalar in program.parameters:
+        if scalar.dtype == bf16:
+            message = f"expected a scalar of a type that C has, got {scalar.name} of bf16"
+            raise UnsupportedError(Diagnostic("C_TYPE", message, fix="Declare it as f32."))
 
 
 def _check_factors(program: Program, on: Target) -> None:

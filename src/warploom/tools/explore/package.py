@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core import Diagnostic, UserError, bf16, in_memory
 from warploom.core.compiler import COMMON, WRAPPING, find_compiler, order_flags
 from warploom.schedule import cpu
 from warploom.schedule.backbone import Program, Role
@@ -85,7 +85,7 @@ class _Package:
         """(name, NumPy's type, shape, whether it is an output), in the order of a call."""
         regions = {r.name: r for r in self.program.arguments}
         return [
-            (n, str(to_numpy(regions[n].dtype)), regions[n].shape, regions[n].role is Role.OUTPUT)
+            (n, str(in_memory(regions[n].dtype)), regions[n].shape, regions[n].role is Role.OUTPUT)
             for n in self.program.called_with
             if n in regions
         ]
@@ -136,6 +136,9 @@ class _Package:
 
     def operator(self) -> str:
         known = {n: (t, s) for n, t, s, _ in self.arrays}
+        in_words = {r.name for r in self.program.arguments if r.dtype == bf16}
+        known |= {n: ("bfloat16", known[n][1]) for n in known if n in in_words}
+        as_words = {n: ".view(torch.uint16)" if n in in_words else "" for n in known}
         inputs = [n for n in self.program.called_with if n not in self._outputs]
         whole = {p.name for p in self.program.parameters if not p.dtype.is_float}
         takes = ", ".join(f"{n}: {'torch.Tensor' if n in known else 'int' if n in whole else 'float'}" for n in inputs)
@@ -146,8 +149,8 @@ class _Package:
             f"torch.empty({known[n][1]!r}, dtype=torch.{known[n][0]}" + (f", device={first}.device)" if first else ")")
             for n in self._outputs
         ]
-        passed = ", ".join(f"{n}.contiguous().numpy()" if n in known else n for n in inputs)
-        written = ", ".join(f"{n}=made[{k}].numpy()" for k, n in enumerate(self._outputs))
+        passed = ", ".join(f"{n}.contiguous(){as_words[n]}.numpy()" if n in known else n for n in inputs)
+        written = ", ".join(f"{n}=made[{k}]{as_words[n]}.numpy()" for k, n in enumerate(self._outputs))
         checks = "".join(f"    _check({n!r}, {n}, torch.{known[n][0]}, {known[n][1]!r})\n" for n in inputs if n in known)
         return _OPERATOR.format(
             what=self.what,

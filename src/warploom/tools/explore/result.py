@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
-from warploom.core import UserError
+from warploom.core import UserError, bf16x2
 from warploom.gpu import compile_cuda, machine_counts
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace
 from warploom.schedule.cost import loads_per_output
-from warploom.schedule.cpu import Build, sound_build
+from warploom.schedule.cpu import DIFFERENT_SUMS, Build, sound_build
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
 from warploom.schedule.nest import Nest, text
@@ -108,6 +108,8 @@ def judged_line(
             line["cases"] = checked.cases
             if checked.sizes is not None:
                 line["tested_at"] = dict(checked.sizes)
+            if any(value.dtype == bf16x2 for nest in explored.nests for value in nest.values):
+                line["domain"] = DIFFERENT_SUMS
         if checked.reason:
             line["note"] = checked.reason
     is_enough = line["verdict"] == "tested" or checked.has_no_size

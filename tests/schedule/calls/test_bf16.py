@@ -30,14 +30,14 @@ WANTED = np.array([[11, 15], [25.25, 31]], np.float32)
 
 
 def words(values: np.ndarray) -> np.ndarray:
-    """Of numbers that bf16 holds."""
+    """Upper halves of numbers that bf16 holds."""
     bits = np.ascontiguousarray(values, "<f4").view("<u2").reshape(*values.shape, 2)
     assert not bits[..., 0].any()
     return bits[..., 1].copy()
 
 
 class Tensor:
-    """What PyTorch says of a tensor of bf16, or of its words."""
+    """Stand-in for a tensor of bf16 of PyTorch, or of its words."""
 
     def __init__(self, held: np.ndarray, dtype: str) -> None:
         self.held, self.dtype, self.shape, self.requires_grad = held, dtype, held.shape, False

@@ -75,7 +75,7 @@ def number(words: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def nearest(values: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Of the two words beside a number the nearer one, by differences in double precision."""
+    """The nearer one of the two words beside a number, by differences in double precision."""
     low = values.astype("<f4").view("<u2").reshape(*values.shape, 2)[..., 1]
     with np.errstate(invalid="ignore", over="ignore"):
         size = np.abs(values).astype(np.float64)

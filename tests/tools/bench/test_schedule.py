@@ -29,6 +29,7 @@ from warploom.tools.bench.schedule_peers import NUMPY
 from warploom.tools.command.usage import Stopwatch
 
 SMALL: dict[str, dict[str, int]] = {
+    "matmul_bf16": {"m": 5, "n": 6, "k": 7},
     "matmul": {"m": 5, "n": 7, "k": 3},
     "matmul_strided": {"m": 5, "n": 7, "k": 3},
     "matmul_batched": {"b": 3, "m": 5, "n": 7, "k": 3},

@@ -13,7 +13,7 @@ from warploom import bf16, f32
 from warploom.core import UnsupportedError
 from warploom.schedule.backbone import Program
 from warploom.schedule.cpu import DIFFERENT_SUMS, find_compiler, plain_nest
-from warploom.schedule.search import Implementation
+from warploom.schedule.search import CpuEvaluator, Implementation, Timed
 from warploom.schedule.targets import TARGETS
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked, check_cpu
@@ -90,3 +90,13 @@ def test_files_take_words() -> None:
     operator = written["products_torch.py"]
     assert "_check('A', A, torch.bfloat16, (6, 8))" in operator and "torch.empty((6, 10), dtype=torch.bfloat16" in operator
     assert "A.contiguous().view(torch.uint16).numpy()" in operator and "C=made[0].view(torch.uint16).numpy()" in operator
+
+
+@needs_compiler
+def test_kernels_with_words_are_measured() -> None:
+    program = program_of(products, options(target=WITH_WORDS))
+    data = data_for(program, None, 0)
+    judge = CpuEvaluator(program.stages[0], arrays=data.inputs, reference=data.outputs)
+    with judge.open():
+        ((_, found),) = judge.measure([i.nest for i in nests_of(program)], None)
+    assert isinstance(found, Timed)

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 
-from warploom.core import bf16, words_of
+from warploom.core import bf16, element_of, words_of
 from warploom.schedule.backbone import Backbone, Program
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
 from warploom.schedule.nest import Nest
@@ -40,7 +40,7 @@ class CpuEvaluator:
         self._tolerance = tolerance
         given = with_outputs(backbone, random_arrays(backbone) if arrays is None else arrays)
         self._regions = backbone.regions
-        self._arrays = {r.name: words_of(r.dtype, given[r.name]) for r in backbone.regions}
+        self._arrays = {r.name: words_of(element_of(r.dtype), given[r.name]) for r in backbone.regions}
         self._scalars = dict(scalars) if scalars is not None else scalar_values(backbone)
         self._worker: MeasureWorker | None = None
 

@@ -104,7 +104,7 @@ class Buffer:
     spread: int = 1
     """Elements from one element of a word to the next; where they are apart, offsets are in elements."""
     inner: tuple[RunTimeSize, ...] = ()
-    """The same of other indices."""
+    """Sizes known at run time of other indices."""
 
     @property
     def open_sizes(self) -> tuple[RunTimeSize, ...]:

@@ -444,7 +444,9 @@ class _Verifier:
             case WaitCopies(left):
                 self.meeting("pipeline_wait_prior()", under)
                 if not 0 <= left <= MOST_GROUPS:
-                    message = f"expected a number of groups that may go on, 0 to {MOST_GROUPS}, in pipeline_wait_prior(), got {left}"
+                    message = (
+                        f"expected a number of groups that may go on, 0 to {MOST_GROUPS}, in pipeline_wait_prior(), got {left}"
+                    )
                     self.wrong("COPY_GROUPS", message, "write pipeline_wait_prior(0)")
             case _:
                 assert_never(stmt)

@@ -445,7 +445,7 @@ class _Verifier:
                 self.meeting("pipeline_wait_prior()", under)
                 if not 0 <= left <= MOST_GROUPS:
                     message = (
-                        f"expected a number of groups that may go on, 0 to {MOST_GROUPS}, in pipeline_wait_prior(), got {left}"
+                        f"expected a number of groups that may go on, 0 to {MOST_GROUPS}, at pipeline_wait_prior, got {left}"
                     )
                     self.wrong("COPY_GROUPS", message, "write pipeline_wait_prior(0)")
             case _:

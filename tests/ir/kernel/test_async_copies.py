@@ -39,6 +39,27 @@ def test_mistakes_of_double_buffers(mistake: str) -> None:
     assert code in codes(ir.parse_kernel(DOUBLE.strip().replace(old, new) + "\n"))
 
 
+def test_an_array_that_a_loop_declares_keeps_its_content() -> None:
+    """As in CUDA, where shared arrays are static; a copy to it goes on, too."""
+    text = """\
+@kernel(block=(2, 1, 1), grid=(1, 1, 1), warp_size=2)
+def k(x: Global[f32, 2], y: Global[f32, 3, 2] | out):
+    for k in range(3):
+        tile = shared(f32, 2)
+        if k < 1:
+            memcpy_async(tile[thread_id], x[thread_id])
+            pipeline_commit()
+            pipeline_wait_prior(0)
+        y[k, thread_id] = tile[thread_id]
+"""
+    x = np.array([3, 4], np.float32)
+    result = ir.run(ir.parse_kernel(text), {"x": x})
+    assert not result.diagnostics
+    assert np.array_equal(result.arrays["y"], [x, x, x])
+    never = text.replace("            pipeline_wait_prior(0)\n", "").replace("        y[k", "        if k > 0:\n            y[k")
+    assert [d.code for d in ir.run(ir.parse_kernel(never), {"x": x}).diagnostics] == ["COPY_PENDING"]
+
+
 def test_one_block_waits_and_another_does_not() -> None:
     text = """\
 @kernel(block=(2, 1, 1), grid=(2, 1, 1), warp_size=2)
@@ -131,7 +152,8 @@ def test_the_kernel_itself_is_fine() -> None:
             "COPY_SIZE",
             "expected a copy of 4, .* got 2",
         ),
-        ("wait_prior(0)", "wait_prior(-1)", "COPY_GROUPS", "expected a number of groups that may go on, 0 or more, .* got -1"),
+        ("wait_prior(0)", "wait_prior(-1)", "COPY_GROUPS", "expected a number of groups that may go on, 0 to .* got -1"),
+        ("wait_prior(0)", f"wait_prior({1 << 31})", "COPY_GROUPS", "0 to 2147483647, at pipeline_wait_prior, got 2147483648"),
         ("(tile[1, 4 * thread_id + j]", "(tile[1, 4 * thread_id - j]", "VECTOR_INDEX", "expected consecutive elements of tile"),
         ("(tile[1, 4 * thread_id + j]", "(tile[j, thread_id]", "VECTOR_INDEX", "expected consecutive elements of tile"),
         ("(tile[1, 4 * thread_id + j]", "(tile[1, 2 * thread_id + j]", "VECTOR_ALIGNMENT", "expected the first element of tile"),

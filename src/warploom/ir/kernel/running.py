@@ -489,12 +489,12 @@ class KernelRun:
     def _declare(self, node: Declare) -> None:
         count = int(np.prod(node.shape, dtype=np.int64))
         if node.space == "shared":
-            old = self.shared.get(node.name)
+            if node.name in self.shared:
+                return  # shared memory keeps its content
             stamps = Stamps(self.blocks * count) if self.check_races else None
             pending = Pending(self.blocks, count) if node.name in self.copied else None
             data = zeros((self.blocks, count), node.dtype, self.arithmetic)
             defined = np.zeros((self.blocks, count), np.bool_)
-            stamps, pending = (old.stamps, old.pending) if old else (stamps, pending)
             self.shared[node.name] = SharedArray(node.dtype, node.shape, data, defined, stamps, pending)
         elif node.space == "register":
             empty = zeros((1, 1), node.dtype, self.arithmetic)

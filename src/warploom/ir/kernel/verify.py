@@ -61,6 +61,8 @@ MOST_VALUES = 1 << 20
 """Most values of one hole."""
 COPY_BYTES = (4, 8, 16)
 """Bytes that one asynchronous copy may move. Source: PTX ISA, cp.async."""
+MOST_GROUPS = (1 << 31) - 1
+"""Most groups of copies that a wait may leave: `cp.async.wait_group` takes a constant of 32 bits."""
 
 
 def verify(kernel: Kernel) -> None:
@@ -441,8 +443,10 @@ class _Verifier:
                 self.meeting("pipeline_commit()", under)
             case WaitCopies(left):
                 self.meeting("pipeline_wait_prior()", under)
-                if left < 0:
-                    message = f"expected a number of groups that may go on, 0 or more, in pipeline_wait_prior(), got {left}"
+                if not 0 <= left <= MOST_GROUPS:
+                    message = (
+                        f"expected a number of groups that may go on, 0 to {MOST_GROUPS}, at pipeline_wait_prior, got {left}"
+                    )
                     self.wrong("COPY_GROUPS", message, "write pipeline_wait_prior(0)")
             case _:
                 assert_never(stmt)

@@ -81,9 +81,11 @@ def _part(nest: Nest, total: Compute, path: tuple[Loop, ...]) -> TileProducts | 
     refs = [a for a in total.arguments if isinstance(a, Ref)]
     if total.operator is not Operator.FMA or total.guards or len(refs) != 3 or refs[2] != total.target:
         return None
-    loads = [f for ref in refs[:2] if (f := load_of(nest, ref, total)) is not None]
-    extent = part_of(nest, [path, *(p for _, p in loads)])
-    sides = [s for (load, _), ref in zip(loads, refs, strict=False) if (s := _side(nest, load, ref, path)) is not None]
+    loads = [(f, ref) for ref in refs[:2] if (f := load_of(nest, ref, total)) is not None]
+    if len(loads) != 2:
+        return None
+    extent = part_of(nest, [path, *(p for (_, p), _ in loads)])
+    sides = [s for (load, _), ref in loads if (s := _side(nest, load, ref, path)) is not None]
     if extent is None or len(sides) != 2 or len(extent[1]) != 1:
         return None
     around, (top,) = extent

@@ -53,24 +53,20 @@ def most_in_line(problem: Problem, view: View, instruction: int, mask: int, line
 @compiled
 def vector_gain(problem: Problem, view: View, facts: Floats, instruction: int) -> float:
     """Elements that one vector access moves at most: none where the vector loop surely skips elements."""
-    gain = 1.0
-    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
-        axis = problem.slot_axis[slot]
-        for level in range(problem.axis_extents.shape[1]):
-            extent = problem.axis_extents[axis, level]
-            if extent < 0:
-                break
-            dim = problem.slot_dims[slot, level]
-            if dim >= 0 and view.kind[dim] & VECTOR and least_stride(problem, view, slot, level) <= 1.0:
-                gain *= view.largest[extent]
-    return min(gain, facts[instruction, MOST_LANES])
+    return min(_neighbours(problem, view, instruction, VECTOR), facts[instruction, MOST_LANES])
 
 
 @compiled
 def turned_gain(problem: Problem, view: View, instruction: int) -> float:
     """Elements that one store of a CPU moves at most where lanes lie apart and vectors are turned in registers: neighbours along
     loops that are written out."""
-    gain = 1.0
+    return min(_neighbours(problem, view, instruction, UNROLL), _TURNED_BYTES / problem.element_bytes[instruction])
+
+
+@compiled
+def _neighbours(problem: Problem, view: View, instruction: int, kind: int) -> float:
+    """Elements next to each other along loops that may be of this kind, at most."""
+    product = 1.0
     for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
         axis = problem.slot_axis[slot]
         for level in range(problem.axis_extents.shape[1]):
@@ -78,9 +74,9 @@ def turned_gain(problem: Problem, view: View, instruction: int) -> float:
             if extent < 0:
                 break
             dim = problem.slot_dims[slot, level]
-            if dim >= 0 and view.kind[dim] & UNROLL and least_stride(problem, view, slot, level) <= 1.0:
-                gain *= view.largest[extent]
-    return min(gain, _TURNED_BYTES / problem.element_bytes[instruction])
+            if dim >= 0 and view.kind[dim] & kind and least_stride(problem, view, slot, level) <= 1.0:
+                product *= view.largest[extent]
+    return product
 
 
 @compiled

@@ -75,7 +75,7 @@ def _neighbours(problem: Problem, view: View, instruction: int, kind: int) -> fl
                 break
             dim = problem.slot_dims[slot, level]
             if dim >= 0 and view.kind[dim] & kind and least_stride(problem, view, slot, level) <= 1.0:
-                product *= view.largest[extent]
+                product *= float(view.largest[extent])
     return product
 
 

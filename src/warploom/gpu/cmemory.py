@@ -69,20 +69,21 @@ class Memory:
             return Value(self.type, blank(self.type, len(active), 1)[:, 0])
         return Value(self.type, self.data[self.row, flat])
 
-    def write(self, index: Data, value: Value, active: Mask, epoch: int, trouble: Trouble) -> None:
+    def write(self, index: Data, value: Value, active: Mask, epoch: int, trouble: Trouble) -> tuple[Mask, NDArray[np.int64]]:
+        """The threads that wrote, and their elements, as `_place` says."""
         inside, flat = self._place(index, active, trouble)
         if self.space != "local":
             self._note_write(flat, inside, epoch, trouble)
         rows, places = self.row[inside], flat[inside]
         self.data[rows, places] = convert(value, self.type).data[inside]
         self.defined[rows, places] = True
+        return inside, flat
 
     def begin_copy(
         self, index: Data, value: Value, active: Mask, groups: NDArray[np.int64], epoch: int, trouble: Trouble
     ) -> None:
         """Stores as `write` does; until its thread has waited for its group nobody may use the element."""
-        self.write(index, value, active, epoch, trouble)
-        inside, flat = self._place(index, active, trouble)
+        inside, flat = self.write(index, value, active, epoch, trouble)
         rows, places, threads = self.row[inside], flat[inside], np.flatnonzero(inside)
         self.copier[rows, places], self.copy_group[rows, places] = threads, groups[threads]
 

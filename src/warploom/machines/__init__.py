@@ -21,7 +21,7 @@ from warploom.machines.banks import (
     ways_each,
 )
 from warploom.machines.boards import Board, LargestBoard
-from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
+from warploom.machines.cpu import PORTS, TURNED_BYTES, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
 from warploom.machines.figures import SOURCES, Figure, Quantity, RowError
 from warploom.machines.gpu import (
     ARCHITECTURES,
@@ -74,6 +74,7 @@ __all__ = [
     "TILE_ROWS",
     "TILE_ROW_BYTES",
     "TILE_WORDS",
+    "TURNED_BYTES",
     "WARP_LANES",
     "WIDEST_BYTES",
     "WIDE_CORE",

@@ -58,6 +58,9 @@ PORTS = (
     Port("store_word", 8, 4.0),
 )
 """Ports of such a core."""
+TURNED_BYTES = 16
+"""Most bytes of neighbours that are stored at once out of vectors which are turned in registers: x86 exchanges elements within so
+many bytes at the least cost."""
 
 
 def usable_cores() -> int:

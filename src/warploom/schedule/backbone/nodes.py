@@ -141,7 +141,7 @@ class Region:
     run_time: RunTimeSize | None = None
     """The first index has as many values as this size."""
     spread: int = 1
-    """Bytes from one byte of a word to the next; where they are apart, strides are in bytes."""
+    """Elements from one element of a word to the next; where they are apart, strides are in elements."""
     inner: tuple[RunTimeSize | None, ...] = ()
     """The same of the other indices; empty: these, and all strides, are known. Else elements lie row by row, and the stride of an
     index is the product of the lengths behind it."""

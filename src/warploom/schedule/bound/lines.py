@@ -8,6 +8,7 @@ stride.
 
 from __future__ import annotations
 
+from warploom.machines import TURNED_BYTES
 from warploom.schedule.bound.facts import LEAST_THREADS, MOST_LANES, MOST_THREADS, least_stride
 from warploom.schedule.bound.problem import (
     MAPPED_IN,
@@ -22,9 +23,6 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.solve.jit import compiled
-
-_TURNED_BYTES = 16.0
-"""Most bytes of neighbours that a CPU stores at once out of vectors that are turned."""
 
 
 @compiled
@@ -60,7 +58,7 @@ def vector_gain(problem: Problem, view: View, facts: Floats, instruction: int) -
 def turned_gain(problem: Problem, view: View, instruction: int) -> float:
     """Elements that one store of a CPU moves at most where lanes lie apart and vectors are turned in registers: neighbours along
     loops that are written out."""
-    return min(_neighbours(problem, view, instruction, UNROLL), _TURNED_BYTES / problem.element_bytes[instruction])
+    return min(_neighbours(problem, view, instruction, UNROLL), float(TURNED_BYTES) / problem.element_bytes[instruction])
 
 
 @compiled

@@ -123,6 +123,17 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     in_tiles = tiled_sums(backbone, target.tiles)
     factors = {source for total in in_tiles for source in every[total].sources}
     product_lanes = dict(target.rates.product_lanes)
+
+    def latency(number: int, made: _Instruction) -> float:
+        if number in in_tiles:
+            return STEP_CYCLES
+        return PRODUCT_CYCLES if of_matrices[number] else _latency(made, costs, may_split=leaves_out)
+
+    def issues(number: int, made: _Instruction) -> float:
+        if leaves_out and number in found.left_out:
+            return 0.0
+        return STEP_ISSUES if number in in_tiles else product_lanes.get(of_matrices[number], _issues(made, costs))
+
     return Problem(
         instruction_statement=_ints([made.statement for made in every]),
         dim_statement=_ints([statement for _, _, statement, _ in dims]),
@@ -151,23 +162,8 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         members=_ints([member for group in together for member in group]),
         is_copied=np.array([n in factors or c for n, c in enumerate((*found.is_copied, *[False] * temporaries))], np.uint8),
         operation=np.array([made.operation for made in every], np.uint8),
-        latency=np.array(
-            [
-                (STEP_CYCLES if i in in_tiles else PRODUCT_CYCLES if factor else _latency(made, costs, may_split=leaves_out))
-                / clock
-                for i, (made, factor) in enumerate(zip(every, of_matrices, strict=True))
-            ]
-        ),
-        issues=np.array(
-            [
-                0.0
-                if leaves_out and i in found.left_out
-                else STEP_ISSUES
-                if i in in_tiles
-                else product_lanes.get(of_matrices[i], _issues(made, costs))
-                for i, made in enumerate(every)
-            ]
-        ),
+        latency=np.array([latency(i, made) / clock for i, made in enumerate(every)]),
+        issues=np.array([issues(i, made) for i, made in enumerate(every)]),
         pipe=_ints([0 if target.kind == "cuda" else _pipe(every, i) for i in range(len(every))]),
         per_element=np.array([_per_element(made, found.is_copied[i : i + 1] == [True], target) for i, made in enumerate(every)]),
         vectors=_ints([_vectors(made, target) for made in every]),

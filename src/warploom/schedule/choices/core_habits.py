@@ -58,18 +58,14 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     first = (*across, *dots)
     is_plain = symmetry is None and not is_tiled
     packed = _ways(objects, target, _packed_tiles(target), _Sum.packed)[: _PACKED - len(first)] if is_plain else []
-    along = [_way(objects, target, *tile) for tile in tiles[: _WAYS - len(first) - len(packed)]]
+    along = _ways(objects, target, tiles[: _WAYS - len(first) - len(packed)])
     ways = [(*start, *way) for way in (*first, *packed, *along)]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
 
-def _way(objects: Objects, target: Target, rows: int, vectors: int) -> tuple[Habit, ...]:
-    return tuple(habit for total in objects.sums for habit in _Sum(objects, target, total, rows, vectors).habits())
-
-
 def _ways(
-    objects: Objects, target: Target, tiles: Iterable[tuple[int, int]], form: Callable[[_Sum], _Sum | None]
+    objects: Objects, target: Target, tiles: Iterable[tuple[int, int]], form: Callable[[_Sum], _Sum | None] = lambda total: total
 ) -> list[tuple[Habit, ...]]:
     """A way for each tile in which some sum has that form; the others are as they are."""
     found: list[tuple[Habit, ...]] = []

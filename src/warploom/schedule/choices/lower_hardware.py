@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from warploom.core.launch import MAX_GRID
 from warploom.core.linear import Linear
 from warploom.schedule.choices.decided import Decided, LoweringError
 from warploom.schedule.choices.lower_tree import Branch, Tree
 from warploom.schedule.nest import Guard, Kind
-
-_LARGEST_OUTER_GRID = 65535
 
 
 def assign_hardware(decided: Decided, tree: Tree) -> None:
@@ -48,7 +47,7 @@ def _assign_blocks(tree: Tree) -> None:
     if len(blocks) != sum(b.kind is Kind.BLOCK for b in tree.branches):
         raise LoweringError("block loops must be outermost, around every statement")
     order = list(reversed(blocks))
-    large = next((b for b in order[1:] if b.size > _LARGEST_OUTER_GRID), None)
+    large = next((b for b in order[1:] if b.size > MAX_GRID[1]), None)
     if large is not None:
         order.remove(large)
         order.insert(0, large)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import math
 
-from warploom.core import WORDS
 from warploom.machines import TILE_CYCLES, TILE_LOAD_CYCLES, TILE_ROWS, TILE_WORDS
-from warploom.schedule.backbone import Operator
-from warploom.schedule.nest import Compute, Kind, Nest, Ref, TileProducts, counts, loops, tiles_of
+from warploom.schedule.nest import Compute, Kind, Nest, TileProducts, counts, loops, tiles_of, words_of_sum
 from warploom.schedule.targets import Target
 
 
@@ -24,18 +22,12 @@ def products_ns(nest: Nest, target: Target) -> float:
     cycles = 0.0
     for count in counts(nest):
         statement = count.statement
-        if not isinstance(statement, Compute) or not _is_of_words(nest, statement):
+        if not isinstance(statement, Compute) or words_of_sum(nest, statement) is None:
             continue
         part = parts.get(id(statement))
         cycles += count.instructions / vectors_per_cycle if part is None else _in_tiles(part, count.instructions)
     blocks = math.prod(x.size for x in loops(nest.body) if x.kind is Kind.BLOCK)
     return cycles / rates.clock_ghz / max(1, min(rates.cores, blocks))
-
-
-def _is_of_words(nest: Nest, statement: Compute) -> bool:
-    factors = [a for a in statement.arguments[:2] if isinstance(a, Ref)]
-    is_sum = statement.operator is Operator.FMA and len(factors) == 2
-    return is_sum and all(nest.values[f.value].dtype in WORDS.values() for f in factors)
 
 
 def _in_tiles(part: TileProducts, vectors: float) -> float:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from warploom.core import DType
+from warploom.machines import TURNED_BYTES
 from warploom.schedule.nest import Guard, Kind, Loop, Ref, Store
 
-_PIECE_BYTES = 16
-"""Most bytes of neighbours that are stored at once: vectors are turned in parts of that size, which costs the least."""
 _ELEMENT_BYTES = (4, 8)
 MIXED = "mixed"
 """A macro of a type of masks, two vectors and lanes of both: a vector of these lanes."""
@@ -42,7 +41,7 @@ class Columns:
 
     def groups(self, dtype: DType) -> list[tuple[int, int]]:
         """(first, number) of turns that are stored together, most of them as many as a piece holds."""
-        most = min(_PIECE_BYTES // dtype.size_bytes if dtype.size_bytes in _ELEMENT_BYTES else 1, self.vector.size)
+        most = min(TURNED_BYTES // dtype.size_bytes if dtype.size_bytes in _ELEMENT_BYTES else 1, self.vector.size)
         found: list[tuple[int, int]] = []
         first, count = 0, self.together.size
         while first < count:
@@ -87,7 +86,7 @@ def _are_apart(loops: list[tuple[int, int]]) -> bool:
 def turned_text(vector: str, mask: str, lanes: int, count: int, size_bytes: int) -> str:
     """The body of a function of `to`, `stride` and `count` vectors `x0`, `x1`, ... (2 or 4 of them): the elements of a lane are
     stored next to each other at `to + lane * stride`. vector, mask: types of the vectors and of their integers in C."""
-    block = min(lanes, _PIECE_BYTES // size_bytes)
+    block = min(lanes, TURNED_BYTES // size_bytes)
     lines: list[str] = []
 
     def turned(vectors: list[str], unit: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from warploom.core import WORDS, Diagnostic, DType, UnsupportedError, bf16, f32, i32, other_word
+from warploom.core import Diagnostic, DType, UnsupportedError, bf16, f32, i32, other_word
 from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, is_divisor, unary
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
@@ -16,7 +16,21 @@ from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.surpluses import Surplus
-from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
+from warploom.schedule.nest import (
+    Affine,
+    Argument,
+    Barrier,
+    Combine,
+    Compute,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Store,
+    words_of_sum,
+)
 
 _UNTYPED = frozenset((Operator.MOVE, Operator.CAST))
 """Operators of bf16, which C has words of, but no arithmetic."""
@@ -143,7 +157,7 @@ class Statements:
             tests = parts.tests
         if node.buffer is not None:
             text = self.gather(node, node.buffer)
-        elif (words := self.words(node)) is not None:
+        elif (words := words_of_sum(self.nest, node)) is not None:
             text = self.dot(node, words)
         else:
             text = self.expression(node.operator, node.arguments, dtype)
@@ -278,12 +292,6 @@ class Statements:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
-
-    def words(self, node: Compute) -> tuple[DType, DType] | None:
-        """Types of the factors of a sum of products, if they are words."""
-        found = [self.nest.values[a.value].dtype for a in node.arguments[:2] if isinstance(a, Ref)]
-        is_sum = node.operator is Operator.FMA and len(found) == 2
-        return (found[0], found[1]) if is_sum and all(t in WORDS.values() for t in found) else None
 
     def dot(self, node: Compute, words: tuple[DType, DType]) -> Text:
         """Totals and the products of the elements of two words, of bytes of one type with their surplus."""

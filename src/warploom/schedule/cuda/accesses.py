@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from warploom.core import DType
 from warploom.core.linear import Linear
@@ -156,13 +155,13 @@ class Accesses:
     def _is_aligned(self, memory: Memory, atom: Atom, lanes: int) -> bool:
         indices = self.context.indices
         form = indices.form(memory.known)
-        rows = [(indices.form(r.index), r.factor * prod(size.multiple for size in r.sizes)) for r in memory.rows]
+        rows = [(indices.form(r.index), r.step) for r in memory.rows]
         buffer = self.context.facts.nest.buffers[memory.buffer]
         in_turn = buffer.copies > 1 or (buffer.role is Role.TEMPORARY and buffer.space is Space.GLOBAL)
         return (
             dict(form.terms).get(atom) == 1
             and indices.divisor(form, but=atom) % lanes == 0
-            and all(atom not in dict(r.terms) and indices.divisor(r) * stride % lanes == 0 for r, stride in rows)
+            and all(atom not in dict(r.terms) and indices.divisor(r) * step % lanes == 0 for r, step in rows)
             and not (in_turn and buffer.elements % lanes)
             and (memory.swizzle is None or memory.swizzle.unit % lanes == 0)
             and self._is_uniform(memory.guards, atom, lanes)

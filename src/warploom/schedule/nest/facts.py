@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.schedule.nest.nodes import Kind, Loop, Nest, Node
+from warploom.core import WORDS, DType
+from warploom.schedule.backbone import Operator
+from warploom.schedule.nest.nodes import Compute, Kind, Loop, Nest, Node, Ref
 from warploom.schedule.nest.walk import Statement, hardware_sizes, loops, statements
 
 
@@ -91,3 +93,10 @@ def code_size(nodes: tuple[Node, ...]) -> int:
             case Kind.VECTOR | Kind.BLOCK | Kind.THREAD:
                 total += inner
     return total
+
+
+def words_of_sum(nest: Nest, statement: Compute) -> tuple[DType, DType] | None:
+    """Types of the factors of a sum of products of words; None for another statement."""
+    found = [nest.values[a.value].dtype for a in statement.arguments[:2] if isinstance(a, Ref)]
+    is_sum = statement.operator is Operator.FMA and len(found) == 2
+    return (found[0], found[1]) if is_sum and all(t in WORDS.values() for t in found) else None

@@ -163,9 +163,14 @@ class Rows:
     """The same for the values here."""
 
     @property
+    def step(self) -> int:
+        """The greatest number known to divide the elements between neighbours."""
+        return self.factor * prod(size.multiple for size in self.sizes)
+
+    @property
     def divisor(self) -> int:
         """The greatest number known to divide it; 0 if it is 0."""
-        return self.index.divisor * self.factor * prod(size.multiple for size in self.sizes)
+        return self.index.divisor * self.step
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Region
@@ -20,12 +21,10 @@ def placed(region: Region, indices: Sequence[Affine]) -> tuple[Affine, tuple[Row
     """The offset of an element, and those parts of it whose strides are known at run time."""
     offset: Affine = Linear()
     rows: list[Rows] = []
+    opened = dict(region.open_lengths)
     for n, (index, stride, sizes) in enumerate(zip(indices, region.strides, region.open_strides, strict=True)):
         offset = offset.plus(index, stride)
         if sizes and index.divisor:
-            opened = {at for at, _ in region.open_lengths}
-            factor = 1
-            for length in (length for at, length in enumerate(region.shape) if at > n and at not in opened):
-                factor *= length
-            rows.append(Rows(index, sizes, factor, stride))
+            behind = prod(length for at, length in enumerate(region.shape) if at > n and at not in opened)
+            rows.append(Rows(index, sizes, behind, stride))
     return offset, tuple(rows)

@@ -18,6 +18,7 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core.launch import MAX_GRID
 from warploom.ptx import Program as PtxProgram
 from warploom.schedule.backbone import MOST_AT_RUN_TIME, Backbone, Region, Role, RunTimeSize, reduced, stage_at
 from warploom.schedule.cuda import CudaKernel
@@ -41,7 +42,6 @@ _MOST_COUNTED = 1 << 26
 """Stores that are counted one by one."""
 _MOST_RUNS = 4
 """Times the instructions of one run that are executed in all."""
-_MOST_OUTER_BLOCKS = 65535
 
 
 def prove_sizes(
@@ -248,7 +248,7 @@ class _Sizes:
 
 def greatest_proved(size: RunTimeSize, trips: Trips, axis: int) -> int:
     """The greatest size at which the kernel can be launched and no sum of a size and a tile leaves its word."""
-    most = min(MOST_AT_RUN_TIME - MARGIN, _MOST_OUTER_BLOCKS * trips.per if axis else MOST_AT_RUN_TIME)
+    most = min(MOST_AT_RUN_TIME - MARGIN, MAX_GRID[1] * trips.per if axis else MOST_AT_RUN_TIME)
     return max(size.multiple, most // size.multiple * size.multiple)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.launch import MAX_GRID
 from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, at_sizes
 from warploom.schedule.nest import Kind, Loop, Nest, at_run_time, loops
 from warploom.tools.command.lines import Line
@@ -19,8 +20,6 @@ _FORM = re.compile(r"\?(?::([0-9]+))?(?:@([0-9]+))?")
 _DIGITS = 15
 _TRIED = ((1, 1), (1, -1), (0, 0), (0, 1), (1, 0), (2, 1))
 """Tiles, and how many of the least values more."""
-_MOST_OUTER_BLOCKS = 65535
-"""Blocks along y and z (CUDA C++ Programming Guide, technical specifications)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def greatest(nest: Nest, *, has_grid: bool) -> dict[str, int]:
     for loop in loops(nest.body) if has_grid else ():
         if loop.trips is not None and _is_outer_block(loop):
             size = loop.trips.size
-            most = _MOST_OUTER_BLOCKS * loop.trips.per // size.multiple * size.multiple
+            most = MAX_GRID[1] * loop.trips.per // size.multiple * size.multiple
             found[size.name] = min(found[size.name], most)
     return found
 

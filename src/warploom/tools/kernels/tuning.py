@@ -83,18 +83,18 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
     elif explored.is_early:
         ending, why_not = Ending.TOO_EARLY, f"nothing was found to compare plain loops with: {line['ended']}"
     else:
-        ending, why_not = _kept(function, options, line, explored)
+        on_gpu = options.target.kind == "cuda"
+        kernels = [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests] if on_gpu else []
+        code = {"cuda": pack_cuda(kernels)} if on_gpu else {"stages": [] if explored.plain else pack(explored.nests)}
+        ending, why_not = _kept(function, options, line, code)
+        sizes = cast("dict[str, int]", line["sizes"])
         if ending in _USED:
-            made = _made(function, options, explored, cast("dict[str, int]", line["sizes"]))
+            made = _made_for_gpu(function, options, kernels, sizes) if on_gpu else _made(function, options, explored, sizes)
     line |= {"kept": ending is Ending.KEPT} | ({"not_kept": why_not} if ending is not Ending.KEPT else {})
     return Tuned(replace(outcome, line=line), ending, made)
 
 
-def _made(
-    function: TensorFunction, options: KernelOptions, explored: Explored, sizes: Mapping[str, int]
-) -> Runner | ShapeClass | GpuKernels | GpuClass:
-    if options.target.kind == "cuda":
-        return _made_for_gpu(function, options, _cuda_kernels(options, explored), sizes)
+def _made(function: TensorFunction, options: KernelOptions, explored: Explored, sizes: Mapping[str, int]) -> Runner | ShapeClass:
     if not options.run_time:
         if explored.plain:
             return plain_runner(function, options.sizes, options.threads)
@@ -115,19 +115,11 @@ def _made_for_gpu(
     return GpuClass(program, fixed, dict(options.run_time), tuple(kernels), "found")
 
 
-def _cuda_kernels(options: KernelOptions, explored: Explored) -> list[CudaKernel]:
-    return [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests]
-
-
-def _code(options: KernelOptions, explored: Explored) -> dict[str, list[Json]]:
-    """Kernels by the field that holds them; none: plain loops."""
-    if options.target.kind == "cuda":
-        return {"cuda": pack_cuda(_cuda_kernels(options, explored))}
-    return {"stages": [] if explored.plain else pack(explored.nests)}
-
-
-def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, object], explored: Explored) -> tuple[Ending, str]:
-    """Writes the record; what became of it, and why it was not kept."""
+def _kept(
+    function: TensorFunction, options: KernelOptions, line: Mapping[str, object], code: dict[str, list[Json]]
+) -> tuple[Ending, str]:
+    """Writes the record; what became of it, and why it was not kept. `code`: kernels by the field that holds them; none: plain
+    loops."""
     folder = store.store_folder(make=True)
     if folder is None:
         return Ending.NOT_WRITTEN, "the cache is off"
@@ -145,10 +137,10 @@ def _kept(function: TensorFunction, options: KernelOptions, line: Mapping[str, o
         "sizes": dict(sizes),
         **({"run_time": multiples, "tested": _tested(line)} if multiples else {}),
         **({"target": options.target.name} if options.target.kind == "cuda" else {"threads": options.threads}),
-        "kind": "plain" if explored.plain else "found",
+        "kind": "found" if any(code.values()) else "plain",
         "verdict": str(line["verdict"]),
         "made": int(time.time()),
-        **_code(options, explored),
+        **code,
         **{name: line[name] for name in ("cases", "domain", "tested_at", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     if record["kind"] == "plain" and store.is_found(folder, record):

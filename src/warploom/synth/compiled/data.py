@@ -333,6 +333,9 @@ class Data:
         """Bits of a number that `kind` holds, rounded to nearest otherwise."""
         if kind.name == "bf16":
             bits = struct.unpack("<I", struct.pack("<f", number))[0]
+            nearest = struct.unpack("<f", struct.pack("<I", bits))[0]
+            if nearest != number:  # rounded twice to the nearest it would not be the nearest: first to the odd one of two
+                bits = (bits - (abs(nearest) > abs(number))) | 1
             return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
         if kind in FACTORS:
             found = np.array([number], np.float32)

@@ -16,7 +16,7 @@ from warploom.synth.compiled.quotients import quotient
 from warploom.synth.compiled.threads import Launch
 
 _KNOWN = frozenset({
-    "rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "relu", "lo", "hi", "wide", "wrap",
+    "rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "lo", "hi", "wide", "wrap",
     "clamp", "l", "r", "to", "shiftamt",
 })  # fmt: skip
 _OTHER_NUMBERS = frozenset({"ftz", "rz", "rm", "rp"})
@@ -38,7 +38,8 @@ class Functions:
         not known here."""
         opcode, modifiers = instruction.opcode, instruction.modifiers
         unknown = [m for m in modifiers if m not in _KNOWN and m not in TYPE_BITS and opcode != "prmt"]
-        if unknown or not type_name:
+        is_mixed = opcode != "cvt" and sum(m in TYPE_BITS for m in modifiers) > 1  # a sum in f32 of an f16
+        if unknown or is_mixed or not type_name:
             raise NotFollowedError(instruction.name)
         if not _OTHER_NUMBERS.isdisjoint(modifiers):
             self.quotients.is_off = True
@@ -106,8 +107,6 @@ class Functions:
             notes.add("subnormal numbers flushed to zero")
         if directed := {"rz", "rm", "rp"}.intersection(modifiers):
             notes.add(f"rounding .{min(directed)} taken as exact")
-        if "relu" in modifiers:
-            raise NotFollowedError(instruction.name)
         match opcode:
             case "add" | "sub" | "mul" | "div":
                 function = real({"add": "+", "sub": "-", "mul": "*", "div": "/"}[opcode], kind)
@@ -135,7 +134,7 @@ class Functions:
 
     def _conversion(self, instruction: Instruction) -> tuple[Callable[[Value], Value], tuple[str, ...]]:
         types = [m for m in instruction.modifiers if m in TYPE_BITS]
-        if len(types) != 2 or "sat" in instruction.modifiers or "relu" in instruction.modifiers:
+        if len(types) != 2 or "sat" in instruction.modifiers:
             raise NotFollowedError(instruction.name)
         if "ftz" in instruction.modifiers:
             self.launch.data.notes.add("subnormal numbers flushed to zero")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.synth.compiled.test_one_type import compared
 
-from warploom.core import BY_NAME, UnsupportedError, u32
+from warploom.core import BY_NAME, UnsupportedError, f32, u32
 from warploom.ptx.simt.numerics import bind, scalar_type
 
 _TO_WHOLE = [f"cvt.{how}.{kind}.{kind}" for how in ("rni", "rzi", "rmi", "rpi") for kind in ("f32", "f64", "f16")]
@@ -84,3 +84,17 @@ def test_a_known_result_is_the_interpreters(text: str) -> None:
 
 
 _NEVER_FOLLOWED = {"max.relu.s32"}
+
+
+def test_a_comparison_that_flushes_says_so() -> None:
+    loads = "ld.global.f32 %f1, [%rd2]; ld.global.f32 %f2, [%rd2+4];"
+    rest = "selp.b32 %r1, 7, 9, %p1; st.global.b32 [%rd1], %r1;"
+    one, other = (f"{loads} setp.lt{how}.f32 %p1, %f1, %f2; {rest}" for how in (".ftz", ""))
+    assert "subnormal numbers flushed to zero" in compared(one, other, u32, f32).domain
+
+
+def test_what_the_first_leaves_undefined_is_named() -> None:
+    load, store = "ld.global.u32 %r2, [%rd2];", "st.global.b32 [%rd1], %r3;"
+    one = f"{load} shfl.sync.idx.b32 %r3, %r2, 5, 31, -1; {store}"
+    proof = compared(one, f"{load} mov.b32 %r3, %r2; {store}", u32, u32)
+    assert proof.domain == "what the first leaves undefined may be anything"

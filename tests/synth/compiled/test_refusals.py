@@ -42,6 +42,7 @@ def run(lines: str, threads: int = 32, kind=u32):
         ("add.sat.s32 %r3, %r2, 1;", "add.sat.s32"),
         ("fma.rn.relu.f32 %f2, %f1, %f1, %f1;", "fma.rn.relu.f32"),
         ("min.relu.s32 %r3, %r2, 1;", "min.relu.s32"),
+        ("min.f32 %f2, %f1, %f1, %f1;", "min.f32 of three"),
         ("cvt.u16.u32 %h1, %r2;\n\tadd.f32.bf16 %f2, %h1, %f1;", "add.f32.bf16"),
         ("mov.f32 %f2, 0f7FC00000;\n\tcvt.f64.f32 %d1, %f2;", "a conversion of NaN"),
         ("mov.f32 %f2, 0f7FC00000;\n\tmin.f32 %f3, %f2, %f2;", "min of two NaN"),

@@ -30,6 +30,7 @@ from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
+FLUSHED = "subnormal numbers flushed to zero"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _SUMS = frozenset({"+", "-", "*", "neg"})
 SIGN_OF_TEST: dict[str, str] = {

@@ -8,7 +8,7 @@ from functools import partial
 from warploom.core import BY_NAME, DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Integer
-from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.arithmetic import FLUSHED, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.data import Value
 from warploom.synth.compiled.exact_quotients import ExactQuotients
@@ -43,6 +43,8 @@ class Functions:
             raise NotFollowedError(instruction.name)
         if not _OTHER_NUMBERS.isdisjoint(modifiers):
             self.quotients.is_off = True
+        if opcode in ("min", "max") and len(instruction.operands) > 3:
+            raise NotFollowedError(f"{instruction.name} of three")
         arithmetic = self.arithmetic
         same = (type_name,) * 3
         if opcode == "cvt":
@@ -104,7 +106,7 @@ class Functions:
         if "approx" in modifiers or "full" in modifiers:
             notes.add(f"{_approximate(instruction)} taken as exact")
         if "ftz" in modifiers:
-            notes.add("subnormal numbers flushed to zero")
+            notes.add(FLUSHED)
         if directed := {"rz", "rm", "rp"}.intersection(modifiers):
             notes.add(f"rounding .{min(directed)} taken as exact")
         match opcode:
@@ -137,7 +139,7 @@ class Functions:
         if len(types) != 2 or "sat" in instruction.modifiers:
             raise NotFollowedError(instruction.name)
         if "ftz" in instruction.modifiers:
-            self.launch.data.notes.add("subnormal numbers flushed to zero")
+            self.launch.data.notes.add(FLUSHED)
         rounding = next(
             (m for m in instruction.modifiers if m in ("rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")), None
         )

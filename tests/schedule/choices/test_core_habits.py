@@ -224,8 +224,10 @@ def test_sums_fetch_rows_further_on() -> None:
 
 @pytest.mark.parametrize(("rows", "is_far"), [(256, False), (8192, True)])
 def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, is_far: bool) -> None:
-    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), CPU)
-    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, CPU)[0]]
+    caches = (*CPU.rates.caches[:-1], replace(CPU.rates.caches[-1], size_bytes=32 << 20))
+    on = replace(CPU, rates=replace(CPU.rates, caches=caches))
+    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), on)
+    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, on)[0]]
     for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "0"), ("cache(store_Y)", "NONE")):
         assert (habit in habits) is is_far
 

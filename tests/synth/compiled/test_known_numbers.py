@@ -1,4 +1,4 @@
-"""What a proof computes of numbers that it knows is what the interpreter computes of them, bit by bit."""
+"""Results that a proof computes of known numbers are those of the interpreter, bit by bit."""
 
 from __future__ import annotations
 

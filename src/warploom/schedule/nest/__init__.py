@@ -8,7 +8,7 @@ from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts, share_of, words_of_sum
-from warploom.schedule.nest.fused import fused
+from warploom.schedule.nest.fusion import fused
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
 from warploom.schedule.nest.nodes import (

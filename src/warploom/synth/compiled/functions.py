@@ -43,7 +43,7 @@ class Functions:
             raise NotFollowedError(instruction.name)
         if not _OTHER_NUMBERS.isdisjoint(modifiers):
             self.quotients.is_off = True
-        if opcode in ("min", "max") and len(instruction.operands) > 3:
+        if opcode in ("min", "max") and instruction.operands[3:]:
             raise NotFollowedError(f"{instruction.name} of three")
         arithmetic = self.arithmetic
         same = (type_name,) * 3

@@ -222,11 +222,16 @@ def test_sums_fetch_rows_further_on() -> None:
     assert "__builtin_prefetch(X + " in c_source(nest).text
 
 
-@pytest.mark.parametrize(("rows", "is_far"), [(256, False), (8192, True)])
-def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, is_far: bool) -> None:
-    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), CPU)
-    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, CPU)[0]]
-    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "0"), ("cache(store_Y)", "NONE")):
+@pytest.mark.parametrize(
+    ("rows", "near", "is_far"), [(256, 0, False), (8192, 0, True), (1024, 2 << 20, True), (1024, 4 << 20, False)]
+)
+def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, near: int, is_far: bool) -> None:
+    """Caches that are no faster than memory count as memory."""
+    caches = tuple(replace(c, size_bytes=min(c.size_bytes, 64 << 20)) for c in CPU.rates.caches)
+    machine = replace(CPU, rates=replace(CPU.rates, caches=caches, near_bytes=near))
+    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), machine)
+    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, machine)[0]]
+    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "NEXT"), ("cache(store_Y)", "NONE")):
         assert (habit in habits) is is_far
 
 

@@ -364,14 +364,14 @@ def _bytes(bits: int) -> int:
 
 
 def leaves_caches(backbone: Backbone, target: Target) -> bool:
-    """The arrays do not fit half of a CPU's last cache, or results none that is faster than memory. Elsewhere whoever reads them
-    next finds them there, and stores around the caches only seem faster, as long as nothing else touches what they write."""
+    """The arrays do not fit half of a CPU's last cache, or results that leave the program none that is faster than memory.
+    Elsewhere whoever reads them next finds them there, and stores around the caches only seem faster, as long as nothing else
+    touches what they write."""
     rates = target.rates
     if target.has_threads or run_time_sizes(backbone) or not rates.caches:
         return True
-    stored = {i.access.region for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None}
-    is_far = 0 < rates.near_bytes < sum(_size(backbone.regions[r]) for r in stored)
-    return is_far or 2 * _held(backbone) > rates.caches[-1].size_bytes
+    results = sum(_size(r) for r in backbone.regions if r.role is Role.OUTPUT and not r.is_between)
+    return 0 < rates.near_bytes < results or 2 * _held(backbone) > rates.caches[-1].size_bytes
 
 
 def _held(backbone: Backbone) -> int:

@@ -112,7 +112,7 @@ class Decided(Protocol):
         ...
 
     def fetching(self) -> str:
-        """What the loops of a CPU fetch: `lower_prefetch.fetching`."""
+        """How the loops of a CPU fetch: `lower_prefetch.fetching`."""
         ...
 
     def is_backward(self) -> bool:

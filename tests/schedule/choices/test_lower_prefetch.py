@@ -13,7 +13,7 @@ HINT = "__builtin_prefetch("
 
 
 def two_passes(row: int, step: int, *, together: int = 1) -> Nest:
-    """Of each row of A the sum, then the sum of its products with B; `row` elements from row to row, `step` from one that is read
+    """The sum of each row of A, then that of its products with B; `row` elements from row to row, `step` from one that is read
     to the next, of 4; so many rows together."""
     b = Builder("passes")
     rows, factors = b.buffer("A", 8 * row + 4 * step), b.buffer("B", 4 * step)

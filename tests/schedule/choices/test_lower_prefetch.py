@@ -48,7 +48,7 @@ def two_passes(row: int, step: int, *, together: int = 1) -> Nest:
     ],
 )
 def test_the_last_pass_fetches_the_next_rows(row: int, step: int, together: int, hints: list[str]) -> None:
-    """What all rows share is not fetched."""
+    """Factors that all rows share are not fetched."""
     nest = fetching(two_passes(row, step, together=together), "NEXT")
     verify(nest)
     assert [loop.name for loop in loops(nest.body) if loop.stages > 1] == (["d"] if hints else [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -121,7 +121,7 @@ def test_narrow_instructions_are_never_fewer_than_wide_ones() -> None:
 def test_a_cache_as_slow_as_memory_is_not_near(l3: float, near: int) -> None:
     fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {"threads": 2, "vector_bytes": 64, "l2_bytes": 1000}
     fields["ports"] = tuple((kind, size, 2.0) for kind, size in calibration.measured_ports(64))
-    found = Calibration(**fields | {"l3_read_gbs": l3, "dram_read_gbs": 18.0})
+    found = replace(Calibration(**fields), l3_read_gbs=l3, dram_read_gbs=18.0)
     assert target_of(found).rates.near_bytes == near
 
 

@@ -15,6 +15,7 @@ from warploom.schedule.backbone import Backbone, Operator, added_products, cpu_t
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.choices.core_habits import core_habits
+from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kernel import CPU_ORDER
 from warploom.schedule.cpu import c_source
 from warploom.schedule.frontend import sharing_passes
@@ -222,14 +223,26 @@ def test_sums_fetch_rows_further_on() -> None:
     assert "__builtin_prefetch(X + " in c_source(nest).text
 
 
-@pytest.mark.parametrize(("rows", "is_far"), [(256, False), (8192, True)])
-def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, is_far: bool) -> None:
-    caches = (*CPU.rates.caches[:-1], replace(CPU.rates.caches[-1], size_bytes=32 << 20))
-    on = replace(CPU, rates=replace(CPU.rates, caches=caches))
-    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), on)
-    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, on)[0]]
-    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "0"), ("cache(store_Y)", "NONE")):
+@pytest.mark.parametrize(
+    ("rows", "near", "is_far"), [(256, 0, False), (8192, 0, True), (1024, 2 << 20, True), (1024, 4 << 20, False)]
+)
+def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, near: int, is_far: bool) -> None:
+    """Caches that are no faster than memory count as memory."""
+    caches = tuple(replace(c, size_bytes=min(c.size_bytes, 64 << 20)) for c in CPU.rates.caches)
+    machine = replace(CPU, rates=replace(CPU.rates, caches=caches, near_bytes=near))
+    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), machine)
+    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, machine)[0]]
+    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "NEXT"), ("cache(store_Y)", "NONE")):
         assert (habit in habits) is is_far
+
+
+@pytest.mark.parametrize(("near", "expected"), [(1 << 20, [False, False, True]), (1 << 30, [False, False, False])])
+def test_what_the_next_stage_reads_stays_in_the_caches(near: int, expected: list[bool]) -> None:
+    """Scores and probabilities go to the next product; only its results leave the program."""
+    caches = tuple(replace(c, size_bytes=min(c.size_bytes, 1 << 30)) for c in CPU.rates.caches)
+    machine = replace(CPU, rates=replace(CPU.rates, caches=caches, near_bytes=near))
+    program = KERNELS["attention"].program({"n": 1024, "m": 1024, "d": 512}, cpu_tiles)
+    assert [leaves_caches(stage, machine) for stage in program.stages] == expected
 
 
 @pytest.mark.parametrize(("name", "is_open"), [("matmul", True), ("jacobi2d", False)])

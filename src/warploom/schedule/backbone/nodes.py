@@ -14,7 +14,7 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -145,6 +145,8 @@ class Region:
     inner: tuple[RunTimeSize | None, ...] = ()
     """The same of the other indices; empty: these, and all strides, are known. Else elements lie row by row, and the stride of an
     index is the product of the lengths behind it."""
+    is_between: bool = field(default=False, compare=False)
+    """Other stages of its program read what this one stores there, and nobody else does."""
 
     @property
     def open_lengths(self) -> tuple[tuple[int, RunTimeSize], ...]:

@@ -331,10 +331,10 @@ class _Sum:
 
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
-        never pays. Where later passes read rows from memory again, rows follow each other as they lie there, which the hardware
-        fetches ahead by itself: each pass would ask for the lines again."""
+        never pays. Where later passes read rows from memory again, rows follow each other as they lie there, and the last pass
+        fetches those that come next."""
         if self.passes_again:
-            yield "prefetch", (0,), "0"
+            yield "prefetch", (0,), "NEXT"
             stores = (o for o in self.objects.operations if o.operator is Operator.STORE and o.temporary is None)
             yield from (("cache", (store.statement,), "NONE") for store in stores)
         instructions = self.objects.backbone.instructions

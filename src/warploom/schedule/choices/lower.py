@@ -38,7 +38,7 @@ from warploom.schedule.choices.lower_mirror import Halves, again, halves_of
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
-from warploom.schedule.choices.lower_prefetch import prefetching, prefetching_around
+from warploom.schedule.choices.lower_prefetch import fetching
 from warploom.schedule.choices.lower_swizzle import swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
@@ -93,8 +93,7 @@ def lower(decided: Decided) -> Nest:
             nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
     if decided.is_backward():
         nest = backward(nest)
-    nest = prefetching_around(nest) if decided.fetches_around() else prefetching(nest, decided.ahead())
-    return with_barriers(nest)
+    return with_barriers(fetching(nest, decided.fetching()))
 
 
 def _gap(tree: Tree) -> int:

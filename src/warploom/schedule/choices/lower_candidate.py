@@ -105,12 +105,8 @@ class CandidateDecisions:
     def swizzle(self, region: int) -> str:
         return self._single("swizzle", region, plain="NONE")
 
-    def ahead(self) -> int:
-        found = self._single("prefetch", 0, plain="0")
-        return int(found) if found.isdigit() else 0
-
-    def fetches_around(self) -> bool:
-        return self._single("prefetch", 0, plain="0") == "AROUND"
+    def fetching(self) -> str:
+        return self._single("prefetch", 0, plain="0")
 
     def is_backward(self) -> bool:
         return self._single("direction", 0, plain="FORWARD") == "BACKWARD"

@@ -374,14 +374,18 @@ class _Printer:
 
     def prefetch(self, loop: Loop, here: Loop) -> None:
         """Hints for the arguments read `stages - 1` iterations of `loop` later, where each iteration of `here`, that loop or one
-        inside it, reads other lines of them and no loop further inside does."""
+        inside it, reads other lines of them and no loop further inside does. What lies behind the loop's end is for those that a
+        loop around it moves on as far."""
         seen: set[tuple[int, int]] = set()
         for memory, indices in self.reads(here.body, self.scope.indices):
             buffer = self.nest.buffers[memory.buffer]
             strides = dict(memory.offset.terms)
             line = max(1, _LINE_BYTES // buffer.dtype.size_bytes)
             further = strides.get(loop.number, 0) * (loop.stages - 1)
+            is_next = further in (stride for number, stride in strides.items() if number != loop.number)
             if not is_external(buffer) or abs(strides.get(here.number, 0)) < line or abs(further) < line:
+                continue
+            if loop.stages > loop.size and not is_next:
                 continue
             place = indices.place(memory.offset)
             constant = place.constant + further

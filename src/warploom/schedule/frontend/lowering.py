@@ -74,6 +74,11 @@ def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Re
     return Region(array.name, array.dtype, shape, tuple(strides), role, array.span)
 
 
+def _region_in_stage(array: ArrayParameter, sizes: Mapping[str, int], *, is_stored: bool) -> Region:
+    region = region_of(array, sizes, Role.OUTPUT if is_stored else Role.INPUT)
+    return replace(region, is_between=is_stored and array.role is Role.TEMPORARY)
+
+
 def lower_stage(
     stage: Stage, name: str, arrays: tuple[ArrayParameter, ...], sizes: Mapping[str, int], tiles: Tiles,
     *, can_reorder: bool = True, divisors_only: bool = False, pointwise: Scope = Scope.THREAD,
@@ -108,7 +113,7 @@ class _Lowering:
             self.add_axes(name, size, span)
         stored = {s.array.name for s in stage.stores}
         used = stored | _read_arrays(stage)
-        self.regions = [region_of(a, sizes, Role.OUTPUT if a.name in stored else Role.INPUT) for a in arrays if a.name in used]
+        self.regions = [_region_in_stage(a, sizes, is_stored=a.name in stored) for a in arrays if a.name in used]
         self.region = {r.name: n for n, r in enumerate(self.regions)}
         self.instructions: list[Instruction] = []
         self.names: set[str] = set()

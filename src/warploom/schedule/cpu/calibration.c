@@ -98,6 +98,15 @@ WIDTH(256, Vector256, MAX_VECTOR)
 WIDTH(512, Vector, MAX_VECTOR)
 #endif
 
+#if BYTES >= 64 && defined(__AVX512BF16__)
+const int has_bf16_dots = 1;
+#define BF16_DOT(n) __asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(a##n) : "v"(x));
+#else
+const int has_bf16_dots = 0;
+#define BF16_DOT(n) KEEP(a##n)
+#endif
+ARITHMETIC(bf16_dots, Vector, BF16_DOT)
+
 ENTRY(fma_chain) { /* passes x 8 dependent FMAs */
     UNUSED();
     const ptrdiff_t passes = (ptrdiff_t)parameters[0];

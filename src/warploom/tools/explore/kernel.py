@@ -81,7 +81,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     except TooManyElementsError as error:
         return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
-    is_floored = options.target.kind == "cpu" and options.is_measured and not options.fixed
+    is_floored = options.target.kind == "cpu" and options.is_measured and not options.searched_fixed
     if is_floored:
         prepared(program, budget.check_s)
     without = _Without("budget: wall seconds", is_early=True)
@@ -276,5 +276,5 @@ def _unfinished(case: str, program: Program, found: ProgramExploration, searched
     reason = "the space holds no implementation" if found.complete else found.reason or "no implementation was found in time"
     line = plain_line(case, status, stopwatch.read(), reason=reason) | searched | without_implementation(status, searched)
     if any(s.best is not None for s in found.stages):
-        line["decisions"] = named(program, all_decisions(program, [s.decisions for s in found.stages]))
+        line["decisions"] = named(program, all_decisions(program, [s.decisions for s in found.stages], options.target))
     return Outcome(line, EXIT_BY_STATUS[status])

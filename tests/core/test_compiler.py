@@ -120,7 +120,11 @@ def test_narrow_instructions_are_never_fewer_than_wide_ones() -> None:
 @pytest.mark.parametrize(("dots", "is_slow"), [(0.0, False), (1.0, True), (1.7, True), (1.9, False)])
 def test_words_are_slow_where_multiply_adds_make_more_products(dots: float, is_slow: bool) -> None:
     """Two instructions per ns of 16 multiply-adds of f32 make as many products as one of 16 words of two."""
-    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {"vector_bytes": 64, "fma_gflops": 2.0 * 4 * 16, "bf16_dots": dots}
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {
+        "vector_bytes": 64,
+        "fma_gflops": 2.0 * 4 * 16,
+        "bf16_dots": dots,
+    }
     assert slow_words(Calibration(**fields)) == ({"bf16"} if is_slow else set())
 
 

@@ -1,5 +1,5 @@
-"""What `vdpbf16ps` does, bit by bit: an emulation in whole numbers, vectors recorded on an Emerald Rapids, and the processor at hand
-where it has the instruction."""
+"""What `vdpbf16ps` does, bit by bit: an emulation in whole numbers, vectors recorded on an Emerald Rapids, and the processor at
+hand where it has the instruction."""
 
 from __future__ import annotations
 

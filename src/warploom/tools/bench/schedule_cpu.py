@@ -269,7 +269,11 @@ def _ours(
     before = options.taken_before(decisions)
     for stage in program.stages:
         prefix = f"{stage.name}/" if len(program.stages) > 1 else ""
-        own = {name.removeprefix(prefix): value for name, value in decisions.items() if name.startswith(prefix) and name not in before}
+        own = {
+            name.removeprefix(prefix): value
+            for name, value in decisions.items()
+            if name.startswith(prefix) and name not in before
+        }
         space = kernel_space(stage, options.target)
         nests.append(compile_nest(replay(KernelModel(space, Bound(space)), own).nest))
     return _runner(nests, arrays, scalars, options.threads)

@@ -119,7 +119,9 @@ def judged_line(
     line |= {
         "decisions": {
             **explored.taken,
-            **named(explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations], options.target)),
+            **named(
+                explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations], options.target)
+            ),
         },
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),

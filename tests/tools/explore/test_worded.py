@@ -91,6 +91,14 @@ def test_gpus_have_no_such_decision() -> None:
     assert KernelOptions(target=on, fixed={"words": "NO"}).searched_fixed == {"words": "NO"}
 
 
+def test_plain_loops_have_no_words() -> None:
+    """So they may be the answer where none are asked for."""
+    options = KernelOptions(target=FAST, sizes=LARGE)
+    assert not options.is_by_hand and not replace(options, fixed={"words": "NO"}).is_by_hand
+    assert replace(options, fixed={"words": "YES"}).is_by_hand
+    assert replace(options, fixed={"words": "NO", "size(m0)": "2"}).is_by_hand
+
+
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 @pytest.mark.parametrize("asked", ["YES", "NO"])
 def test_replays_take_words_as_was_decided(asked: str, tmp_path: Path) -> None:

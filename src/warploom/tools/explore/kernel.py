@@ -81,7 +81,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     except TooManyElementsError as error:
         return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
-    is_floored = options.target.kind == "cpu" and options.is_measured and not options.searched_fixed
+    is_floored = options.target.kind == "cpu" and options.is_measured and not options.is_by_hand
     if is_floored:
         prepared(program, budget.check_s)
     without = _Without("budget: wall seconds", is_early=True)

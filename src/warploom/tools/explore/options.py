@@ -31,7 +31,7 @@ from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import TARGETS, Target, target
 from warploom.tools.explore.in_parts import InParts
-from warploom.tools.explore.one_pass import ONLINE, before, in_one_pass
+from warploom.tools.explore.one_pass import NO, ONLINE, before, in_one_pass
 from warploom.tools.explore.run_time import searched_at
 from warploom.tools.explore.worded import WORDED, worded
 
@@ -87,6 +87,11 @@ class KernelOptions:
         """Decisions by hand that the search takes."""
         taken = self.taken_before(self.fixed)
         return {name: value for name, value in self.fixed.items() if name not in taken}
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Decisions were given that plain loops do not have: any but that nothing is taken in words."""
+        return bool(self.searched_fixed) or any(value != NO for value in self.fixed.values())
 
     def taken_before(self, decisions: Mapping[str, str]) -> dict[str, str]:
         """Those decisions that say what the instructions are."""

@@ -68,6 +68,7 @@ def test_what_is_asked_goes_first() -> None:
     [
         (FAST, "words", "PERHAPS", "expected YES or NO as words of products, got PERHAPS"),
         (WITHOUT, "words", "YES", "whose factors this machine takes in words, got none"),
+        (WITHOUT, "products/words", "YES", "whose factors this machine takes in words, got none"),
         (FAST, "other/words", "NO", r"expected a stage of products \(products\) before the slash, got other/words"),
     ],
 )

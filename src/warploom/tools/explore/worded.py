@@ -25,9 +25,13 @@ def worded(program: Program, on: Target, fixed: Mapping[str, str]) -> Program:
     if unknown := sorted(set(before(fixed, WORDED)) - {WORDED, *(f"{stage.name}/{WORDED}" for stage in program.stages)}):
         known = ", ".join(stage.name for stage in program.stages)
         raise UserError(Diagnostic("CHOICE", f"expected a stage of {program.name} ({known}) before the slash, got {unknown[0]}"))
-    made = tuple(_stage(stage, on, fixed.get(f"{stage.name}/{WORDED}", fixed.get(WORDED))) for stage in program.stages)
+    own = {stage.name: fixed.get(f"{stage.name}/{WORDED}") for stage in program.stages}
+    made = tuple(_stage(stage, on, own[stage.name] or fixed.get(WORDED)) for stage in program.stages)
+    lacking = [stage.name for stage in made if own[stage.name] == YES and not _has_words(stage)]
     if fixed.get(WORDED) == YES and not any(map(_has_words, made)):
-        message = f"expected a sum of products in {program.name} whose factors this machine takes in words, got none"
+        lacking.append(program.name)
+    if lacking:
+        message = f"expected a sum of products in {lacking[0]} whose factors this machine takes in words, got none"
         raise UserError(Diagnostic("CHOICE", message, fix=f"Leave {WORDED} out."))
     return replace(program, stages=made)
 

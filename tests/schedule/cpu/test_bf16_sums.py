@@ -1,4 +1,4 @@
-"""What `vdpbf16ps` does, bit by bit: an emulation in whole numbers, vectors recorded on an Emerald Rapids, and the processor at
+"""Sums by `vdpbf16ps`, bit by bit: an emulation in whole numbers, vectors recorded on an Emerald Rapids, and the processor at
 hand where it has the instruction."""
 
 from __future__ import annotations

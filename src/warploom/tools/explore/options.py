@@ -94,7 +94,7 @@ class KernelOptions:
         return bool(self.searched_fixed) or any(value != NO for value in self.fixed.values())
 
     def taken_before(self, decisions: Mapping[str, str]) -> dict[str, str]:
-        """Those decisions that say what the instructions are."""
+        """Decisions that say what the instructions are."""
         return {} if self.features is not None else before(decisions, ONLINE if self.target.kind == "cuda" else WORDED)
 
     @property

@@ -94,10 +94,10 @@ def numbers(seed: int, count: int) -> tuple[NDArray[np.uint32], ...]:
 
     def drawn(low: int, high: int) -> NDArray[np.uint32]:
         bits = chance.integers(0, 1 << 32, count, dtype=np.uint32)
-        return bits & np.uint32(0x807FFFFF) | chance.integers(low, high, count, dtype=np.uint32) << 23
+        return (bits & 0x807FFFFF | chance.integers(low, high, count, dtype=np.uint32) << 23).astype(np.uint32)
 
     def pairs(low: int, high: int) -> NDArray[np.uint32]:
-        return drawn(low, high) >> 16 | drawn(low, high) & np.uint32(0xFFFF0000)
+        return (drawn(low, high) >> 16 | drawn(low, high) & 0xFFFF0000).astype(np.uint32)
 
     ranges = (((0, 256), (0, 256)), ((117, 137), (122, 132)), ((0, 4), (60, 68)), ((230, 255), (185, 195)), ((0, 20), (0, 3)))
     made = [(drawn(*of_totals), pairs(*of_pairs), pairs(*of_pairs)) for of_totals, of_pairs in ranges]

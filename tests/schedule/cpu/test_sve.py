@@ -79,7 +79,7 @@ def made(chance: np.random.Generator, element: str, shape: tuple[int, int]) -> N
 
 
 def assembly(text: str, flags: tuple[str, ...], folder: Path) -> str:
-    """What Clang makes of it for Arm."""
+    """The text as Clang compiles it for Arm."""
     assert CLANG is not None
     (folder / "text.c").write_text(text)
     command = [*CLANG.command, "-target", "aarch64-linux-gnu", *flags, "-std=gnu11", "-O2", "-S", "-o", "text.s", "text.c"]

@@ -1,6 +1,7 @@
 """The decision whether a CPU kernel takes words: what the machine's speed makes of it, what is asked by hand, and replays."""
 
 # ruff: noqa: F821 (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportCallIssue=false, reportOperatorIssue=false
 
 import json
 from dataclasses import replace
@@ -38,7 +39,7 @@ def twice(A: bf16["m", "k"], B: bf16["n", "k"], C: wl.out[f32["m", "n"]], y: wl.
 
 
 def decided(on: Target, sizes: dict[str, int], function: object = products, **fixed: str) -> dict[str, str]:
-    """What the decision is, by stage."""
+    """The decision, by stage."""
     fixed = {name.replace("_of_", "/"): value for name, value in fixed.items()}
     program = program_of(function, KernelOptions(target=on, sizes=sizes, fixed=fixed))  # type: ignore[arg-type]
     return {stage.name: value for stage in program.stages for value in of_stage(stage).values()}

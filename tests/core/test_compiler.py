@@ -14,7 +14,7 @@ from warploom.core import UserError, compiler
 from warploom.core.compiler import ORDER_FLAGS, build_library
 from warploom.schedule.cpu import KERNEL_FLAGS, Compiler, caches, calibration, core_count, find_compiler, order_flags
 from warploom.schedule.cpu.calibration import Calibration, calibrate
-from warploom.schedule.cpu.host import ports_of, target_of
+from warploom.schedule.cpu.host import ports_of, slow_words, target_of
 from warploom.solve import Json, ResultCache
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -123,6 +123,17 @@ def test_a_cache_as_slow_as_memory_is_not_near(l3: float, near: int) -> None:
     fields["ports"] = tuple((kind, size, 2.0) for kind, size in calibration.measured_ports(64))
     found = replace(Calibration(**fields), l3_read_gbs=l3, dram_read_gbs=18.0)
     assert target_of(found).rates.near_bytes == near
+
+
+@pytest.mark.parametrize(("dots", "is_slow"), [(0.0, False), (1.0, True), (1.7, True), (1.9, False)])
+def test_words_are_slow_where_multiply_adds_make_more_products(dots: float, is_slow: bool) -> None:
+    """Two instructions per ns of 16 multiply-adds of f32 make as many products as one of 16 words of two."""
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {
+        "vector_bytes": 64,
+        "fma_gflops": 2.0 * 4 * 16,
+        "bf16_dots": dots,
+    }
+    assert slow_words(Calibration(**fields)) == ({"bf16"} if is_slow else set())
 
 
 def test_the_machine() -> None:

@@ -266,9 +266,14 @@ def _ours(
 ) -> Runner:
     """The implementations that `decisions` of all stages name."""
     nests: list[CompiledNest] = []
+    before = options.taken_before(decisions)
     for stage in program.stages:
         prefix = f"{stage.name}/" if len(program.stages) > 1 else ""
-        own = {name.removeprefix(prefix): value for name, value in decisions.items() if name.startswith(prefix)}
+        own = {
+            name.removeprefix(prefix): value
+            for name, value in decisions.items()
+            if name.startswith(prefix) and name not in before
+        }
         space = kernel_space(stage, options.target)
         nests.append(compile_nest(replay(KernelModel(space, Bound(space)), own).nest))
     return _runner(nests, arrays, scalars, options.threads)

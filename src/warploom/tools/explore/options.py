@@ -19,7 +19,6 @@ from warploom.schedule.backbone import (
     Tiles,
     added_products,
     cpu_tiles,
-    in_words,
     made_again,
     matrix_tiles,
     open_sums,
@@ -32,8 +31,9 @@ from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import TARGETS, Target, target
 from warploom.tools.explore.in_parts import InParts
-from warploom.tools.explore.one_pass import in_one_pass, without_online
+from warploom.tools.explore.one_pass import NO, ONLINE, before, in_one_pass
 from warploom.tools.explore.run_time import searched_at
+from warploom.tools.explore.worded import WORDED, worded
 
 Function: TypeAlias = TensorKernel | TensorFunction | InParts
 
@@ -85,7 +85,17 @@ class KernelOptions:
     @property
     def searched_fixed(self) -> dict[str, str]:
         """Decisions by hand that the search takes."""
-        return without_online(self.fixed) if self.target.kind == "cuda" and self.features is None else dict(self.fixed)
+        taken = self.taken_before(self.fixed)
+        return {name: value for name, value in self.fixed.items() if name not in taken}
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Decisions were given that plain loops do not have: any but that nothing is taken in words."""
+        return bool(self.searched_fixed) or any(value != NO for value in self.fixed.values())
+
+    def taken_before(self, decisions: Mapping[str, str]) -> dict[str, str]:
+        """Decisions that say what the instructions are."""
+        return {} if self.features is not None else before(decisions, ONLINE if self.target.kind == "cuda" else WORDED)
 
     @property
     def decision_order(self) -> tuple[str, ...]:
@@ -126,9 +136,10 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
     if options.target.kind == "cpu":
         _check_in_c(program)
-        program = _in_shared_passes(program, options.threads, options.fixed if decisions is None else decisions)
-        stages = (in_words(added_products(made_again(stage)), options.target.words) for stage in program.stages)
-        program = replace(program, stages=tuple(stages))
+        given = options.fixed if decisions is None else decisions
+        program = _in_shared_passes(program, options.threads, {n: v for n, v in given.items() if n != WORDED})
+        program = replace(program, stages=tuple(added_products(made_again(stage)) for stage in program.stages))
+        program = worded(program, options.target, options.fixed)
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)

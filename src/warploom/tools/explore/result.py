@@ -18,6 +18,7 @@ from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
 from warploom.schedule.nest import Nest, text
 from warploom.schedule.search import Implementation, Timed
+from warploom.schedule.targets import Target
 from warploom.solve import Event
 from warploom.solve.space import Candidate
 from warploom.tools.command.files import write_text
@@ -33,6 +34,7 @@ from warploom.tools.explore.package import write_package
 from warploom.tools.explore.page import MachineCode, StageView, render_explore
 from warploom.tools.explore.proof import Proof
 from warploom.tools.explore.run_time import run_time_fields
+from warploom.tools.explore.worded import of_stage
 
 Value = TypeVar("Value")
 
@@ -117,7 +119,9 @@ def judged_line(
     line |= {
         "decisions": {
             **explored.taken,
-            **named(explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations])),
+            **named(
+                explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations], options.target)
+            ),
         },
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),
@@ -245,9 +249,10 @@ def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[st
     return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
 
 
-def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]], on: Target) -> list[dict[str, str]]:
     """With those that were taken before the search."""
-    return [decided(stage) | dict(found) for stage, found in zip(program.stages, decisions, strict=False)]
+    before = of_stage if on.kind == "cpu" else decided
+    return [before(stage) | dict(found) for stage, found in zip(program.stages, decisions, strict=False)]
 
 
 def rounded(ms: float | None) -> float | None:

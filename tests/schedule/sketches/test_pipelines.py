@@ -100,3 +100,32 @@ def test_both_kernels_of_the_library_compute_the_sums() -> None:
         result = run(kernel, arrays, {"rows": 2})
         assert not result.diagnostics
         assert np.allclose(result.arrays["y"], example.reference(**arrays)["y"], rtol=1e-4, atol=1e-4)
+
+
+def test_copies_whose_condition_is_a_hole_have_a_bound() -> None:
+    """The cheapest that such a copy may be writes zeros everywhere."""
+    import warploom as wl
+    from warploom import f32
+
+    n = wl.size("n")
+
+    def spec(x, y, n):
+        for b in range(n):
+            for t in range(32):
+                y[b, t] = x[b, t] if t > 0 else 0
+
+    @wl.sketch(spec=spec, block=32, grid=n, complete_at={"n": 2})
+    def kernel(x: wl.Global[f32, n, 32], y: wl.Global[f32, n, 32]):
+        t, b = wl.thread_id(), wl.block_id()
+        tile = wl.shared(f32, 32)
+        wl.memcpy_async(tile[t], x[b, t], valid=t >= wl.choose(0, 1, 32, name="first"))
+        wl.pipeline_commit()
+        wl.pipeline_wait_prior(0)
+        y[b, t] = tile[t]
+
+    bound = unfilled(kernel.kernel, {"n": 4}, SM_90)
+    assert "exchange" in bound.terms
+    for value in ("0", "1", "32"):
+        found = modelled(fill(kernel.kernel, read_holes(kernel, {"first": value})), {"n": 4}, SM_90)
+        assert bound.block.cycles <= found.block.cycles
+        assert all(bound.terms[name] <= found.terms[name] for name in bound.terms if name in found.terms)

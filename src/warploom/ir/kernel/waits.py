@@ -6,6 +6,7 @@ warp waits; that a block cannot pass a barrier before it has stored what it stor
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -79,7 +80,7 @@ class NotingRun(KernelRun):
         self._note("end", None)
 
     def _note(self, what: Happening, where: Where, number: int = NOTHING, is_new: NDArray[np.bool_] | None = None) -> None:
-        blocks = np.broadcast_to(True if where is None else where, self.shape).any(axis=1)
+        blocks = np.logical_or.reduce(np.broadcast_to(True if where is None else where, self.shape), axis=1)
         self.events.append(Event(what, blocks, copy(self.counts), number, is_new))
 
     def _uses(self, name: str, element: Element = 0) -> None:
@@ -104,7 +105,7 @@ class NotingRun(KernelRun):
 
     def _new(self, name: str, element: Element, where: Where, size_bytes: int) -> NDArray[np.bool_]:
         elements, active = self._spread(element, where)
-        count = self.memory[name].data.shape[0] * size_bytes // SECTOR_BYTES + 1
+        count = math.prod(self.memory[name].extents) * size_bytes // SECTOR_BYTES + 1
         asked = self._asked.setdefault(name, np.zeros(count, np.bool_))
         rows = np.broadcast_to(np.arange(self.blocks)[:, None], self.shape)[active]
         pairs = np.unique(rows * count + elements[active] * size_bytes // SECTOR_BYTES)

@@ -44,7 +44,7 @@ class RunResult:
     accesses: tuple[AccessCounts, ...] = ()
     """In the order in which they are first made, if they were asked for."""
     events: tuple[Event, ...] = ()
-    """What the blocks that are run first may wait for, if it was asked for."""
+    """Events for which the blocks that are run first may wait, if it was asked for."""
 
 
 def run(

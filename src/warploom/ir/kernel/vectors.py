@@ -49,7 +49,7 @@ def vector_type(dtype: DType, lanes: int) -> DType | None:
 
 
 def copy_source(store: Store) -> tuple[Read, IndexExpr] | None:
-    """What an asynchronous copy reads, and the condition without which it writes zeros; None for a value of another form."""
+    """The source of an asynchronous copy, and the condition without which it writes zeros; None for a value of another form."""
     match store.value:
         case Read() as read:
             return read, IndexConst(True)

@@ -48,9 +48,9 @@ class Event:
 
     what: Happening
     blocks: NDArray[np.bool_]
-    """Those that do it."""
+    """By number: whether the block does it."""
     counts: Counts
-    """What all blocks have done before."""
+    """All that the blocks have done before."""
     number: int = NOTHING
     """`store`: the latest load whose data it needs, as its place among the events; `wait`: the groups that may go on."""
     is_new: NDArray[np.bool_] | None = None

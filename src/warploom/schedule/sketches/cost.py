@@ -71,7 +71,7 @@ class _Counted:
     blocks: int
     """Blocks of the launch."""
     events: tuple[Event, ...]
-    """What the blocks that were run may wait for."""
+    """Events for which the blocks that were run may wait."""
 
 
 _PIPES: dict[Unit, str] = {"load path": "exchange", "f32 units": "arithmetic", "issue": "issue"}

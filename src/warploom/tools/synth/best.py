@@ -98,7 +98,7 @@ def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
 
 
 def _bound(modelled: Modelled) -> str:
-    """What binds a kernel; of latency, what a block waits for."""
+    """The unit that binds a kernel; of latency, how long a block waits."""
     if modelled.binds != "latency":
         return f"bound by {modelled.binds}"
     block = modelled.block

@@ -23,6 +23,7 @@ from warploom.ctext import (
     binary,
     call,
     comment,
+    conditional,
     cuda_type,
     element,
     includes,
@@ -57,10 +58,10 @@ from warploom.ir import (
     IndexBinary,
     IndexConst,
     IndexExpr,
+    IndexSelect,
     IndexVar,
     Kernel,
     Param,
-    Read,
     SetIndex,
     SetValue,
     Shuffle,
@@ -70,6 +71,7 @@ from warploom.ir import (
     Sync,
     WaitCopies,
     aligned_shared,
+    copy_source,
     first_element,
     global_access,
     index_range,
@@ -368,10 +370,18 @@ class _Printer:
                 assert_never(stmt)
 
     def _copy(self, store: Store, elements: int = 1) -> str:
-        """The asynchronous copy of so many elements, of which `store` is the first."""
-        assert isinstance(store.value, Read)
-        target, source = (self.values.element(e.array, e.index) for e in (store, store.value))
-        return f"{COPY}(&{target}, &{source}, {self.lowered.facts.arrays[store.array].dtype.size_bytes * elements});"
+        """The asynchronous copy of so many elements, of which `store` is the first. Where it writes zeros it names the first
+        element of its source."""
+        found = copy_source(store)
+        assert found is not None
+        read, valid = found
+        size, rest = self.lowered.facts.arrays[store.array].dtype.size_bytes * elements, ""
+        if valid != IndexConst(True):
+            zeros = Text(str(size))
+            rest = f", {(zeros if isinstance(valid, IndexConst) else conditional(self.index.text(valid), Text('0'), zeros)).text}"
+            read = replace(read, index=tuple(IndexSelect(valid, i, IndexConst(0)) for i in read.index))
+        target, source = (self.values.element(e.array, e.index) for e in (store, read))
+        return f"{COPY}(&{target}, &{source}, {size}{rest});"
 
     def _target(self, name: str) -> str:
         if name in self.scopes.here and name not in self._declared:

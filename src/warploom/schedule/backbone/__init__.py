@@ -4,7 +4,7 @@ Takes statements that `schedule.frontend` builds, or text. Gives a verified `Bac
 `nodes.py` first.
 """
 
-from warploom.schedule.backbone.again import made_again, open_sums
+from warploom.schedule.backbone.again import kept_along_open_sums, made_again, open_sums
 from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
@@ -83,8 +83,9 @@ __all__ = [
     "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
     "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
     "evaluate_terms", "evaluate_window", "extents_of", "followers", "identity_of", "in_words", "joined_repetition",
-    "made_again", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles", "open_sums",
-    "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once",
-    "reads_running", "reduced", "repeated", "repetition", "run_time_sizes", "running", "serial_axes", "source_of", "stage_at",
-    "symmetry_of", "tiled_sums", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "kept_along_open_sums", "made_again", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed",
+    "no_tiles", "open_sums", "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array",
+    "random_inputs", "read_once", "reads_running", "reduced", "repeated", "repetition", "run_time_sizes", "running",
+    "serial_axes", "source_of", "stage_at", "symmetry_of", "tiled_sums", "tilings", "unlike", "uses_of", "verify",
+    "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

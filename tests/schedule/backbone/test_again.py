@@ -1,6 +1,6 @@
 """Cheap values made again behind a sum: what is, and each reason against it alone."""
 
-# ruff: noqa: F821  (indices and sizes are names of the language)
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportGeneralTypeIssues=false, reportCallIssue=false
 

@@ -58,7 +58,7 @@ class CudaKernel:
     def at(self, sizes: Mapping[str, int]) -> CudaKernel:
         """The same text, described for these values of its sizes known at run time. KeyError where one is missing."""
         was = {size.name: value for size, value in self.run_time}
-        x, y, z = (n if t is None else t.at(sizes[t.size.name]) for n, t in zip(self.grid, self.open_grid, strict=True))
+        x, y, z = (n if t is None else t.of(sizes) for n, t in zip(self.grid, self.open_grid, strict=True))
         return replace(
             self,
             grid=(x, y, z),
@@ -75,7 +75,7 @@ class CudaKernel:
     def grid_texts(self) -> tuple[str, ...]:
         """The grid, with formulas where it is known at run time."""
         return tuple(
-            str(n) if t is None else t.size.name if t.per == 1 else f"ceil({t.size.name} / {t.per})"
+            str(n) if t is None else t.size.text if t.per == 1 else f"ceil({t.size.factor} / {t.per})"
             for n, t in zip(self.grid, self.open_grid, strict=True)
         )
 

@@ -85,7 +85,7 @@ def tried(nests: Sequence[Nest]) -> Iterator[dict[str, int]]:
     for length in (length for nest in nests for length in _lengths(nest)):
         least[length.name] = max(-length.more, least.get(length.name, 0))
     seen: list[dict[str, int]] = []
-    for place, apart, first in product(range(max(map(len, tiles.values()), default=0)), (0, 1), range(len(_TRIED))):
+    for place, apart, first in product(range(max(map(len, tiles.values()), default=1)), (0, 1), range(len(_TRIED))):
         values: dict[str, int] = {}
         for n, (name, own) in enumerate(tiles.items()):
             more, tile = sorted(own.items(), reverse=True)[place % len(own)]

@@ -181,6 +181,21 @@ def test_a_kernel_of_all_sizes(driver: FakeDriver, folder: Path) -> None:
     assert not driver.findings and len(driver.compiled) == 1
 
 
+def test_a_stencil_of_every_length(driver: FakeDriver) -> None:
+    function = wl.JitFunction(later, threads=1)
+    found = function.tune(sizes={"n": "?@64"}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["kept"] is True and found.line["verdict"] == "tested"
+    assert "expected as many iterations of i as its size, got n - 1" in str(found.line["proof"])
+    again = wl.JitFunction(later, threads=1)
+    for n in (2, 3, 33, 64, 65, 200):
+        x = np.arange(n, dtype=np.float32)
+        np.testing.assert_array_equal(again(x, device=0), x[1:])
+        assert again.kind(Plain(driver, x)) == "found"
+    with pytest.raises(UserError, match=r"SIZES|CALL_SHAPE"):
+        again(np.ones(1, np.float32), np.ones(3, np.float32), device=0)
+    assert not driver.findings
+
+
 def class_record() -> dict[str, Any]:
     program = class_program(made().tensor, {"m": 8, "n": 3}, {"m": 2})
     (stage,) = program.stages

@@ -87,7 +87,7 @@ class RunTimeSize:
     multiple: int = 1
     """All values of the size are multiples of this one."""
     more: int = 0
-    """Of the length, above the size; less than 0: below it."""
+    """By how much the length is above the size; less than 0: below it."""
 
     @property
     def divisor(self) -> int:

@@ -84,7 +84,7 @@ class _Lengths:
         self.sizes = {name: RunTimeSize(name, multiple) for name, multiple in multiples.items()}
         self.arrays = {array.name: array for array in tree.arrays}
         self.values = Sizes()
-        """Of all sizes that can be told from the program, those where it is searched."""
+        """Sizes that can be told from the program, with their values there."""
         regions = [(self.arrays[r.name].shape, r.shape) for r in program.arguments]
         found = [pair for counts, shape in regions for pair in zip(counts, shape, strict=True)]
         for stage, backbone in zip(tree.stages, program.stages, strict=True):

@@ -69,8 +69,8 @@ def gpu_key_of(program: Program, on: str, multiples: Mapping[str, int] | None = 
 
 
 def _class(program: Program, multiples: Mapping[str, int] | None) -> list[Json]:
-    """Parts of a key that tell classes of shapes apart: the multiples, and which lengths of axes and arrays are known at run time,
-    where the texts have numbers."""
+    """Parts of a key that tell classes of shapes apart: the multiples, and which lengths of axes and arrays are known at run
+    time, where the texts have numbers."""
     if multiples is None:
         return []
     axes = [a.run_time for stage in program.stages for a in stage.axes]

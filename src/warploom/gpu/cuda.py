@@ -16,6 +16,7 @@ from warploom.ctext import (
     COMMIT_COPIES,
     COPY,
     COPY_HEADER,
+    CUDA_FUNCTIONS,
     WAIT_FOR_COPIES,
     Names,
     Text,
@@ -178,7 +179,8 @@ class _Printer:
         self.names = Names(_WORDS, numbered="{}{}".format)
         self.helpers = Helpers(self.names)
         self.lowered = lower(kernel, self.completions)
-        for name in (kernel.name, *(p.name for p in kernel.params), *kernel.sizes):
+        self.names(kernel.name, CUDA_FUNCTIONS)
+        for name in (*(p.name for p in kernel.params), *kernel.sizes):
             self.names(name)
         self.index = IndexCode(self.names, self.lowered.facts.ranges, self.helpers, self._builtin)
         operators = {o.name: o for o in kernel.operators}

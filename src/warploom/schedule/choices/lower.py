@@ -26,7 +26,7 @@ from warploom.schedule.backbone import (
     Previous,
     Result,
     Symmetry,
-    run_time_sizes,
+    run_time_values,
     symmetry_of,
 )
 from warploom.schedule.choices.decided import Decided
@@ -76,8 +76,7 @@ def lower(decided: Decided) -> Nest:
     writer.place_reductions()
     backbone = decided.backbone
     buffers = [buffer_of(region) for region in backbone.regions]
-    axes = {a.run_time: a.size for a in backbone.axes}
-    run_time = tuple((size, axes[size]) for size in run_time_sizes(backbone))
+    run_time = run_time_values(backbone)
     buffers += [places.buffer(t) for t in decided.temporaries()]
     buffers += writer.arrays
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))

@@ -34,7 +34,7 @@ from warploom.schedule.backbone import (
     backbone,
     identity_of,
 )
-from warploom.schedule.frontend.arithmetic import fits, number
+from warploom.schedule.frontend.arithmetic import fits, number, sum_of_sizes
 from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.splits import Split, span_of, split_of
 from warploom.schedule.frontend.tiled import tiled_axes
@@ -186,8 +186,10 @@ class _Lowering:
 
     def _lower(self, expression: Expression, hint: str, dtype: DType | None) -> Source:
         match expression:
-            case Number() | SizeValue():
-                return self.fitting(number(expression, self.sizes), dtype, None)
+            case Number():
+                return self.fitting(expression.value, dtype, None)
+            case SizeValue(size):
+                return replace(self.fitting(number(expression, self.sizes), dtype, None), of=size)
             case IndexValue(index, own):
                 assert own is not None
                 return self.position(index, own)
@@ -246,7 +248,8 @@ class _Lowering:
 
     def number(self, expression: Apply, dtype: DType | None) -> Source:
         try:
-            return self.fitting(number(expression, self.sizes), dtype, expression.span)
+            found = self.fitting(number(expression, self.sizes), dtype, expression.span)
+            return replace(found, of=sum_of_sizes(expression))
         except (ArithmeticError, ValueError) as error:
             message = f"expected a number, got none: {error}"
             self.problems.append(Diagnostic("NOT_A_NUMBER", message, expression.span, "Give other sizes."))

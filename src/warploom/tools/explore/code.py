@@ -123,7 +123,7 @@ def _head(program: Program, sizes: Mapping[str, int], options: KernelOptions) ->
 def _array(program: Program, buffer: Buffer, scalar: str) -> str:
     """`const float A[64][32]`, and who fills it."""
     region = program.region(buffer.name)
-    opened = {at: size.name for at, size in region.open_lengths}
+    opened = {at: length.text for at, length in region.open_lengths}
     index = "".join(f"[{opened.get(at, length)}]" for at, length in enumerate(region.shape))
     match region.role:
         case Role.INPUT:

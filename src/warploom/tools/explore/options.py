@@ -19,6 +19,7 @@ from warploom.schedule.backbone import (
     Tiles,
     added_products,
     cpu_tiles,
+    kept_along_open_sums,
     made_again,
     matrix_tiles,
     open_sums,
@@ -145,6 +146,7 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
         _check_factors(program, options.target)
         stages = (read_once(stage, KEPT_BYTES) for stage in program.stages)
         program = replace(program, stages=tuple(made_again(s) if open_sums(s) else s for s in stages))
+        _check_nothing_kept(program)
         program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
         if options.features is None:
             program = in_one_pass(program, options.fixed)
@@ -218,6 +220,20 @@ def _check_factors(program: Program, on: Target) -> None:
             message = f"expected a target whose warps multiply {region.dtype.name} ({', '.join(able)}), got {on.name}"
             fix = f"Give --target {able[0]}, or declare {region.name} as f16 or bf16."
             raise UnsupportedError(Diagnostic("CUDA_TYPE", message, region.span, fix))
+
+
+def _check_nothing_kept(program: Program) -> None:
+    """Along an axis that is summed over and whose length is known at run time nothing can be kept. UserError (RUN_TIME_SIZE) at a
+    value that would have to be and is not made again."""
+    for stage in program.stages:
+        kept = kept_along_open_sums(stage) if open_sums(stage) else None
+        if kept is not None:
+            names = ", ".join(stage.axes[a].name for a in sorted(open_sums(stage).intersection(kept.axes)))
+            message = (
+                f"expected values along {names}, whose length is known at run time, that can be made again, got {kept.name!r}"
+            )
+            fix = "Give this size a value, or store the values in a temp array."
+            raise UserError(Diagnostic("RUN_TIME_SIZE", message, kept.span, fix))
 
 
 def _check_served(program: Program) -> None:

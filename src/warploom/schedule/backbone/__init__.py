@@ -11,7 +11,7 @@ from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flop
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
 from warploom.schedule.backbone.exact import exact_whole, only_chooses
 from warploom.schedule.backbone.following import followers, named_by, needed, source_of, waits_for_sum
-from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs
+from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
 from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
     MOST_AT_RUN_TIME,
@@ -90,5 +90,5 @@ __all__ = [
     "matrix_tiles", "moved", "named_by", "needed", "no_tiles", "only_chooses", "open_sums", "operand_text", "paper_tiles",
     "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced",
     "repeated", "repetition", "run_time_sizes", "running", "serial_axes", "source_of", "stage_at", "stores_all",
-    "symmetry_of", "tiled_sums", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "symmetry_of", "tiled_sums", "tilings", "turns_of", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

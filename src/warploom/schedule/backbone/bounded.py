@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from warploom.core import DType, tf32, to_numpy, values_of, words_of
 from warploom.schedule.backbone.evaluate import Array, Evaluation, compute
 from warploom.schedule.backbone.exact import CHOOSING
-from warploom.schedule.backbone.nodes import AxisSum, Carry, Instruction, Operator, Region, Role
+from warploom.schedule.backbone.nodes import AxisSum, Backbone, Carry, Instruction, Operator, Region, Role
 from warploom.schedule.backbone.programs import Program
 
 _ROUNDINGS = 4.0
 """Roundings that an operation is allowed: it may be fused, distributed or divided by a reciprocal."""
-_ULPS = 32.0
-"""Errors of functions such as `exp`, in halves of a last place."""
+_ULPS = 8.0
+"""Errors of functions such as `exp`, in those of other operations."""
 _SLOPE = {Operator.SIN: 1.0, Operator.COS: 1.0, Operator.TANH: 1.0, Operator.ERF: 1.13}
 """Most that these functions change for a change of their argument."""
 
@@ -39,15 +39,16 @@ class Bounded:
 
 
 def evaluate_bounded(
-    program: Program, arrays: Mapping[str, Array], parameters: Mapping[str, float] | None = None
+    program: Program, arrays: Mapping[str, Array], parameters: Mapping[str, float] | None = None, *, is_exact: bool = False
 ) -> dict[str, Bounded]:
-    """The arrays that the stages write, by name. Of floats, and of integers up to 32 bits (`can_bound`)."""
+    """The arrays that the stages write, by name. Of floats, and of integers up to 32 bits (`can_bound`). is_exact: no sum or
+    product is rounded on these arrays (`exact_whole`)."""
     known: dict[str, Array] = dict(arrays)
     found: dict[str, Bounded] = {}
     for stage in program.plain.stages:
         memory = {n: _first(r, known) for n, r in enumerate(stage.regions)}
         with np.errstate(all="ignore"):
-            _BoundedEvaluation(stage, memory, dict(parameters or {})).run_all()
+            _BoundedEvaluation(stage, memory, dict(parameters or {}), 0.0 if is_exact else _ROUNDINGS).run_all()
         for n, region in enumerate(stage.regions):
             if region.role is not Role.INPUT:
                 known[region.name] = memory[n]
@@ -77,7 +78,47 @@ def _with(values: Any, radius: Any) -> Array:
     return made
 
 
+_TOTALS = {Operator.ADD, Operator.FMA, Operator.MAX, Operator.MIN}
+
+
 class _BoundedEvaluation(Evaluation):
+    def __init__(self, backbone: Backbone, memory: dict[int, Array], parameters: Mapping[str, object], roundings: float) -> None:
+        super().__init__(backbone, memory, parameters)
+        self.roundings = roundings
+
+    def run(self, number: int) -> None:
+        instruction = self.backbone.instructions[number]
+        carry = instruction.carry
+        if carry is None or number in self.running or instruction.operator not in _TOTALS:
+            super().run(number)
+            return
+        kept = tuple(a for a in instruction.axes if a not in carry.reduced)
+        axes = (*kept, *(a for a in instruction.axes if a in carry.reduced))
+        shape = tuple(self.sizes[a] for a in axes)
+        operands = [self.operand(o, instruction, axes, {}, None) for o in instruction.operands if not isinstance(o, Carry)]
+        start = np.broadcast_to(self.broadcast(self.values[carry.init], kept, kept, {}), shape[: len(kept)])
+        over = tuple(range(len(kept), len(axes)))
+        self.values[number] = (kept, self.total(instruction, [np.broadcast_to(o, shape) for o in operands], start, over))
+
+    def total(self, instruction: Instruction, operands: list[Array], start: Array, over: tuple[int, ...]) -> Array:
+        """All terms of a reduction at once, in whatever order."""
+        operator, dtype = instruction.operator, instruction.dtype
+        if operator in (Operator.MAX, Operator.MIN):
+            pick = np.maximum if operator is Operator.MAX else np.minimum
+            ends = [pick(pick.reduce(o, axis=over), s) for o, s in zip(_ends(operands[0]), _ends(start), strict=True)]
+            return _rounded(*_between(*ends), dtype, is_chosen=True)
+        value, radius, size = start.real, start.imag, np.abs(start.real)
+        count = 1 + prod(operands[0].shape[n] for n in over)
+        for n in range(0, len(operands), 1 if operator is Operator.ADD else 2):
+            term, off = operands[n].real, operands[n].imag
+            if operator is Operator.FMA:
+                term, off = _product(term, operands[n + 1].real, off, operands[n + 1].imag)
+            value, radius = value + term.sum(axis=over), radius + off.sum(axis=over)
+            size = size + np.abs(term).sum(axis=over)
+        if not dtype.is_float:
+            value = compute(Operator.MOVE, [value.astype(np.int64)], dtype).astype(np.float64)
+        return _rounded(value, radius + self.roundings * _unit(dtype) * count * size, dtype, is_chosen=False)
+
     def number(self, value: object, dtype: DType) -> Array:
         return _with(compute(Operator.MOVE, [np.asarray(value)], dtype), 0.0)
 
@@ -95,15 +136,15 @@ class _BoundedEvaluation(Evaluation):
         if not dtype.is_float and not any(r.any() for r in radii):
             own = values if operator is Operator.CAST else [v.astype(to_numpy(dtype)) for v in values]
             return _with(compute(operator, own, dtype).astype(np.float64), 0.0)
-        value, radius = _step(operator, values, radii, dtype)
-        unit = _unit(dtype)
+        unit = self.roundings * _unit(dtype)
+        value, radius = _step(operator, values, radii, unit)
         if operator in (Operator.ADD, Operator.SUB, Operator.FMA):
             carry = instruction.carry
             terms = [v for v, o in zip(values, instruction.operands, strict=True) if not isinstance(o, Carry)]
             size = _size(operator, terms, has_carry=carry is not None)
             count = 1 if carry is None else prod(self.sizes[a] for a in carry.reduced)
             carried = 0.0 if carry is None else np.abs(value)
-            radius = radius + _ROUNDINGS * unit * (count * size + carried)
+            radius = radius + unit * (count * size + carried)
         return _rounded(value, radius, dtype, is_chosen=operator in CHOOSING)
 
 
@@ -122,9 +163,13 @@ def _unit(dtype: DType) -> float:
     return float(np.finfo(to_numpy(dtype)).eps) / 2 if dtype.is_float else 0.0
 
 
-def _step(operator: Operator, v: list[Array], r: list[Array], dtype: DType) -> tuple[Array, Array]:
-    """One operation on numbers that are off by no more than their radii, in double precision; sums are not rounded yet."""
-    unit = _unit(dtype)
+def _ends(array: Array) -> tuple[Array, Array]:
+    return array.real - array.imag, array.real + array.imag
+
+
+def _step(operator: Operator, v: list[Array], r: list[Array], unit: float) -> tuple[Array, Array]:
+    """One operation on numbers that are off by no more than their radii, in double precision; sums are not rounded yet. unit: of
+    what an operation may be off, relatively."""
     match operator:
         case Operator.MOVE | Operator.CAST:
             return v[0], r[0]
@@ -134,7 +179,7 @@ def _step(operator: Operator, v: list[Array], r: list[Array], dtype: DType) -> t
             return v[0] - v[1], r[0] + r[1]
         case Operator.MUL:
             value, radius = _product(v[0], v[1], r[0], r[1])
-            return value, radius + _ROUNDINGS * unit * np.abs(value)
+            return value, radius + unit * np.abs(value)
         case Operator.FMA:
             value, radius = v[-1], r[-1]
             for n in range(0, len(v) - 1, 2):
@@ -145,7 +190,7 @@ def _step(operator: Operator, v: list[Array], r: list[Array], dtype: DType) -> t
             least = np.abs(v[1]) - r[1]
             value = v[0] / v[1]
             radius = np.where(least > 0, (r[0] + np.abs(value) * r[1]) / np.where(least > 0, least, 1), np.inf)
-            return value, radius + _ROUNDINGS * unit * np.abs(value)
+            return value, radius + unit * np.abs(value)
         case Operator.MAX | Operator.MIN:
             pick = np.maximum if operator is Operator.MAX else np.minimum
             low, high = pick(v[0] - r[0], v[1] - r[1]), pick(v[0] + r[0], v[1] + r[1])
@@ -166,7 +211,7 @@ def _step(operator: Operator, v: list[Array], r: list[Array], dtype: DType) -> t
             least = v[0] - r[0]
             value = np.sqrt(v[0])
             radius = np.where(least > 0, r[0] / np.sqrt(np.where(least > 0, least, 1)), np.where(r[0] > 0, np.inf, 0.0))
-            return value, radius + _ROUNDINGS * unit * np.abs(value)
+            return value, radius + unit * np.abs(value)
         case Operator.TANH | Operator.ERF | Operator.SIN | Operator.COS:
             value = np.asarray(compute(operator, [v[0]], _F64), np.float64)
             return value, _SLOPE[operator] * r[0] + _ULPS * unit

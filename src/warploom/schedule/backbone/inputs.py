@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -152,8 +153,8 @@ def plant(array: Array, number: int, extremes: tuple[float, float], outermost: t
     """Gives each row of one axis a highest and a lowest element, and the whole array one of each, in place.
 
     The axis and the places follow from the number: the last axis first, and along it the ends, the middle and powers of two first
-    (`places_first`), another place in each row. Numbers from 0 on reach each place of an axis of n elements within
-    n / rows times as many sets as there are axes.
+    (`places_first`), another place in each row, and of two sets the second with the places of two rows swapped. So the corners of
+    an array come first, too. `turns_of` numbers reach each place of every axis.
     """
     if not array.size or not array.ndim:
         return
@@ -161,18 +162,23 @@ def plant(array: Array, number: int, extremes: tuple[float, float], outermost: t
     rows = np.moveaxis(array, axis, -1)
     length, shape = rows.shape[-1], rows.shape[:-1]
     count = array.size // length
-    order = np.asarray(places_first(length))
-    at = np.arange(count) + turn * count
-    where = np.unravel_index(np.arange(count), shape) if shape else ()
-    top = order[at % length]
+    order, of_rows = np.asarray(places_first(length)), np.asarray(places_first(count))
+    at = (np.arange(count) ^ turn % 2) + turn // 2 * max(2, count)
+    where = np.unravel_index(of_rows, shape) if shape else ()
+    top, low = order[at % length], order[(at + 1) % length]
+    first = tuple(int(w[turn % count]) for w in where)
     if length > 1:
-        rows[(*where, order[(at + 1) % length])] = extremes[1]
+        rows[(*where, low)] = extremes[1]
+        rows[(*first, low[turn % count])] = outermost[1]
     rows[(*where, top)] = extremes[0]
-    first = places_first(count)[turn % count]
-    row = tuple(int(w[first]) for w in where)
-    if length > 1:
-        rows[(*row, order[(at[first] + 1) % length])] = outermost[1]
-    rows[(*row, top[first])] = outermost[0]
+    rows[(*first, top[turn % count])] = outermost[0]
+
+
+def turns_of(shape: tuple[int, ...]) -> int:
+    """For how many numbers, from 0 on, `plant` reaches each place of every axis."""
+    elements = prod(shape)
+    counts = [(n, elements // n) for n in shape if elements]
+    return len(shape) * max((2 * -(-n // max(2, count)) for n, count in counts), default=0)
 
 
 def places_first(length: int) -> list[int]:

@@ -23,7 +23,7 @@ from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
-from warploom.tools.explore.data import FURTHER_S, Array, Data, data_for, data_of, further_data, kernel_of, seconds_of
+from warploom.tools.explore.data import FURTHER_S, Array, Data, Effort, data_for, data_of, further_data, kernel_of, seconds_of
 from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
@@ -153,8 +153,9 @@ def check_cpu(
     sizes: Mapping[str, int] | None = None,
     small: Small | None = None,
 ) -> Checked:
-    """Runs the stages one after the other on the data and, where the sizes are given, on data of further kinds: at the same sizes
-    or, where these are large, at small ones; where sizes are known at run time, at several of them. `small`: None for plain loops."""
+    """Runs the stages one after the other on the data and, where the sizes are given, on data of further kinds: at the same
+    sizes or, where these are large, at small ones; where sizes are known at run time, at several of them. `small`: None for plain
+    loops."""
 
     def run(at: Program, others: Sequence[Nest], data: Data) -> Mapping[str, Array]:
         return _ran_on_cpu(at, others, data, threads, build)
@@ -187,14 +188,13 @@ def _on_further(
     run: Run,
     *,
     first: Content | None = None,
-    run_s: float = 0.0,
-    spend_s: float = FURTHER_S,
+    effort: Effort | None = None,
 ) -> Checked:
     """What was found, with data sets of further kinds (`further_data`); those that the time ends are left."""
     whole = function.whole_at(sizes) if isinstance(function, InParts) else program
     kernel = kernel_of(function)
     try:
-        for data in further_data(whole, seed, first, run_s, spend_s, {} if kernel is None else kernel.parameters):
+        for data in further_data(whole, seed, {} if kernel is None else kernel.parameters, first, effort):
             if found.verdict == "tested":
                 found = found.beside(_compared_at(program, nests, data, run))
     except OutOfTimeError:
@@ -246,14 +246,15 @@ def at_several(
     seed: int,
     printed: Callable[[Sequence[Nest]], str],
     run: Run,
-    launch_s: float = 0.0,
+    *,
+    is_interpreted: bool = False,
 ) -> Checked:
-    """Kernels of run-time sizes at several of their values.
+    """Kernels of run-time sizes at several of their values: one data set at each, then further ones.
 
     Where the time ends, the values stay that were compared, if a whole tile and a ragged one are among them: the first ones.
     """
     text, whole = printed(nests), Checked("tested", 0)
-    values: list[Mapping[str, int]] = []
+    done: list[tuple[Mapping[str, int], Program, Sequence[Nest], Content]] = []
     wanted = [*tried(nests)]
     for chosen in wanted:
         at, others = at_values(program, nests, chosen)
@@ -261,23 +262,25 @@ def at_several(
             continue
         if printed(others) != text:
             return Checked("refuted", 0, f"expected one text for all sizes, got another one for {_named(chosen)}")
-        known = kernel_of(function) if all(chosen.values()) else None
         try:
-            data = data_for(at, known, seed)
+            data = data_for(at, kernel_of(function) if all(chosen.values()) else None, seed)
             found = _compared_at(at, others, data, run)
-            spend_s, run_s = FURTHER_S / len(wanted), launch_s and _interpreted_s(at, launch_s)
-            found = _on_further(found, function, chosen, at, others, seed, run, first=data.content, run_s=run_s, spend_s=spend_s)
         except OutOfTimeError:
-            if values[:2] != wanted[:2]:
+            if [values for values, *_ in done[:2]] != wanted[:2]:
                 raise
             break
         if found.verdict != "tested":
             return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
-        values.append(chosen)
+        done.append((chosen, at, others, data.content))
         whole = whole.beside(found)
-    if not values:
+    if not done:
         return Checked("unchecked", 0, "every size is too large to test")
-    return replace(whole, values=tuple(sorted(values, key=lambda chosen: (*chosen.values(),))))
+    for n, (chosen, at, others, first) in enumerate(done):
+        effort = _interpreting(at, 1, n) if is_interpreted else Effort(FURTHER_S / len(done))
+        whole = _on_further(whole, function, chosen, at, others, seed, run, first=first, effort=effort)
+        if whole.verdict != "tested":
+            return replace(whole, reason=f"at {_named(chosen)}: {whole.reason}")
+    return replace(whole, values=tuple(sorted((values for values, *_ in done), key=lambda chosen: (*chosen.values(),))))
 
 
 def _compared_at(program: Program, nests: Sequence[Nest], data: Data, run: Run) -> Checked:
@@ -303,13 +306,15 @@ def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
     return Checked("tested", compared, data={data.content: 1})
 
 
-def _interpreted_s(program: Program, launch_s: float) -> float:
-    """CPU seconds that the PTX interpreter takes for the program, about."""
-    return launch_s * len(program.stages) + 3e-8 * points_of(program)
+def _interpreting(program: Program, most: int, start: int = 0) -> Effort:
+    """Further data sets for the PTX interpreter: few, and none for the largest of the small sizes."""
+    return Effort(FURTHER_S, _LAUNCH_S * len(program.stages) + _INTERPRETED_POINT_S * points_of(program), most, start)
 
 
-_LAUNCH_S = 0.03
-"""CPU seconds of a short launch in the PTX interpreter, about."""
+_MOST_LAUNCHES = 3
+_LAUNCH_S = 0.05
+_INTERPRETED_POINT_S = 3e-8
+"""CPU seconds of a short launch in the PTX interpreter, and of a point, about."""
 SMALL = 1 << 26
 """Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
@@ -365,8 +370,8 @@ def _interpreted(
         return f"the PTX interpreter found: {outcome.findings[0]}" if outcome.findings else outcome.arrays
 
     if any(nest.run_time for nest in nests):
-        return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run, _LAUNCH_S)
+        return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run, is_interpreted=True)
     data = data_of(function, program, sizes, seed)
     found = _compared_at(program, nests, data, run)
-    run_s = _interpreted_s(program, _LAUNCH_S)
-    return _on_further(found, function, sizes, program, nests, seed, run, first=data.content, run_s=run_s)
+    effort = _interpreting(program, _MOST_LAUNCHES)
+    return _on_further(found, function, sizes, program, nests, seed, run, first=data.content, effort=effort)

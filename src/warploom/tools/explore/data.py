@@ -28,6 +28,7 @@ from warploom.schedule.backbone import (
     only_chooses,
     places_of,
     stores_all,
+    turns_of,
 )
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import OutOfTimeError, within
@@ -150,58 +151,70 @@ def data_for(program: Program, kernel: TensorKernel | None, seed: int, budget_s:
 
 
 def further_data(
-    program: Program,
-    seed: int,
-    first: Content | None = None,
-    run_s: float = 0.0,
-    spend_s: float = FURTHER_S,
-    parameters: Mapping[str, float] | None = None,
+    program: Program, seed: int, parameters: Mapping[str, float], first: Content | None = None, effort: Effort | None = None
 ) -> Iterator[Data]:
-    """Data sets of all kinds that tell something of the program, with outputs: as many as its places need (`plant`), and as are
-    made and run in some CPU seconds. `first`: the kind that was compared at these sizes already; `run_s`: what a run takes;
-    `parameters`: scalars that the function is made for.
+    """Data sets of all kinds that tell something of the program, with outputs. `first`: the kind that was compared at these sizes
+    already; `parameters`: scalars that the function is made for.
 
     On whole numbers results must be the reference's where they are exact. Elsewhere each element has its own bound, where
     `evaluate_bounded` takes the program. Outputs hold NaN before, where all of them are stored.
     """
-    whole_scalars, scalars = _whole_scalars(program), _scalars(program, parameters or {})
+    effort = effort or Effort()
+    whole_scalars, scalars = _whole_scalars(program), _scalars(program, parameters)
     whole = exact_whole(program, whole_scalars)
-    is_bounded = whole is None and can_bound(program)
-    plan = _plan(program, is_exact=whole is not None, is_bounded=is_bounded)
-    for content, number in plan[: int(spend_s / (run_s + seconds_of(program, is_bounded=is_bounded)))]:
-        if content is first and not number:
-            continue
+    plan = [one for one in _plan(program, is_exact=whole is not None) if one != (first, 0)]
+    plan = (plan[effort.start % len(plan) :] + plan[: effort.start % len(plan)])[: effort.sets(program)] if plan else []
+    for content, number in plan:
         inputs = _inputs(program, content, number, seed, _INEXACT_WHOLE if whole is None else whole)
         is_exact = whole is not None and content in (Content.WHOLE, Content.SPECIAL)
         given = whole_scalars if is_exact else scalars
-        if is_bounded:
-            made = evaluate_bounded(program, inputs, given)
-            outputs, allowed = {n: a.values for n, a in made.items()}, {n: a.allowed for n, a in made.items()}
+        allowed: dict[str, Array] | None = None
+        if can_bound(program) and content is not Content.SPECIAL:
+            made = evaluate_bounded(program, inputs, given, is_exact=is_exact)
+            outputs: Mapping[str, Array] = {n: a.values for n, a in made.items()}
+            if not is_exact:
+                allowed = {n: a.allowed for n, a in made.items()}
         else:
-            outputs, allowed = evaluate_program(program, inputs, given), None
-        yield Data(
-            inputs, given, outputs, "evaluation", _in_bf16(program, is_exact=is_exact), content, 0.0 if is_exact else TOLERANCE,
-            allowed, _before(program),
-        )  # fmt: skip
+            outputs = evaluate_program(program, inputs, given)
+        in_bf16, tolerance = _in_bf16(program, is_exact=is_exact), 0.0 if is_exact else TOLERANCE
+        yield Data(inputs, given, outputs, "evaluation", in_bf16, content, tolerance, allowed, _before(program))
 
 
-def seconds_of(program: Program, *, is_bounded: bool = True) -> float:
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many data sets are worth while."""
+
+    spend_s: float = FURTHER_S
+    """CPU seconds, about."""
+    run_s: float = 0.0
+    """CPU seconds of a run of the kernels, where these are many."""
+    most: int = _MOST_SETS
+    start: int = 0
+    """The set to begin with, where several sizes share them out."""
+
+    def sets(self, program: Program) -> int:
+        return min(self.most, int(self.spend_s / (self.run_s + seconds_of(program))))
+
+
+def seconds_of(program: Program) -> float:
     """CPU seconds that one reference takes, about."""
-    carries = [(s, i.carry) for s in program.plain.stages for i in s.instructions if i.carry is not None]
+    instructions = [(stage, i) for stage in program.plain.stages for i in stage.instructions]
+    if can_bound(program):
+        return 1e-4 * len(instructions) + _BOUNDED_POINT_S * points_of(program.plain)
+    carries = [(stage, i.carry) for stage, i in instructions if i.carry is not None]
     steps = sum(prod(stage.axes[a].size for a in carry.reduced) for stage, carry in carries)
-    return 1e-3 + _STEP_S * steps + (_BOUNDED_POINT_S if is_bounded else _POINT_S) * points_of(program.plain)
+    return _STEP_S * (steps + len(instructions)) + _POINT_S * points_of(program.plain)
 
 
-def _plan(program: Program, *, is_exact: bool, is_bounded: bool) -> list[tuple[Content, int]]:
+def _plan(program: Program, *, is_exact: bool) -> list[tuple[Content, int]]:
     """Kinds and numbers of data sets, in the order of what they tell."""
-    inputs = [r for r in program.arguments if r.role is Role.INPUT and r.elements]
-    turns = max((len(r.shape) * max(-(-n * n // r.elements) for n in r.shape) for r in inputs if r.shape), default=1)
+    turns = max((turns_of(r.shape) for r in program.arguments if r.role is Role.INPUT), default=0)
     first = [(Content.RANDOM, 0), (Content.WHOLE, 0)]
     special = [(Content.SPECIAL, n) for n in range(2)] if only_chooses(program) else []
     rounds: list[tuple[Content, int]] = []
     for n in range(max(2, turns)):
         later = [(Content.WHOLE, n + 1)]
-        if is_bounded and not is_exact:
+        if not is_exact and can_bound(program):
             later = [(Content.FAR, n), (Content.RANDOM, n + 1), *later, *([(Content.WIDE, 0)] if n == 0 else [])]
         rounds += later
     return [*first, *special, *rounds][:_MOST_SETS]

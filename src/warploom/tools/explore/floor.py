@@ -17,7 +17,7 @@ from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.check import Checked, check_cpu
 from warploom.tools.explore.data import Data
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
-from warploom.tools.explore.result import Explored, judged_line, rounded, speed, taken
+from warploom.tools.explore.result import Explored, compared, judged_line, rounded, speed, taken
 from warploom.tools.explore.run_time import run_time_fields
 
 _FAR = 2.0
@@ -152,7 +152,7 @@ def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, f
     found: Line = {"kind": "plain", "found_ms": rounded(found_ms), "found_over_plain": round(times.ratio, 4)}
     found |= {"time_ms": rounded(times.plain_ms), "time_over_plain": 1.0, "bound_ms": bound_ms, "note": _joined(line, note)}
     if results.verdict == "tested":
-        found["cases"] = results.cases
+        found |= compared(results)
     if options.run_time:
         found |= run_time_fields(options.run_time, explored.nests, results.values)
     return found | taken(times.plain_ms, [timed], bound_ms, is_measured=True) | speed(explored.program, times.plain_ms)

@@ -141,7 +141,7 @@ def _kept(
         "verdict": str(line["verdict"]),
         "made": int(time.time()),
         **code,
-        **{name: line[name] for name in ("cases", "domain", "tested_at", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
+        **{name: line[name] for name in ("cases", "data_sets", "domain", "tested_at", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     if record["kind"] == "plain" and store.is_found(folder, record):
         return Ending.FOUND_BEFORE, "an earlier search found kernels that are faster than plain loops; this one found none"

@@ -130,7 +130,7 @@ def test_other_threads_are_not_rung() -> None:
 
 
 def _raises(error: BaseException) -> Callable[..., Checked]:
-    def check(*arguments: object) -> Checked:
+    def check(*_: object, **__: object) -> Checked:
         raise error
 
     return check
@@ -173,7 +173,7 @@ def test_whoever_interrupts_waits_a_short_time_for_the_check(
 ) -> None:
     limits: list[float] = []
 
-    def check(*arguments: object) -> Checked:
+    def check(*_: object, **__: object) -> Checked:
         limits.append(cast(float, arguments[-1]))
         raise SystemExit
 

@@ -238,8 +238,8 @@ def _between(low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def _rounded(value: Array, radius: Array, dtype: DType, *, is_chosen: bool) -> Array:
-    """The same as the type holds it. Nothing is known of what is beyond it or no number, but for infinities that were chosen; what is
-    so small that hardware may drop it may be off by as much."""
+    """The same as the type holds it. Nothing is known of what is beyond it or no number, but for infinities that were chosen.
+    What is so small that hardware may drop it may be off by as much."""
     if not dtype.is_float:
         return _with(value, radius)
     held = to_numpy(dtype)

@@ -1,7 +1,7 @@
 """Arrays to run kernels on: random numbers, and numbers chosen so that faults show.
 
-A kernel that leaves an element out, takes a neighbour's, or counts one twice often agrees with its function on random numbers: the
-maximum of a row rarely stands where the fault is, and a sum of many floats hides one of them. So there are several kinds.
+A kernel that leaves an element out, takes a neighbour's, or counts one twice often agrees with its function on random numbers:
+the maximum of a row rarely stands where the fault is, and a sum of many floats hides one of them. So there are several kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Array: TypeAlias = NDArray[Any]
 
 
 class Content(StrEnum):
-    """The kinds of data sets. All but the first plant extremes, at places that differ from row to row and from set to set."""
+    """The kinds of data sets. All but the first plant extremes, at places that differ from row to row and set to set. Of each
+    three sets one has floats of both signs, one negative ones alone, and one positive ones."""
 
     RANDOM = "random"
     """As `random_inputs`, of the numbers 1, 2, ... with extremes."""
@@ -43,6 +44,10 @@ _SMALL_FLOATS_WHOLE = 6
 """Largest whole number, but for `_BEYOND`, up to which the floats of eight bits have all."""
 _FAR = {16: 100.0, 32: 100.0, 64: 800.0}
 """By bits: a number whose exponential is beyond the type in which it is computed."""
+_LONG = 4096
+"""Places of an axis that are put in order."""
+_MOST_ROWS = 1 << 16
+"""Rows of one array that get extremes."""
 _MARKED = 8
 """One of so many elements is near a constant that the function compares with."""
 
@@ -105,22 +110,34 @@ def _floats(
     content: Content, number: int, region: Region, chance: np.random.Generator, whole: int, marks: Sequence[float]
 ) -> Array:
     dtype, shape = region.dtype, region.shape
-    if content in (Content.WHOLE, Content.SPECIAL):
-        most = min(whole, _SMALL_FLOATS_WHOLE) if dtype.bits == 8 else whole
-        made = chance.integers(1, most, shape, endpoint=True) * chance.choice(np.array([-1.0, 1.0]), shape)
-        extremes = (most + 1.0, -most - 1.0), (most + _BEYOND, -most - _BEYOND)
-    elif content is Content.WIDE:
-        made = chance.choice(np.array([-1.0, 1.0]), shape) * 2.0 ** chance.uniform(-8, 8, shape)
-        extremes = (300.0, -300.0), (400.0, -400.0)
+    if content is Content.RANDOM and not number:
+        return random_array(dtype, shape, chance)
+    side = (0, -1, 1)[number % 3]
+    far = _FAR.get(dtype.bits, 4.0)
+    match content:
+        case Content.WHOLE | Content.SPECIAL:
+            most = min(whole, _SMALL_FLOATS_WHOLE) if dtype.bits == 8 else whole
+            sizes = chance.integers(min(3, most) if side else 1, most, shape, endpoint=True).astype(np.float64)
+            near, beyond = (2.0, 1.0), (most + 1.0, most + _BEYOND)
+        case Content.WIDE:
+            sizes = 2.0 ** chance.uniform(-8, 8, shape)
+            near, beyond = (2.0**-9, 2.0**-10), (300.0, 400.0)
+        case Content.FAR:
+            sizes = chance.uniform(0, 1, shape) + abs(side) * far
+            near, beyond = (far - 2, far - 3), (far * (1 + abs(side)), far * 1.5 * (1 + abs(side)))
+        case Content.RANDOM:
+            sizes = chance.uniform(0, 1, shape) + 0.5 * abs(side)
+            near, beyond = (0.25, 0.125), (1.75, 2.25)
+    if side:
+        made = side * sizes
+        high, low = (beyond, near) if side > 0 else ((-near[0], -near[1]), (-beyond[0], -beyond[1]))
     else:
-        made = random_array(dtype, shape, chance)
-        if (content, number) == (Content.RANDOM, 0):
-            return made
-        far = _FAR.get(dtype.bits, 4.0) if content is Content.FAR else 1.25
-        extremes = (far, -far), (far * 1.5, -far * 1.5)
+        made = sizes * chance.choice(np.array([-1.0, 1.0]), shape)
+        high, low = beyond, (-beyond[0], -beyond[1])
+    made, extremes, outermost = np.asarray(made), (high[0], low[0]), (high[1], low[1])
     if number and marks:
         _mark(made, marks if content is not Content.WHOLE else [m for m in marks if m == int(m) and abs(m) < whole], chance)
-    plant(made, number, *extremes)
+    plant(made, number, extremes, outermost)
     if content is Content.SPECIAL:
         plant(made, number + 1, (np.inf, -np.inf), (np.nan, -0.0))
     return values_of(dtype, words_of(dtype, made)) if dtype.is_held else made.astype(to_numpy(dtype))
@@ -162,16 +179,26 @@ def plant(array: Array, number: int, extremes: tuple[float, float], outermost: t
     rows = np.moveaxis(array, axis, -1)
     length, shape = rows.shape[-1], rows.shape[:-1]
     count = array.size // length
-    order, of_rows = np.asarray(places_first(length)), np.asarray(places_first(count))
-    at = (np.arange(count) ^ turn % 2) + turn // 2 * max(2, count)
+    of_rows = _place(np.arange(min(count, _MOST_ROWS)), count)
+    at = (np.arange(of_rows.size) ^ turn % 2) + turn // 2 * max(2, count)
     where = np.unravel_index(of_rows, shape) if shape else ()
-    top, low = order[at % length], order[(at + 1) % length]
-    first = tuple(int(w[turn % count]) for w in where)
+    top, low = _place(at, length), _place(at + 1, length)
+    one = turn % of_rows.size
+    first = tuple(int(w[one]) for w in where)
     if length > 1:
         rows[(*where, low)] = extremes[1]
-        rows[(*first, low[turn % count])] = outermost[1]
+        rows[(*first, low[one])] = outermost[1]
     rows[(*where, top)] = extremes[0]
-    rows[(*first, top[turn % count])] = outermost[0]
+    rows[(*first, top[one])] = outermost[0]
+
+
+def _place(number: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """The places of these numbers in the order of `places_first`; of long axes the first ones, then all from 0 on."""
+    if length <= _LONG:
+        return np.asarray(places_first(length))[number % length]
+    first = np.asarray(_foremost(length))
+    rest = number % (length + first.size)
+    return np.where(rest < first.size, first[np.minimum(rest, first.size - 1)], rest - first.size)
 
 
 def turns_of(shape: tuple[int, ...]) -> int:
@@ -183,9 +210,13 @@ def turns_of(shape: tuple[int, ...]) -> int:
 
 def places_first(length: int) -> list[int]:
     """All places of an axis, those first where kernels go wrong: the ends, the middle, next to the ends, around powers of two."""
+    return list(dict.fromkeys((*_foremost(length), *range(length))))
+
+
+def _foremost(length: int) -> list[int]:
     powers = [1 << k for k in range(length.bit_length())]
     first = [0, length - 1, length // 2, 1, length - 2, *(p + d for p in powers for d in (-1, 0))]
-    return list(dict.fromkeys(p for p in (*first, *range(length)) if 0 <= p < length))
+    return [p for p in dict.fromkeys(first) if 0 <= p < length]
 
 
 def marks_of(stages: Iterable[Backbone]) -> tuple[float, ...]:

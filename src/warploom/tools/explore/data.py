@@ -51,7 +51,7 @@ TOLERANCE = 1e-3
 """Relative to the largest element of an output, where nothing better is known: sums are taken in other orders."""
 FURTHER_S = 0.5
 """CPU seconds that the references of further data sets take at most, about."""
-_MOST_SETS = 48
+_MOST_SETS = 24
 _STEP_S = 1e-4
 _POINT_S = 4e-9
 _BOUNDED_POINT_S = 3.2e-8
@@ -160,6 +160,7 @@ def further_data(
     `evaluate_bounded` takes the program. Outputs hold NaN before, where all of them are stored.
     """
     effort = effort or Effort()
+    written = {r.name for stage in program.stages for r in stage.regions if r.role is Role.OUTPUT}
     whole_scalars, scalars = _whole_scalars(program), _scalars(program, parameters)
     whole = exact_whole(program, whole_scalars)
     plan = [one for one in _plan(program, is_exact=whole is not None) if one != (first, 0)]
@@ -171,11 +172,12 @@ def further_data(
         allowed: dict[str, Array] | None = None
         if can_bound(program) and content is not Content.SPECIAL:
             made = evaluate_bounded(program, inputs, given, is_exact=is_exact)
-            outputs: Mapping[str, Array] = {n: a.values for n, a in made.items()}
+            outputs = {n: a.values for n, a in made.items()}
             if not is_exact:
                 allowed = {n: a.allowed for n, a in made.items()}
         else:
             outputs = evaluate_program(program, inputs, given)
+        outputs = {n: a for n, a in outputs.items() if n in written}
         in_bf16, tolerance = _in_bf16(program, is_exact=is_exact), 0.0 if is_exact else TOLERANCE
         yield Data(inputs, given, outputs, "evaluation", in_bf16, content, tolerance, allowed, _before(program))
 
@@ -212,9 +214,10 @@ def _plan(program: Program, *, is_exact: bool) -> list[tuple[Content, int]]:
     first = [(Content.RANDOM, 0), (Content.WHOLE, 0)]
     special = [(Content.SPECIAL, n) for n in range(2)] if only_chooses(program) else []
     rounds: list[tuple[Content, int]] = []
-    for n in range(max(2, turns)):
+    is_bounded = not is_exact and can_bound(program)
+    for n in range(min(max(4, turns), _MOST_SETS)):
         later = [(Content.WHOLE, n + 1)]
-        if not is_exact and can_bound(program):
+        if is_bounded:
             later = [(Content.FAR, n), (Content.RANDOM, n + 1), *later, *([(Content.WIDE, 0)] if n == 0 else [])]
         rounds += later
     return [*first, *special, *rounds][:_MOST_SETS]

@@ -119,7 +119,8 @@ def padded_max(X: f32["m", "n"], Y: out[f32["m", "n"]]):
 
 
 OWN: tuple[TensorFunction, ...] = (
-    row_max, whole_max, row_argmax, whole_sum, clamped, causal, looked_up, bytes_product, bf16_product, normed_difference, padded_max,
+    row_max, whole_max, row_argmax, whole_sum, clamped, causal, looked_up, bytes_product, bf16_product, normed_difference,
+    padded_max,
 )  # fmt: skip
 
 

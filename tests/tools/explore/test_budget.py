@@ -173,7 +173,7 @@ def test_whoever_interrupts_waits_a_short_time_for_the_check(
 ) -> None:
     limits: list[float] = []
 
-    def check(*_: object, **__: object) -> Checked:
+    def check(*arguments: object) -> Checked:
         limits.append(cast(float, arguments[-1]))
         raise SystemExit
 

@@ -152,6 +152,15 @@ def test_what_is_rounded_is_not_exact() -> None:
     assert exact_whole(program_of(text.replace("mul f32 sum[i], {}", "sqrt f32 sum[i]")), {}) is None
 
 
+@pytest.mark.parametrize(("narrow", "whole"), [("f16", 6), ("bf16", 100)])
+def test_one_rounding_is_exact_within_its_type(narrow: str, whole: int) -> None:
+    text = SUM.replace("output Y f32", f"output Y {narrow}").replace(
+        "store[i] = store f32 sum[i]",
+        f"more[i] = mul f32 sum[i], 256.0\ncast[i] = cast {narrow} more[i]\nstore[i] = store {narrow} cast[i]",
+    )
+    assert exact_whole(program_of(text), {}) == whole
+
+
 @pytest.mark.parametrize("name", list(TENSOR_KERNELS))
 def test_results_that_are_called_exact_are_the_same_in_any_order(name: str) -> None:
     """Beside rational numbers in the reference of double precision: the reversed arrays give the reversed sums."""

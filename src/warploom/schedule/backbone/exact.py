@@ -29,6 +29,8 @@ from warploom.schedule.backbone.programs import Program
 
 _DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53, "e4m3": 4, "e5m2": 3}
 """Bits of the significand, the first one included."""
+_GREATEST = {"f16": 65504, "e4m3": 448, "e5m2": 57344}
+"""Greatest numbers, of types that others convert to that hold greater ones."""
 CHOOSING = {Operator.MOVE, Operator.MAX, Operator.MIN, Operator.NEG, Operator.ABS, Operator.SELECT, *COMPARING}
 """Operations whose results are operands, but for a sign, or 0 and 1."""
 _ROUNDED_ONCE = {Operator.CAST, Operator.MOVE, Operator.STORE}
@@ -188,4 +190,5 @@ def _held(made: _Values, dtype: DType, operator: Operator) -> _Values:
     digits = 11 if dtype is tf32 else _DIGITS[dtype.name]
     if made.most * (1 << made.digits) <= 1 << digits:
         return made
-    return _Size(made.most * 2, made.digits) if operator in _ROUNDED_ONCE else None
+    is_rounded = operator in _ROUNDED_ONCE and made.most <= _GREATEST.get(dtype.name, made.most)
+    return _Size(made.most * 2, made.digits) if is_rounded else None

@@ -32,7 +32,7 @@ class Content(StrEnum):
     FAR = "far"
     """Extremes so far from the rest that exponentials without their maximum overflow."""
     WIDE = "wide"
-    """Of sizes from 2^-8 to 2^8, so that values pass the limits that a function compares with."""
+    """Sizes from 2^-8 to 2^8, so that values pass the limits that a function compares with."""
     SPECIAL = "special"
     """Infinities, NaN and zeros with a sign among whole numbers, for functions that only choose among their elements."""
 

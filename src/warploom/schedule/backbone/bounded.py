@@ -1,4 +1,4 @@
-"""What a function gives on data, with how far a kernel that computes it may be off: by rounding, in whatever order it adds.
+"""Results of a function on data, and how far a kernel that computes it may be off: by rounding, in whatever order it adds.
 
 An error relative to the largest element says little of the others: in a row of a softmax that one element rules, those beside it
 may be anything. Here each element has its own bound, made step by step from those of what it was made of.

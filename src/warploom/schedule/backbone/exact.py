@@ -149,7 +149,7 @@ class _Sizes:
 
 
 def _size_of(value: float) -> _Size:
-    """Of one number; of infinities that of 0, since choices among numbers and infinities are exact."""
+    """The size of one number; of infinities that of 0, since choices among numbers and infinities are exact."""
     if not isfinite(value):
         return _Size(Fraction(0), 0)
     number = Fraction(value)

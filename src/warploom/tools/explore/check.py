@@ -190,7 +190,7 @@ def _on_further(
     first: Content | None = None,
     effort: Effort | None = None,
 ) -> Checked:
-    """What was found, with data sets of further kinds (`further_data`); those that the time ends are left."""
+    """The findings, with data sets of further kinds (`further_data`); those that the time ends are left."""
     whole = function.whole_at(sizes) if isinstance(function, InParts) else program
     kernel = kernel_of(function)
     try:

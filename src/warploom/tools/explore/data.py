@@ -80,7 +80,7 @@ class Data:
     allowed: Mapping[str, Array] | None = None
     """How far each element of the outputs may be off, in place of the tolerance."""
     before: Mapping[str, Array] = field(default_factory=dict[str, Array])
-    """What arrays hold that kernels write, before they run, where that is not zeros."""
+    """Contents of arrays that kernels write, before they run, where these are not zeros."""
 
 
 class TooManyElementsError(Exception):
@@ -254,7 +254,7 @@ def _in_bf16(program: Program, *, is_exact: bool) -> frozenset[str]:
 
 
 def _scalars(program: Program, known: Mapping[str, float]) -> dict[str, float]:
-    """Those that are known; others differ from each other, so that one in another's place shows."""
+    """The known ones; others differ from each other, so that one in another's place shows."""
     return {p.name: known.get(p.name, 1.5 + 0.25 * n) for n, p in enumerate(program.parameters)}
 
 

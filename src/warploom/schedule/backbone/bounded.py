@@ -52,7 +52,7 @@ def evaluate_bounded(
         for n, region in enumerate(stage.regions):
             if region.role is not Role.INPUT:
                 known[region.name] = memory[n]
-                found[region.name] = Bounded(memory[n].real, memory[n].imag)
+                found[region.name] = Bounded(_value(memory[n]), _off(memory[n]))
     return found
 
 
@@ -76,6 +76,14 @@ def _with(values: Any, radius: Any) -> Array:
     made = np.empty(np.broadcast_shapes(np.shape(values), np.shape(radius)), np.complex128)
     made.real, made.imag = values, radius
     return made
+
+
+def _value(array: Array) -> Array:
+    return np.real(array)
+
+
+def _off(array: Array) -> Array:
+    return np.imag(array)
 
 
 _TOTALS = {Operator.ADD, Operator.FMA, Operator.MAX, Operator.MIN}
@@ -107,12 +115,12 @@ class _BoundedEvaluation(Evaluation):
             pick = np.maximum if operator is Operator.MAX else np.minimum
             ends = [pick(pick.reduce(o, axis=over), s) for o, s in zip(_ends(operands[0]), _ends(start), strict=True)]
             return _rounded(*_between(*ends), dtype, is_chosen=True)
-        value, radius, size = start.real, start.imag, np.abs(start.real)
+        value, radius, size = _value(start), _off(start), np.abs(_value(start))
         count = 1 + prod(operands[0].shape[n] for n in over)
         for n in range(0, len(operands), 1 if operator is Operator.ADD else 2):
-            term, off = operands[n].real, operands[n].imag
+            term, off = _value(operands[n]), _off(operands[n])
             if operator is Operator.FMA:
-                term, off = _product(term, operands[n + 1].real, off, operands[n + 1].imag)
+                term, off = _product(term, _value(operands[n + 1]), off, _off(operands[n + 1]))
             value, radius = value + term.sum(axis=over), radius + off.sum(axis=over)
             size = size + np.abs(term).sum(axis=over)
         if not dtype.is_float:
@@ -127,11 +135,11 @@ class _BoundedEvaluation(Evaluation):
 
     def gather(self, region: int, places: Array) -> Array:
         size = self.memory[region].size
-        found = super().gather(region, np.clip(places.real, 0, max(0, size - 1)).astype(np.int64))
-        return _with(found.real, np.where(places.imag > 0, np.inf, found.imag))
+        found = super().gather(region, np.clip(_value(places), 0, max(0, size - 1)).astype(np.int64))
+        return _with(_value(found), np.where(_off(places) > 0, np.inf, _off(found)))
 
     def compute(self, instruction: Instruction, operands: list[Array]) -> Array:
-        values, radii = [o.real for o in operands], [o.imag for o in operands]
+        values, radii = [_value(o) for o in operands], [_off(o) for o in operands]
         operator, dtype = instruction.operator, instruction.dtype
         if not dtype.is_float and not any(r.any() for r in radii):
             own = values if operator is Operator.CAST else [v.astype(to_numpy(dtype)) for v in values]
@@ -164,7 +172,7 @@ def _unit(dtype: DType) -> float:
 
 
 def _ends(array: Array) -> tuple[Array, Array]:
-    return array.real - array.imag, array.real + array.imag
+    return _value(array) - _off(array), _value(array) + _off(array)
 
 
 def _step(operator: Operator, v: list[Array], r: list[Array], unit: float) -> tuple[Array, Array]:

@@ -179,8 +179,8 @@ def plant(array: Array, number: int, extremes: tuple[float, float], outermost: t
     rows = np.moveaxis(array, axis, -1)
     length, shape = rows.shape[-1], rows.shape[:-1]
     count = array.size // length
-    of_rows = _place(np.arange(min(count, _MOST_ROWS)), count)
-    at: NDArray[np.int64] = (np.arange(of_rows.size) ^ turn % 2) + turn // 2 * max(2, count)
+    of_rows = _place(np.arange(min(count, _MOST_ROWS), dtype=np.int64), count)
+    at: NDArray[np.int64] = (np.arange(of_rows.size, dtype=np.int64) ^ turn % 2) + turn // 2 * max(2, count)
     where = np.unravel_index(of_rows, shape) if shape else ()
     top, low = _place(at, length), _place(at + 1, length)
     one = turn % of_rows.size

@@ -5,11 +5,13 @@ Takes statements that `schedule.frontend` builds, or text. Gives a verified `Bac
 """
 
 from warploom.schedule.backbone.again import kept_along_open_sums, made_again, open_sums
+from warploom.schedule.backbone.bounded import Bounded, can_bound, evaluate_bounded
 from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
+from warploom.schedule.backbone.exact import exact_whole, only_chooses
 from warploom.schedule.backbone.following import followers, named_by, needed, source_of, waits_for_sum
-from warploom.schedule.backbone.inputs import places_of, random_array, random_inputs
+from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
 from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
     MOST_AT_RUN_TIME,
@@ -80,21 +82,23 @@ from warploom.schedule.backbone.window import (
     points_of,
     reduced,
     repetition,
+    stores_all,
     uses_of,
 )
 from warploom.schedule.backbone.words import in_words
 
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "MOST_BESIDE_SIZE", "REDUCING", "ROWS",
-    "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction",
-    "Levels", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region",
-    "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy", "TileTable", "Tiles",
-    "Use", "Window", "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
-    "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
-    "evaluate_terms", "evaluate_window", "extents_of", "followers", "identity_of", "in_words", "joined_repetition",
-    "kept_along_open_sums", "made_again", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed",
-    "no_tiles", "numbers_at_run_time", "open_lengths", "open_sums", "operand_text", "paper_tiles", "parse_backbone",
+    "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Bounded", "Carry", "Constant", "Content", "Dim", "Elements",
+    "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
+    "Program", "Region", "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy",
+    "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text",
+    "backbone", "backbone_text", "can_bound", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles",
+    "cuda_tiles", "evaluate", "evaluate_bounded", "evaluate_program", "evaluate_terms", "evaluate_window", "exact_whole",
+    "extents_of", "followers", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",
+    "made_again", "marks_of", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles",
+    "numbers_at_run_time", "only_chooses", "open_lengths", "open_sums", "operand_text", "paper_tiles", "parse_backbone",
     "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repeated",
-    "repetition", "run_time_sizes", "run_time_values", "running", "serial_axes", "source_of", "stage_at", "symmetry_of",
-    "tiled_sums", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "repetition", "run_time_sizes", "run_time_values", "running", "serial_axes", "source_of", "stage_at", "stores_all",
+    "symmetry_of", "tiled_sums", "tilings", "turns_of", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

@@ -107,7 +107,7 @@ def judged_line(
     else:
         line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
         if checked.verdict == "tested":
-            line["cases"] = checked.cases
+            line |= compared(checked)
             if checked.sizes is not None:
                 line["tested_at"] = dict(checked.sizes)
             if any(value.dtype == bf16x2 for nest in explored.nests for value in nest.values):
@@ -135,6 +135,12 @@ def judged_line(
         nests = [i.nest for i in explored.implementations]
         fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
     return line | fields | speed(explored.whole or explored.program, time_ms)
+
+
+def compared(checked: Checked) -> Line:
+    """Fields that say what was compared with the reference."""
+    sets: Line = {"data_sets": {str(content): n for content, n in checked.data.items()}} if checked.data else {}
+    return {"cases": checked.cases} | sets
 
 
 def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:
@@ -200,7 +206,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
             write_text(options.page, page_text(line, explored, options))
             written.append(options.page)
     except UserError as error:  # the decisions stay in the line
-        kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "proved_at")}
+        kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "data_sets", "proved_at")}
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))

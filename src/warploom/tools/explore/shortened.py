@@ -6,10 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program, Rewritten, made_again, read_once, run_time_sizes, widened
+from warploom.core import WORDS, Diagnostic, UserError
+from warploom.schedule.backbone import (
+    Backbone,
+    Program,
+    Rewritten,
+    added_products,
+    in_words,
+    made_again,
+    read_once,
+    run_time_sizes,
+    widened,
+)
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
+from warploom.schedule.frontend import sharing_passes
 from warploom.schedule.nest import Nest
 from warploom.schedule.online import online
 from warploom.schedule.search import Implementation, KernelModel, Step
@@ -48,6 +59,10 @@ def program_at(
     small = _small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
+    if len(found.stages) > len(program.stages):
+        found = sharing_passes(found, tiles_of(program, sizes_of))
+    if len(found.stages) != len(program.stages):
+        raise _unlike(program.name)
     stages = tuple(_like(*three) for three in zip(found.stages, program.stages, sizes_of, strict=True))
     return small, replace(found, stages=stages)
 
@@ -69,7 +84,15 @@ def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
         parts = sorted((e.level, n) for e, n in zip(whole.extents, sizes, strict=True) if e.axis == whole.rewritten.inner)
         tile, tiles = prod(n for _, n in parts), tuple((n,) for level, n in parts if level)
         forms = tuple(found for form in forms if isinstance(found := online(form, tile, tiles), Backbone))
-    return next(form for form in forms if [i.name for i in form.instructions] == wanted)
+    products = added_products(made_again(stage))
+    for form in (*forms, products, in_words(products, frozenset(WORDS))):
+        if [i.name for i in form.instructions] == wanted:
+            return form
+    raise _unlike(whole.name)
+
+
+def _unlike(name: str) -> UserError:
+    return UserError(Diagnostic("REFUTED", f"{name} takes another form at a small size"))
 
 
 def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:
@@ -115,17 +138,18 @@ def _of_whole_axis(stage: Backbone, rewritten: Rewritten, sizes: Sequence[int]) 
 
 
 def carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
-    """The nest of the same decisions at another size: its space has the same objects, in the same order.
+    """The nest of the same decisions at another size: its space has the same objects, in the same order. What is fetched ahead
+    changes no result, and is decided anew.
 
     UserError (REFUTED) where a decision is impossible there.
     """
     space = kernel_space(stage, target, implementation.features)
     names = space.names
-    current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
+    current = space.replay([(n, v) for n, v in implementation.decisions.items() if names.parse(n)[0] not in ("size", "prefetch")])
     while (decision := space.decisions(current)) is not None:
         choice, arguments = decision.choice, decision.arguments
         mask = implementation.candidate.domain(choice, *arguments)
-        if choice == "size":
+        if choice in ("size", "prefetch"):
             mask = decision.alternatives[-1].mask
         following = current.restrict(choice, arguments, mask)
         if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):

@@ -22,6 +22,7 @@ from warploom.schedule.backbone.nodes import (
     Dim,
     Extent,
     Instruction,
+    Mask,
     Operand,
     Operator,
     Parameter,
@@ -77,7 +78,7 @@ from warploom.schedule.backbone.words import in_words
 
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis",
-    "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
+    "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "Mask",
     "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition", "Result",
     "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy", "TileTable", "Tiles", "Use", "Window",
     "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text",

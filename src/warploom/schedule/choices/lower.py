@@ -33,6 +33,7 @@ from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_kept import Kept
+from warploom.schedule.choices.lower_masked import Needed, needed_tiles
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_mirror import Halves, again, halves_of
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
@@ -73,6 +74,7 @@ def lower(decided: Decided) -> Nest:
     symmetry = symmetry_of(decided.backbone) if decided.is_mirrored() else None
     if symmetry is not None:
         writer.mirror(symmetry)
+    writer.needed = needed_tiles(operations, tree, places.index)
     writer.place_reductions()
     backbone = decided.backbone
     buffers = [buffer_of(region) for region in backbone.regions]
@@ -115,6 +117,8 @@ class _Writer:
     symmetry: Symmetry | None = None
     halves: Halves | None = None
     """The tiles of a symmetric sum that are made."""
+    needed: Needed | None = None
+    """The tiles that a mask leaves to each block."""
 
     @property
     def dropped(self) -> frozenset[int]:
@@ -201,7 +205,8 @@ class _Writer:
         kind = branch.kind
         if kind is Kind.VECTOR and not (len(body) == 1 and self._is_vector(branch, body[0])):
             kind = Kind.UNROLL
-        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips),)
+        only = self.needed.only if self.needed is not None and branch is self.needed.loop else ()
+        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips, only=only),)
 
     def _is_vector(self, branch: Branch, node: Node) -> bool:
         """On CUDA an access is of consecutive elements, aligned, and its guards hold for all lanes or none."""

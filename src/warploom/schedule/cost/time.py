@@ -13,6 +13,7 @@ from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds,
 from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
+from warploom.schedule.cost.uneven import blocks_of_launch
 from warploom.schedule.cost.work import copied_values, work_of
 from warploom.schedule.nest import (
     WARP,
@@ -98,15 +99,21 @@ def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
     each = -(-blocks // rates.cores)
     at_once = min(fitting, each)
     near = (rates.caches[0].size_bytes - at_once * shared) / at_once
-    traffic = traffic_of(nest, threads, max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores)
-    per_block = work_of(nest)
-    alone = START_CYCLES + cycles_of(nest, threads, latencies_of(on, warps, is_near=traffic.is_near))
+    launched = blocks_of_launch(nest)
+    busiest = launched.busiest(blocks, rates.cores, at_once)
+    room = max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores
+    traffic = traffic_of(launched.average, threads, *room)
+    if launched.rounds is not None:  # all blocks together touch what the longest do
+        traffic = replace(traffic, memory=traffic_of(launched.longest, threads, *room).memory)
+    per_block = work_of(launched.average)
+    latencies = latencies_of(on, warps, is_near=traffic.is_near)
+    alone, longest = (START_CYCLES + cycles_of(n, threads, latencies) for n in (launched.average, launched.longest))
     spilled = max(0, wanted - most)
     slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
     work = replace(
-        per_block.times(each * slowed),
-        waiting=-(-each // at_once) * alone * slowed,
-        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * each / blocks,
+        per_block.times(busiest * slowed),
+        waiting=max(-(-each // at_once) * alone, longest) * slowed,
+        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * busiest / blocks,
         memory_bytes=traffic.memory / rates.cores,
         launches=1.0,
     )

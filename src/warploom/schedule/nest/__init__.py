@@ -7,7 +7,7 @@ Open `nodes.py` first.
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
-from warploom.schedule.nest.facts import Count, code_size, counts, share_of, words_of_sum
+from warploom.schedule.nest.facts import Count, code_size, counts, rounds_held, share_of, words_of_sum
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
 from warploom.schedule.nest.nodes import (
@@ -58,6 +58,6 @@ __all__ = [
     "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref", "Register",
     "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way",
     "at_run_time", "at_value", "blocks_of", "buffer_of", "code_size", "counts", "guarded_interval", "guards_of",
-    "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "share_of", "staged_fills",
+    "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "rounds_held", "share_of", "staged_fills",
     "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

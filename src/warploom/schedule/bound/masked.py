@@ -1,0 +1,28 @@
+"""What a mask that leaves tiles out takes from a bound at most.
+
+A bound counts blocks of equal work: if there are k of them to each place that runs blocks, rounded up, it has k times what one
+takes. With a mask no block takes less than its row with the fewest elements. So a place with k blocks has that k times; the block of
+the row with the most has that row's; and all places together have the mean, k - 1 times or more. The least of these over all k is
+left of every part of the bound, since what is read, moved or stored falls by no more than the elements do.
+"""
+
+from __future__ import annotations
+
+import math
+
+from warploom.schedule.backbone import Backbone
+from warploom.schedule.bound.problem import Masks
+
+
+def unmasked_share(backbone: Backbone, divides: Masks) -> float:
+    """The least share of a kernel's bound that is left where it leaves out tiles; 1 where it leaves out none.
+
+    divides: by axis, whether all of its tiles divide it.
+    """
+    mask = backbone.rewritten.mask if backbone.rewritten is not None else None
+    if mask is None:
+        return 1.0
+    if not all(divides[a] for form in mask.forms for a, _ in form.terms):
+        return mask.least  # a block at the end of an axis may have few rows, and counts as one
+    filled = math.floor(mask.most / mask.mean) + 1  # with so many blocks to each place, the longest is about what all take
+    return max(mask.least, min(mask.most / filled, mask.mean * filled / (filled + 1)))

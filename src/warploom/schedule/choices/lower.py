@@ -33,7 +33,7 @@ from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_kept import Kept
-from warploom.schedule.choices.lower_masked import Needed, needed_tiles
+from warploom.schedule.choices.lower_masked import Needed, longest_first, needed_tiles
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_mirror import Halves, again, halves_of
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
@@ -93,6 +93,7 @@ def lower(decided: Decided) -> Nest:
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
             nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
+    nest = longest_first(nest) if writer.needed is not None else nest
     if decided.is_backward():
         nest = backward(nest)
     nest = prefetching_around(nest) if decided.fetches_around() else prefetching(nest, decided.ahead())

@@ -6,14 +6,16 @@ that is negative, the tile has no element that counts. Each row has one, so at l
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+from warploom.core.launch import MAX_GRID
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import AxisSum, Operator
+from warploom.schedule.choices.lower_direction import turned
 from warploom.schedule.choices.lower_operations import Operation, Operations
 from warploom.schedule.choices.lower_tree import Branch, Tree
-from warploom.schedule.nest import Affine, Guard, Kind
+from warploom.schedule.nest import Affine, Guard, Kind, Loop, Nest, Node, blocks_of, loops, rounds_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +53,35 @@ def needed_tiles(operations: Operations, tree: Tree, index: Callable[[Operation,
         return Guard(best, best.span(lambda n: branches[n].size - 1)[1] + 1)
 
     return Needed(loop, tuple(map(guard, rewritten.mask.forms)))
+
+
+def longest_first(nest: Nest) -> Nest:
+    """The nest with its blocks in another order: those that make more tiles come before others, as far as one index tells that."""
+    loop = next((x for x in loops(nest.body) if x.only), None)
+    if loop is None:
+        return nest
+    numbers, held = rounds_held(nest, loop)
+    blocks = blocks_of(nest).around
+    named = [b for b in blocks if b.number in numbers]
+    others = [b for b in blocks if b.number not in numbers]
+    growing: dict[int, int] = {}
+    for block in named:
+        rounds = held.sum(axis=tuple(n for n, number in enumerate(numbers) if number != block.number))
+        if rounds[0] < rounds[-1]:
+            growing[block.number] = block.size
+    order = sorted(others, key=_place) + sorted(named, key=_place)
+    if any(b.size > most for b, most in zip(order, MAX_GRID, strict=False)):
+        order = sorted(blocks, key=_place)
+    places = {b.number: n for n, b in enumerate(order)}
+    return turned(replace(nest, body=tuple(_placed(node, places) for node in nest.body)), growing)
+
+
+def _place(block: Loop) -> int:
+    return block.hardware or 0
+
+
+def _placed(node: Node, places: Mapping[int, int]) -> Node:
+    """The block loops on these hardware dimensions."""
+    if not isinstance(node, Loop) or node.number not in places:
+        return node
+    return replace(node, hardware=places[node.number], body=tuple(_placed(child, places) for child in node.body))

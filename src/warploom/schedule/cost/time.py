@@ -13,7 +13,7 @@ from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds,
 from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
-from warploom.schedule.cost.uneven import blocks_of_launch
+from warploom.schedule.cost.uneven import busiest_of
 from warploom.schedule.cost.work import copied_values, work_of
 from warploom.schedule.nest import (
     WARP,
@@ -99,21 +99,21 @@ def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
     each = -(-blocks // rates.cores)
     at_once = min(fitting, each)
     near = (rates.caches[0].size_bytes - at_once * shared) / at_once
-    launched = blocks_of_launch(nest)
-    busiest = launched.busiest(blocks, rates.cores, at_once)
+    busiest = busiest_of(nest, rates.cores, at_once)
     room = max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores
-    traffic = traffic_of(launched.average, threads, *room)
-    if launched.rounds is not None:  # all blocks together touch what the longest do
-        traffic = replace(traffic, memory=traffic_of(launched.longest, threads, *room).memory)
-    per_block = work_of(launched.average)
+    traffic = traffic_of(busiest.nest, threads, *room)
+    per_block = work_of(busiest.nest)
     latencies = latencies_of(on, warps, is_near=traffic.is_near)
-    alone, longest = (START_CYCLES + cycles_of(n, threads, latencies) for n in (launched.average, launched.longest))
+    alone = longest = START_CYCLES + cycles_of(busiest.nest, threads, latencies)
+    if busiest.longest is not nest:
+        longest = START_CYCLES + cycles_of(busiest.longest, threads, latencies)
+        traffic = replace(traffic, memory=traffic_of(busiest.longest, threads, *room).memory)  # of all blocks together
     spilled = max(0, wanted - most)
     slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
     work = replace(
-        per_block.times(busiest * slowed),
-        waiting=max(-(-each // at_once) * alone, longest) * slowed,
-        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * busiest / blocks,
+        per_block.times(busiest.blocks * slowed),
+        waiting=max(-(-busiest.blocks // at_once) * alone, longest) * slowed,
+        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * busiest.blocks / blocks,
         memory_bytes=traffic.memory / rates.cores,
         launches=1.0,
     )

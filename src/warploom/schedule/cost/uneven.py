@@ -1,5 +1,4 @@
-"""Blocks that run different numbers of rounds of a loop (`Loop.only`): an average block, the one with the most, and how they load
-the multiprocessors."""
+"""Blocks that run different numbers of rounds of a loop (`Loop.only`), and how they load the multiprocessors."""
 
 from __future__ import annotations
 
@@ -12,45 +11,52 @@ import numpy.typing as npt
 from warploom.schedule.nest import Kind, Loop, Nest, Node, loops, rounds_held
 
 _MOST_BLOCKS = 1 << 18
-"""Blocks that are handed out one by one; of more, multiprocessors get as much work as if all were average."""
+"""Blocks that are handed out one by one; more of them are taken for alike."""
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
-    """The blocks of a launch."""
+class Busiest:
+    """The blocks of the multiprocessor that has the most work."""
 
-    average: Nest
-    """The nest as a block runs it that has as many rounds as the average, rounded up."""
+    blocks: int
+    nest: Nest
+    """The nest as the average of them runs it."""
     longest: Nest
-    """The same of the most rounds."""
-    rounds: npt.NDArray[np.int64] | None
-    """By block, in the order in which the hardware starts them; None: all run alike."""
-
-    def busiest(self, count: int, cores: int, at_once: int) -> float:
-        """Average blocks that the multiprocessor with the most work runs, of `count` blocks. Each holds `at_once`, which it gets in
-        turn; later ones go where least was to do."""
-        if self.rounds is None or count > _MOST_BLOCKS:
-            return float(-(-count // cores))
-        loads = np.zeros(cores, np.int64)
-        for turn, first in enumerate(range(0, count, cores)):
-            batch = self.rounds[first : first + cores]
-            order = np.arange(cores) if turn < at_once else np.argsort(loads, kind="stable")
-            loads[order[: len(batch)]] += batch
-        return float(loads.max()) / max(1, math.ceil(self.rounds.mean()))
+    """The nest as that of all blocks runs it that takes longest."""
 
 
-def blocks_of_launch(nest: Nest) -> Blocks:
+def busiest_of(nest: Nest, cores: int, at_once: int) -> Busiest:
+    """What one of `cores` multiprocessors has to do that hold `at_once` blocks each. Those they get in turn; later ones go where
+    least was to do."""
+    count = math.prod(x.size for x in loops(nest.body) if x.kind is Kind.BLOCK)
     loop = next((x for x in loops(nest.body) if x.only), None)
     if loop is None:
-        return Blocks(nest, nest, None)
+        return Busiest(-(-count // cores), nest, nest)
+    rounds = _rounds_by_block(nest, loop)
+    longest = _with_rounds(nest, loop, int(rounds.max()))
+    if count > _MOST_BLOCKS:
+        return Busiest(-(-count // cores), _with_rounds(nest, loop, math.ceil(rounds.mean())), longest)
+    total, blocks = np.zeros(cores, np.int64), np.zeros(cores, np.int64)
+    for turn, first in enumerate(range(0, count, cores)):
+        batch = rounds[first : first + cores]
+        order = np.arange(cores) if turn < at_once else np.argsort(total, kind="stable")
+        total[order[: len(batch)]] += batch
+        blocks[order[: len(batch)]] += 1
+    core = int(total.argmax())
+    own = int(blocks[core])
+    return Busiest(own, _with_rounds(nest, loop, -(-int(total[core]) // own)), longest)
+
+
+def _rounds_by_block(nest: Nest, loop: Loop) -> npt.NDArray[np.int64]:
+    """Rounds of the loop by block, in the order in which the hardware starts the blocks."""
     numbers, held = rounds_held(nest, loop)
     counts = held.sum(axis=numbers.index(loop.number))
     named = [n for n in numbers if n != loop.number]
     grid = sorted((x for x in loops(nest.body) if x.kind is Kind.BLOCK), key=lambda x: -(x.hardware or 0))
-    shape = [x.size if x.number in named else 1 for x in grid]
-    ordered = np.moveaxis(counts, [named.index(x.number) for x in grid if x.number in named], range(len(named))).reshape(shape)
-    rounds = np.broadcast_to(ordered, [x.size for x in grid]).reshape(-1)
-    return Blocks(_with_rounds(nest, loop, math.ceil(rounds.mean())), _with_rounds(nest, loop, int(rounds.max())), rounds)
+    own = [x for x in grid if x.number in named]
+    ordered = np.transpose(counts, [named.index(x.number) for x in own])
+    ordered = ordered.reshape([x.size if x.number in named else 1 for x in grid])
+    return np.broadcast_to(ordered, [x.size for x in grid]).reshape(-1)
 
 
 def _with_rounds(nest: Nest, loop: Loop, rounds: int) -> Nest:

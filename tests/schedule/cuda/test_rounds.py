@@ -17,9 +17,8 @@ from warploom.schedule.backbone import Constant, Operator, Role, RunTimeSize
 from warploom.schedule.cuda import cuda_kernel, interpret
 from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Memory, Nest, Node, Ref, Store, Trips, verify, with_barriers
 
-BLOCKS, ROUNDS, THREADS = 7, 9, 4
+BLOCKS, ROUNDS, THREADS, MOST = 7, 9, 4, 1_000_000
 Forms: TypeAlias = tuple[tuple[int, ...], ...]
-
 
 
 BOUNDS = {
@@ -39,17 +38,17 @@ BOUNDS = {
 """By name: forms `a * round + b * block + c`, none of which may be negative, nor as great as a fourth number."""
 
 
-def band(forms: Forms, stages: int = 1) -> Nest:
-    """Each thread of each block sums what it has in the rounds of the block; with stages by way of shared memory, filled ahead."""
+def band(forms: Forms, stages: int = 1, blocks: int = BLOCKS, rounds: int = ROUNDS) -> Nest:
+    """Each thread of each block sums what its neighbour has in the rounds of the block, by shared memory, filled `stages` ahead."""
     b = nests.Builder("band")
-    x, y = b.array("x", BLOCKS * ROUNDS * THREADS), b.array("y", BLOCKS * THREADS, Role.OUTPUT)
+    x, y = b.array("x", blocks * rounds * THREADS), b.array("y", blocks * THREADS, Role.OUTPUT)
     near = b.shared("near", THREADS, stages)
     total, read, again = (Ref(b.value(name), ()) for name in ("total", "read", "again"))
 
     def block(n: int) -> list[Node]:
         def step(j: int) -> list[Node]:
             def fill(t: int) -> list[Node]:
-                place = nests.index((n, ROUNDS * THREADS), (j, THREADS), (t, 1))
+                place = nests.index((n, rounds * THREADS), (j, THREADS), (t, 1))
                 return [Load(read, Memory(x, place)), Store(Memory(near, nests.index((t, 1))), read)]
 
             def add(t: int) -> list[Node]:
@@ -58,16 +57,16 @@ def band(forms: Forms, stages: int = 1) -> Nest:
 
             return [b.threads(THREADS, fill), b.threads(THREADS, add)]
 
-        loop = b.loop(Kind.LOOP, ROUNDS, step, "j", stages=stages)
+        loop = b.loop(Kind.LOOP, rounds, step, "j", stages=stages)
         only = tuple(
-            Guard(nests.index((loop.number, a), *([(n, by)] if by else []), constant=c), *(bound or [1000]))
+            Guard(nests.index((loop.number, a), *([(n, by)] if by else []), constant=c), *(bound or [MOST]))
             for a, by, c, *bound in forms
         )
         start = b.threads(THREADS, lambda _: [Compute(total, Operator.MOVE, (Constant(0.0),))])
         end = b.threads(THREADS, lambda t: [Store(Memory(y, nests.index((n, THREADS), (t, 1))), total)])
         return [start, replace(loop, only=only), end]
 
-    return with_barriers(b.nest(b.block(BLOCKS, block)))
+    return with_barriers(b.nest(b.block(blocks, block)))
 
 
 def by_numpy(forms: Forms, x: np.ndarray) -> np.ndarray:
@@ -75,7 +74,7 @@ def by_numpy(forms: Forms, x: np.ndarray) -> np.ndarray:
     kept = np.ones(block.shape, bool)
     for a, by, c, *bound in forms:
         index = a * turn + by * block + c
-        kept &= (index >= 0) & (index < (bound or [1000])[0])
+        kept &= (index >= 0) & (index < (bound or [MOST])[0])
     return (x.reshape(BLOCKS, ROUNDS, THREADS)[:, :, ::-1] * kept[:, :, None]).sum(axis=1).reshape(-1)
 
 
@@ -130,7 +129,7 @@ def thread_of(nest: Nest) -> int:
 
 
 REFUSED = {
-    "not on the loop": lambda loop: replace(loop, only=(Guard(nests.index(constant=1), 1000),)),
+    "not on the loop": lambda loop: replace(loop, only=(Guard(nests.index(constant=1), MOST),)),
     "rounds known at run time": lambda loop: replace(loop, trips=Trips(RunTimeSize("m"), 1)),
 }
 
@@ -144,8 +143,8 @@ def test_other_guards_are_refused(name: str) -> None:
 def test_threads_of_a_block_leave_out_the_same_neighbours() -> None:
     thread = thread_of(band(BOUNDS["all"]))
     for change in (
-        lambda loop: replace(loop, only=(Guard(nests.index((loop.number, -1), (thread, 1)), 1000),)),
-        lambda loop: replace(loop, only=(Guard(nests.index(constant=1), 1000),)),
+        lambda loop: replace(loop, only=(Guard(nests.index((loop.number, -1), (thread, 1)), MOST),)),
+        lambda loop: replace(loop, only=(Guard(nests.index(constant=1), MOST),)),
         lambda loop: replace(loop, only=(replace(loop.only[0], run_time=RunTimeSize("m")),)),
     ):
         message = "loop j leaves out iterations that are not the same neighbours for all threads of a block"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.schedule.nest.interpreter import interpret
 from tests.schedule.online.attention_forms import causal, random_arrays
-from tests.schedule.online.masked_forms import MASKS, ahead, masked_by_numpy, window
+from tests.schedule.online.masked_forms import MASKS, masked_by_numpy, window
 from tests.tools.explore.test_one_pass import needs_compiler
 
 from warploom.core import UnsupportedError
@@ -51,7 +51,7 @@ def made(function, stages: str = "1") -> tuple[Backbone, Nest, CudaKernel]:
     return stage, nest, cuda_kernel(nest, Options(arch="sm_90"))
 
 
-@pytest.mark.parametrize(("function", "stages"), [(causal, "1"), (ahead, "1"), (window, "2")], ids=lambda f: getattr(f, "name", f))
+@pytest.mark.parametrize(("function", "stages"), [(causal, "1"), (window, "2")], ids=lambda f: getattr(f, "name", f))
 def test_tiles_that_no_row_of_a_block_needs_are_left_out(function, stages: str) -> None:
     stage, nest, _ = made(function, stages)
     assert verify(nest) == ()

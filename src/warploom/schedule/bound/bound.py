@@ -63,8 +63,8 @@ class Bound:
         return self._whole(candidate) * self._share(candidate)
 
     def _share(self, candidate: Candidate) -> float:
-        """The least share of the work that is left: of a symmetric sum that may be made on one side of the diagonal more than half
-        of all tiles, with all that each of them takes; of one with a mask what `unmasked_share` says."""
+        """The least share of the work that is left: of a symmetric sum that may be made on one side of the diagonal more than
+        half of all tiles, with all that each of them takes; of one with a mask what `unmasked_share` says."""
         return HALF if self._may_halve and "YES" in candidate.values("mirror", 0) else self._unmasked
 
     def _whole(self, candidate: Candidate) -> float:

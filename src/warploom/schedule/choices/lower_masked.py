@@ -34,14 +34,15 @@ def needed_tiles(operations: Operations, tree: Tree, index: Callable[[Operation,
     if rewritten is None or rewritten.mask is None:
         return None
     (outer,) = operations.levels[rewritten.outer]
-    loops = {id(b): b for o in operations.by_statement.values() if outer in o.dims and (b := tree.loop_of[o.dims[outer]]) is not None}
+    found = (tree.loop_of[o.dims[outer]] for o in operations.by_statement.values() if outer in o.dims)
+    numbers = {b.number for b in found if b is not None}
     top = next(
         o
         for o in operations.by_statement.values()
         if o.operator is Operator.MAX and o.carry is not None and o.carry.reduced == (rewritten.inner,)
     )
     loop = tree.loop_of[top.dims[outer]]
-    if loop is None or loop.kind is not Kind.LOOP or len(loops) > 1:
+    if loop is None or loop.kind is not Kind.LOOP or len(numbers) > 1:
         return None
     branches = {b.number: b for b in tree.branches}
 
@@ -56,7 +57,7 @@ def needed_tiles(operations: Operations, tree: Tree, index: Callable[[Operation,
 
 
 def longest_first(nest: Nest) -> Nest:
-    """The nest with its blocks in another order: those that make more tiles come before others, as far as one index tells that."""
+    """The nest with its blocks in another order: those that make more tiles come before others, as far as one index tells."""
     loop = next((x for x in loops(nest.body) if x.only), None)
     if loop is None:
         return nest

@@ -58,6 +58,6 @@ __all__ = [
     "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref", "Register",
     "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way",
     "at_run_time", "at_value", "blocks_of", "buffer_of", "code_size", "counts", "guarded_interval", "guards_of",
-    "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "rounds_held", "share_of", "staged_fills",
-    "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "rounds_held", "share_of",
+    "staged_fills", "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

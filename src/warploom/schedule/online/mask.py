@@ -96,7 +96,9 @@ class _Reader:
         operands = instruction.operands
         match instruction.operator:
             case Operator.SELECT:
-                cases = [self._both(operands[0], _Ask.OTHER, operands[1], ask), self._both(operands[0], _Ask.ZERO, operands[2], ask)]
+                mask, *values = operands
+                chosen = zip((_Ask.OTHER, _Ask.ZERO), values, strict=True)
+                cases = [self._both(mask, is_chosen, value, ask) for is_chosen, value in chosen]
                 possible = [forms for forms in cases if forms is not None]
                 return frozenset.intersection(*possible) if possible else None
             case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL as operator if ask is not _Ask.ABOVE:

@@ -39,7 +39,7 @@ BOUNDS = {
 
 
 def band(forms: Forms, stages: int = 1, blocks: int = BLOCKS, rounds: int = ROUNDS) -> Nest:
-    """Each thread of each block sums what its neighbour has in the rounds of the block, by shared memory, filled `stages` ahead."""
+    """Each thread of a block sums what another one has in the block's rounds, by shared memory of so many stages."""
     b = nests.Builder("band")
     x, y = b.array("x", blocks * rounds * THREADS), b.array("y", blocks * THREADS, Role.OUTPUT)
     near = b.shared("near", THREADS, stages)

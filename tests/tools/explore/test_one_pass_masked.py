@@ -9,26 +9,31 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.schedule.cuda.test_rounds import BOUNDS, band
 from tests.schedule.nest.interpreter import interpret
 from tests.schedule.online.attention_forms import causal, random_arrays
 from tests.schedule.online.masked_forms import MASKS, masked_by_numpy, window
 from tests.tools.explore.test_one_pass import needs_compiler
 
-from warploom.core import UnsupportedError
-from warploom.schedule.backbone import Backbone, read_once
+from warploom.core import UnsupportedError, UserError
+from warploom.schedule.backbone import Backbone, Program, read_once
+from warploom.schedule.bound import Bound
 from warploom.schedule.choices import default_order, kernel_space
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, interpret_all
-from warploom.schedule.nest import Nest, loops, verify
+from warploom.schedule.nest import loops, verify
 from warploom.schedule.online import online
+from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import target
+from warploom.tools.explore.check import check_cuda
 from warploom.tools.explore.proof import prove_kernel
+from warploom.tools.explore.shortened import NO_MASK, may_show_masks, program_at, shortened, shows_masks
 
 SM_90 = target("sm_90")
 SIZES = {"n": 12, "m": 12, "d": 2}
 
 
 @cache
-def made(function, stages: str = "1") -> tuple[Backbone, Nest, CudaKernel]:
+def made(function, stages: str = "1") -> tuple[Backbone, Implementation, CudaKernel]:
     """Two rows to a block, tiles of 3, which are copied ahead with `stages` of 2: else the first of what is left to decide."""
     stage = online(read_once(function.program(SIZES, {f"{function.name}.i": ((2,),)}).stages[0]), 3)
     assert isinstance(stage, Backbone) and stage.rewritten is not None
@@ -47,13 +52,16 @@ def made(function, stages: str = "1") -> tuple[Backbone, Nest, CudaKernel]:
     while (decision := space.decisions(candidate, default_order(SM_90))) is not None:
         children = (candidate.restrict(decision.choice, decision.arguments, a.mask) for a in decision.alternatives)
         candidate = next(c for c in children if c is not None)
-    nest = space.lower(candidate)
-    return stage, nest, cuda_kernel(nest, Options(arch="sm_90"))
+    model = KernelModel(space, Bound(space))
+    found = model.answer(Step(candidate))
+    assert found is not None, model.contradictions
+    return stage, found[1], cuda_kernel(found[1].nest, Options(arch="sm_90"))
 
 
 @pytest.mark.parametrize(("function", "stages"), [(causal, "1"), (window, "2")], ids=lambda f: getattr(f, "name", f))
 def test_tiles_that_no_row_of_a_block_needs_are_left_out(function, stages: str) -> None:
-    stage, nest, _ = made(function, stages)
+    stage, implementation, _ = made(function, stages)
+    nest = implementation.nest
     assert verify(nest) == ()
     (loop,) = [x for x in loops(nest.body) if x.only]
     assert loop.stages == int(stages)
@@ -116,3 +124,48 @@ def test_planted_mistakes_are_not_proved(mistake: str) -> None:
         assert "a division by zero" in told or "arithmetic on an infinity" in told, told
     else:
         assert proof.verdict != "proved", mistake
+
+
+def program_of(stage: Backbone) -> Program:
+    return replace(causal.program(SIZES), stages=(stage,))
+
+
+def test_small_sizes_have_the_tiles_of_two_blocks() -> None:
+    stage, implementation, _ = made(causal)
+    sizes = shortened(stage, implementation, 2, 1)
+    outer = next(n for n, e in enumerate(stage.extents) if e.axis == stage.rewritten.outer)
+    assert sizes[outer] == 2, "four rows have elements in two tiles of three"
+    unmasked = replace(stage, rewritten=replace(stage.rewritten, mask=None))
+    assert shortened(unmasked, implementation, 2, 1)[outer] == 1
+
+
+@needs_compiler
+def test_a_small_size_shows_what_the_mask_leaves_out() -> None:
+    stage, implementation, _ = made(causal)
+    found = check_cuda(causal, SIZES, program_of(stage), [implementation], SM_90, 0)
+    assert (found.verdict, found.sizes) == ("tested", {"n": 9, "m": 9, "d": 2})
+
+
+@needs_compiler
+def test_sizes_that_show_nothing_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, implementation, _ = made(causal)
+    monkeypatch.setattr("warploom.tools.explore.check.SMALL", 1)
+    monkeypatch.setattr("warploom.tools.explore.check.points_of", lambda program: 1 if program.stages[0].axes[0].size < 12 else 2)
+    nest = band(BOUNDS["a window"])
+    found = check_cuda(causal, SIZES, program_of(stage), [replace(implementation, nest=nest)], SM_90, 0)
+    assert (found.verdict, found.reason) == ("unchecked", NO_MASK)
+
+
+def test_all_ends_must_be_shown() -> None:
+    whole, none, up, window_of = (band(BOUNDS[name]) for name in ("all", "all", "up to the block", "a window"))
+    assert shows_masks([whole], [none]) and shows_masks([up], [window_of]) and shows_masks([up], [up])
+    assert not shows_masks([up], [whole]) and not shows_masks([window_of], [up])
+    stage, _, _ = made(causal)
+    assert may_show_masks([up], program_of(stage)) and not may_show_masks([window_of], program_of(stage))
+    assert not may_show_masks([up], program_of(stage.plain)) and may_show_masks([whole], program_of(stage.plain))
+
+
+def test_a_form_with_other_instructions_is_refused() -> None:
+    stage, implementation, _ = made(causal)
+    with pytest.raises(UserError, match="the instructions of causal are others at the small size"):
+        program_at(causal, SIZES, program_of(stage), [shortened(stage, implementation, 2, 1)])

@@ -1,9 +1,9 @@
 """What a mask that leaves tiles out takes from a bound at most.
 
 A bound counts blocks of equal work: if there are k of them to each place that runs blocks, rounded up, it has k times what one
-takes. With a mask no block takes less than the row with the fewest elements, so that a place with k blocks has that k times; one block
-has the row with the most; and all places together have the mean of k - 1 blocks or more each. The least of these over all k is left
-of every part of the bound, since what is read, moved or stored falls by no more than the elements do.
+takes. With a mask no block takes less than the row with the fewest elements, so that a place with k blocks has that k times; one
+block has the row with the most; and all places together have the mean of k - 1 blocks or more each. The least of these over all k
+is left of every part of the bound, since what is read, moved or stored falls by no more than the elements do.
 """
 
 from __future__ import annotations

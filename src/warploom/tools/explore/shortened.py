@@ -95,7 +95,10 @@ def _small_sizes(
 
 
 def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
-    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`."""
+    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`.
+
+    UserError (REFUTED) where no form has the same instructions.
+    """
     wanted = [i.name for i in whole.instructions]
     once = read_once(stage)
     forms = (stage, once, widened(stage), widened(once), widened(made_again(once)))
@@ -103,7 +106,10 @@ def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
         parts = sorted((e.level, n) for e, n in zip(whole.extents, sizes, strict=True) if e.axis == whole.rewritten.inner)
         tile, tiles = prod(n for _, n in parts), tuple((n,) for level, n in parts if level)
         forms = tuple(found for form in forms if isinstance(found := online(form, tile, tiles), Backbone))
-    return next(form for form in forms if [i.name for i in form.instructions] == wanted)
+    found = next((form for form in forms if [i.name for i in form.instructions] == wanted), None)
+    if found is None:
+        raise UserError(Diagnostic("REFUTED", f"the instructions of {whole.name} are others at the small size"))
+    return found
 
 
 def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:

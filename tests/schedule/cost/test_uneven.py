@@ -44,7 +44,7 @@ def test_blocks_without_guards_are_alike() -> None:
 
 
 def test_the_order_of_blocks_is_that_of_the_hardware() -> None:
-    """Of two dimensions x comes first, whichever loop is outside."""
+    """The dimension x comes first, whichever loop is outside."""
     inner = band(BOUNDS["up to the block"])
     (own,) = inner.body
     assert isinstance(own, Loop)

@@ -122,12 +122,6 @@ def changed(change: Callable[[Loop], Loop]) -> Nest:
     return replace(nest, body=(replace(block, body=body),))
 
 
-def thread_of(nest: Nest) -> int:
-    (block,) = nest.body
-    assert isinstance(block, Loop)
-    return next(node.number for node in block.body if isinstance(node, Loop) and node.kind is Kind.THREAD)
-
-
 REFUSED = {
     "not on the loop": lambda loop: replace(loop, only=(Guard(nests.index(constant=1), MOST),)),
     "rounds known at run time": lambda loop: replace(loop, trips=Trips(RunTimeSize("m"), 1)),
@@ -138,14 +132,3 @@ REFUSED = {
 def test_other_guards_are_refused(name: str) -> None:
     with pytest.raises(UnsupportedError, match="expected guards on the index of loop j, which runs a known number of rounds"):
         cuda_kernel(changed(REFUSED[name]))
-
-
-def test_threads_of_a_block_leave_out_the_same_neighbours() -> None:
-    thread = thread_of(band(BOUNDS["all"]))
-    for change in (
-        lambda loop: replace(loop, only=(Guard(nests.index((loop.number, -1), (thread, 1)), MOST),)),
-        lambda loop: replace(loop, only=(Guard(nests.index(constant=1), MOST),)),
-        lambda loop: replace(loop, only=(replace(loop.only[0], run_time=RunTimeSize("m")),)),
-    ):
-        message = "loop j leaves out iterations that are not the same neighbours for all threads of a block"
-        assert message in verify(changed(change))

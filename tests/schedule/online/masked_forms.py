@@ -107,7 +107,7 @@ def scores_as_weights(X: f32["n", "m"], y: out[f32["n"]]):
 
 @tensor
 def masked_twice(X: f32["n", "m"], y: out[f32["n"]]):
-    """What the maximum is of is not what is masked."""
+    """The maximum is of twice the masked score."""
     s[i, j] = where(j <= i, X[i, j], -inf)
     t[i, j] = s[i, j] * 2
     top[i] = max(t[i, j], over=j)

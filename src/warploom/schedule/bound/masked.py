@@ -1,4 +1,4 @@
-"""What a mask that leaves tiles out takes from a bound at most.
+"""The share of a bound that a mask which leaves tiles out leaves at least.
 
 A bound counts blocks of equal work: if there are k of them to each place that runs blocks, rounded up, it has k times what one
 takes. With a mask no block takes less than the row with the fewest elements, so that a place with k blocks has that k times; one

@@ -253,7 +253,7 @@ class Body:
         return [*items, _MEET] if self._shares_later(loop) else items
 
     def _filled(self, pipeline: Pipeline, rounds: Rounds, index: int) -> list[Item]:
-        """What fills the buffers for the round `index` behind the first one, before the loop."""
+        """Code that fills the buffers for the round `index` behind the first one, before the loop."""
         context, loop = self.context, pipeline.loop
         if rounds.is_known:
             context.phases |= {b: Phase(None, index) for b in pipeline.buffers}

@@ -24,7 +24,7 @@ _MOST_ROWS = 1 << 20
 
 
 class _Ask(Enum):
-    """What is asked of a value."""
+    """A question about a value."""
 
     ZERO = 0
     OTHER = 1

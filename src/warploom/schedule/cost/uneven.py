@@ -26,7 +26,7 @@ class Busiest:
 
 
 def busiest_of(nest: Nest, cores: int, at_once: int) -> Busiest:
-    """The blocks of the busiest of so many multiprocessors. Each gets `at_once` in turn; later blocks go where least was to do."""
+    """The blocks of the busiest of so many multiprocessors. Each gets `at_once` in turn; later ones go where least was to do."""
     count = math.prod(x.size for x in loops(nest.body) if x.kind is Kind.BLOCK)
     loop = next((x for x in loops(nest.body) if x.only), None)
     if loop is None:

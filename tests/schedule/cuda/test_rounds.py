@@ -59,7 +59,7 @@ def band(forms: Forms, stages: int = 1, blocks: int = BLOCKS, rounds: int = ROUN
 
         loop = b.loop(Kind.LOOP, rounds, step, "j", stages=stages)
         only = tuple(
-            Guard(nests.index((loop.number, a), *([(n, by)] if by else []), constant=c), *(bound or [MOST]))
+            Guard(nests.index((loop.number, a), *([(n, by)] if by else []), constant=c), (bound or [MOST])[0])
             for a, by, c, *bound in forms
         )
         start = b.threads(THREADS, lambda _: [Compute(total, Operator.MOVE, (Constant(0.0),))])

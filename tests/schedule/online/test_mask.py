@@ -1,6 +1,6 @@
 """Which elements a mask in the text of a function rules out, and where none is read of it."""
 
-# pyright: basic, reportArgumentType=false
+# pyright: basic, reportArgumentType=false, reportOptionalMemberAccess=false
 
 from __future__ import annotations
 

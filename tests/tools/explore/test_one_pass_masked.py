@@ -1,6 +1,6 @@
 """Kernels in one pass that leave out tiles of which a block's rows need nothing: run, proved, and not proved with mistakes."""
 
-# pyright: basic, reportArgumentType=false
+# pyright: basic, reportArgumentType=false, reportOptionalMemberAccess=false
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ Conditions are read as they stand, whatever joins them, and only those on indice
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf, prod
@@ -100,7 +101,7 @@ class _Reader:
                 chosen = zip((_Ask.OTHER, _Ask.ZERO), values, strict=True)
                 cases = [self._both(mask, is_chosen, value, ask) for is_chosen, value in chosen]
                 possible = [forms for forms in cases if forms is not None]
-                return frozenset.intersection(*possible) if possible else None
+                return possible[0].intersection(*possible[1:]) if possible else None
             case Operator.LESS | Operator.LESS_EQUAL | Operator.EQUAL as operator if ask is not _Ask.ABOVE:
                 return frozenset(self._compared(operator, operands, instruction, is_true=ask is _Ask.OTHER))
             case Operator.CAST if ask is not _Ask.ABOVE and isinstance(source := operands[0], Result):
@@ -180,7 +181,7 @@ class _Vanishing:
             case _:
                 return False
 
-    def _is_zero_product(self, factors: list[Operand]) -> bool:
+    def _is_zero_product(self, factors: Sequence[Operand]) -> bool:
         zeros = [self._is_zero(f) for f in factors]
         return any(zeros) and all(is_zero or self._is_steady(f) for f, is_zero in zip(factors, zeros, strict=True))
 
@@ -194,7 +195,7 @@ class _Vanishing:
             case Operator.CAST | Operator.MOVE:
                 return self._is_zero(instruction.operands[0])
             case Operator.MUL:
-                return self._is_zero_product(list(instruction.operands))
+                return self._is_zero_product(instruction.operands)
             case _:
                 return False
 

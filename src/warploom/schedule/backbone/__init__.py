@@ -25,6 +25,7 @@ from warploom.schedule.backbone.nodes import (
     Dim,
     Extent,
     Instruction,
+    Mask,
     Operand,
     Operator,
     Parameter,
@@ -90,7 +91,7 @@ from warploom.schedule.backbone.words import in_words
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "MOST_BESIDE_SIZE", "REDUCING", "ROWS",
     "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Bounded", "Carry", "Constant", "Content", "Dim", "Elements",
-    "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
+    "Extent", "Instruction", "Levels", "Mask", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
     "Program", "Region", "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy",
     "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text",
     "backbone", "backbone_text", "can_bound", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles",

@@ -300,6 +300,20 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Mask:
+    """Which elements of the rows that a kernel sums up count."""
+
+    forms: tuple[AxisSum, ...]
+    """Where one of these is negative, an element adds nothing to any sum. Every row has an element where none is."""
+    least: float
+    """Share of the elements of a row that no form rules out, of the row with the fewest; above 0."""
+    mean: float
+    """The same of all rows."""
+    most: float
+    """The same of the row with the most; at most 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """Two axes of a backbone that were one, whose sums are made tile by tile by a law that they obey."""
 
@@ -309,6 +323,8 @@ class Rewritten:
     inner: int
     law: str
     """The law, as a proof's domain names it."""
+    mask: Mask | None = None
+    """The elements that the text of the function rules out; None: every tile is made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_kept import Kept
+from warploom.schedule.choices.lower_masked import Needed, longest_first, needed_tiles
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_mirror import Halves, again, halves_of
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
@@ -73,6 +74,7 @@ def lower(decided: Decided) -> Nest:
     symmetry = symmetry_of(decided.backbone) if decided.is_mirrored() else None
     if symmetry is not None:
         writer.mirror(symmetry)
+    writer.needed = needed_tiles(operations, tree, places.index)
     writer.place_reductions()
     backbone = decided.backbone
     buffers = [buffer_of(region) for region in backbone.regions]
@@ -90,6 +92,7 @@ def lower(decided: Decided) -> Nest:
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
             nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
+    nest = longest_first(nest) if writer.needed is not None else nest
     if decided.is_backward():
         nest = backward(nest)
     return with_barriers(fetching(nest, decided.fetching()))
@@ -113,6 +116,8 @@ class _Writer:
     symmetry: Symmetry | None = None
     halves: Halves | None = None
     """The tiles of a symmetric sum that are made."""
+    needed: Needed | None = None
+    """The tiles that a mask leaves to each block."""
 
     @property
     def dropped(self) -> frozenset[int]:
@@ -199,7 +204,8 @@ class _Writer:
         kind = branch.kind
         if kind is Kind.VECTOR and not (len(body) == 1 and self._is_vector(branch, body[0])):
             kind = Kind.UNROLL
-        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips),)
+        only = self.needed.only if self.needed is not None and branch is self.needed.loop else ()
+        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips, only=only),)
 
     def _is_vector(self, branch: Branch, node: Node) -> bool:
         """On CUDA an access is of consecutive elements, aligned, and its guards hold for all lanes or none."""

@@ -298,7 +298,9 @@ class Loop:
     trips: Trips | None = None
     """Sequential and block loops: the iterations where they are known at run time; `size` is for the value here."""
     only: tuple[Guard, ...] = ()
-    """Sequential loops of a CPU: iterations in which one of these does not hold are left out."""
+    """Sequential loops: iterations in which one of these does not hold are left out. In a nest with threads, and of loops that
+    fill ahead, each is on this loop and on blocks, so that those that are left are neighbours, the same ones for all threads of
+    a block."""
 
     @property
     def most(self) -> int:

@@ -16,7 +16,7 @@ from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Content, Program
 from warploom.schedule.cpu import Build, c_program, compile_nest, plain_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
-from warploom.schedule.nest import Nest
+from warploom.schedule.nest import Nest, loops
 from warploom.schedule.search import Implementation, difference, held, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -28,7 +28,7 @@ from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.run_time import at_values, tried
-from warploom.tools.explore.shortened import nests_at, program_at, shortened
+from warploom.tools.explore.shortened import NO_MASK, may_show_masks, nests_at, program_at, shortened, shows_masks
 
 LONGEST_S = 600.0
 """Most seconds of a check, where no budget says."""
@@ -319,6 +319,8 @@ SMALL = 1 << 26
 """Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
 """Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
+MORE_ROWS = ((4, 3), (8, 3), (16, 3))
+"""The same of kernels with a mask, which a few rows may not show."""
 
 
 def check_cuda(
@@ -335,15 +337,19 @@ def check_cuda(
     if not toolchain_available():
         return Checked("unchecked", 0, "the extra `cuda` is not installed")
     reason = "every size is too large for the PTX interpreter"
-    for blocks, rounds in SHORTEST:
+    whole = [i.nest for i in implementations]
+    for blocks, rounds in (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ())):
         sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
         try:
             small, kernels = program_at(function, sizes, program, sizes_of)
             if points_of(kernels) > SMALL:
                 continue
-            nests = nests_at(kernels, implementations, target)
+            nests = nests_at(kernels, implementations, target) if may_show_masks(whole, kernels) else None
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
+            continue
+        if nests is None or not shows_masks(whole, nests):
+            reason = NO_MASK
             continue
         at_run_time = {size.name for nest in nests for size, _ in nest.run_time}
         found = _interpreted(function, small, kernels, nests, target, seed)

@@ -21,7 +21,7 @@ from warploom.schedule.backbone import (
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.frontend import sharing_passes
-from warploom.schedule.nest import Nest
+from warploom.schedule.nest import Nest, interval, loops
 from warploom.schedule.online import online
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target
@@ -32,7 +32,8 @@ from warploom.tools.explore.options import Function
 
 def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
     """Sizes of the extents, with at most so many iterations of those that are block loops everywhere, or sequential ones. Inner
-    ones of an axis that the tiles do not divide keep theirs."""
+    ones of an axis that the tiles do not divide keep theirs. Of tiles that a mask may leave out there are as many as the rows of
+    all blocks have elements."""
     sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
     found = list(sizes)
     for n, extent in enumerate(stage.extents):
@@ -40,7 +41,40 @@ def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks
         whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
         if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
             found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
+    if (rewritten := stage.rewritten) is not None and rewritten.mask is not None:
+        rows = {a for form in rewritten.mask.forms for a, _ in form.terms} - {rewritten.outer, rewritten.inner}
+        for n, extent in enumerate(stage.extents):
+            if extent.axis not in rows and kinds_of(stage, implementation, n) == {"BLOCK"}:
+                found[n] = min(found[n], 2)
+        longest = max((_size(stage, found, a) for a in rows), default=1)
+        outer = next(n for n, e in enumerate(stage.extents) if e.axis == rewritten.outer)
+        found[outer] = min(sizes[outer], max(found[outer], -(-longest // _size(stage, sizes, rewritten.inner))))
     return found
+
+
+def _size(stage: Backbone, sizes: Sequence[int], axis: int) -> int:
+    """Iterations of an axis whose extents have these sizes."""
+    return prod(size for size, e in zip(sizes, stage.extents, strict=True) if e.axis == axis)
+
+
+def may_show_masks(nests: Sequence[Nest], small: Program) -> bool:
+    """Whether the kernels of a small program have masks that may leave out tiles in all the ways that these nests do."""
+    found = [stage.rewritten.mask if stage.rewritten is not None else None for stage in small.stages]
+    return all(_ways(nest) <= (0 if mask is None else len(mask.forms)) for nest, mask in zip(nests, found, strict=True))
+
+
+def shows_masks(nests: Sequence[Nest], small: Sequence[Nest]) -> bool:
+    """Whether the nests of a small size leave out tiles in all the ways that these nests do."""
+    return all(_ways(nest) <= _ways(other) for nest, other in zip(nests, small, strict=True))
+
+
+def _ways(nest: Nest) -> int:
+    """How many guards leave out tiles."""
+    sizes = {x.number: x.size for x in loops(nest.body)}
+    return sum(interval(guard.index, sizes)[0] < 0 for x in loops(nest.body) for guard in x.only)
+
+
+NO_MASK = "no size that is small enough leaves out tiles as the kernel does at the size asked for"
 
 
 def kinds_of(stage: Backbone, implementation: Implementation[Candidate], extent: int) -> set[str]:
@@ -76,7 +110,10 @@ def _small_sizes(
 
 
 def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
-    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`."""
+    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`.
+
+    UserError (REFUTED) where no form has the same instructions.
+    """
     wanted = [i.name for i in whole.instructions]
     once = read_once(stage)
     forms = (stage, once, widened(stage), widened(once), widened(made_again(once)))

@@ -132,7 +132,8 @@ class _Sum:
         shared = {a for i in self.loads for a in i.axes if not set(results) <= set(i.axes)}
         along = [a for a in results if (a in in_line or a in shared) and objects.stride(access, a) == 1]
         summed = [a for a in reduced if a in in_line]
-        self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
+        self.dtype = backbone.instructions[total.instruction].dtype
+        self.width = max(target.lanes(self.dtype.size_bytes), default=1)
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if what is read along it lies in line or is used again, and so is
         worth a copy; else one that is summed."""
@@ -145,8 +146,9 @@ class _Sum:
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
-        self.below = next(iter(used_again or reversed(others)), None)
-        """The axis of the rows: one along which a vector that is read is used again, if there is one."""
+        self.below = next(reversed(used_again or others), None)
+        """The axis of the rows: one along which a vector that is read is used again, if there is one; of several the innermost,
+        whose rows lie nearest to each other."""
         self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
@@ -203,9 +205,8 @@ class _Sum:
         """The same where that factor is read where it lies, in line along the lanes and as it is multiplied, since all of it stays
         in the second cache."""
         found = self.packed()
-        dtype = self.objects.backbone.instructions[self.total.instruction].dtype
         for load in filter(self._is_packed, self.loads):
-            is_in_line = self.objects.stride(load.access, self.lanes) == 1 and load.dtype == dtype
+            is_in_line = self.objects.stride(load.access, self.lanes) == 1 and load.dtype == self.dtype
             if not is_in_line or self._bytes(load) > self.room:
                 return None
         if found is None:
@@ -393,21 +394,24 @@ class _Sum:
                     yield "order", (result.statement, step.statement), "OUTER"
 
     def _rows_around_panels(self) -> Iterator[Habit]:
-        """Rows of the nearest cache take all vectors of a slice before the next rows do; slices are around all rows."""
+        """Rows of the nearest cache take all vectors of a slice before the next rows do; slices are around all rows. Rows follow
+        each other as they lie in memory."""
         loops = [x for s in self.total.loops if self._kind(s) is None and not (x := self.loop[s]).is_reduction]
-        for vectors in loops:
-            for rows in loops:
-                if vectors.axis == self.lanes and rows.axis != self.lanes:
-                    is_slice = self.is_packed and vectors.level == 0
-                    yield "order", (vectors.statement, rows.statement), "OUTER" if is_slice else "INNER"
+        for rows in (x for x in loops if x.axis != self.lanes):
+            for vectors in (x for x in loops if x.axis == self.lanes):
+                is_slice = self.is_packed and vectors.level == 0
+                yield "order", (vectors.statement, rows.statement), "OUTER" if is_slice else "INNER"
+            for others in (x for x in loops if x.axis not in (self.lanes, self.below) and rows.axis == self.below):
+                yield "order", (others.statement, rows.statement), "OUTER"
 
     def _size_of_level(self, axis: int, level: int, sizes: Sequence[int]) -> int | None:
         """The size of a level of loops around those in registers; None: any."""
         last = self.levels[axis] - 1
         if axis in self.reduced:
-            return min((n for n in sizes if self._size(axis) % n == 0), default=None)
+            is_as_read = all(x.dtype == self.dtype for x in self.loads)  # else words of several elements may be summed
+            return min((n for n in sizes if is_as_read and self._size(axis) % n == 0), default=None)
         if axis != self.lanes:
-            return 1 if level < last and self.is_alone else None
+            return min(sizes) if self.is_alone else None
         if level != last - 2:
             return None
         panels = -(-self._size(axis) // (self.width * self.vectors))

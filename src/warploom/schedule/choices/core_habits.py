@@ -18,7 +18,7 @@ from itertools import combinations, zip_longest
 from warploom.machines import TILE_ROWS, TILE_WORDS
 from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.habits_dots import LEAST_TOTALS, dots_habits
+from warploom.schedule.choices.habits_dots import dots_habits
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
@@ -26,8 +26,10 @@ from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
+_BUSY = 10
+"""Totals that keep two units of multiply-adds busy though some loads are late: eight would do if none were."""
 _FETCH = 0.25
-"""Multiply-adds in whose time a vector comes from the second cache, beside which it is read."""
+"""Multiply-adds whose time a vector from the second cache takes, beyond what passes beside them."""
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
 _IN_TILES = [(TILE_ROWS, 4), (TILE_ROWS, 2), (TILE_ROWS, 1)]
@@ -215,11 +217,11 @@ class _Sum:
         return found
 
     def clocks(self, tile: tuple[int, int]) -> float:
-        """Clocks of a product in tiles of so many rows and vectors, against the fewest: those of the multiply-adds, of the loads
-        or of the least totals that keep a core busy, with what the second cache takes to bring a vector, once for all rows; and
+        """Time of a product in tiles of so many rows and vectors, against the least: that of the multiply-adds, of the loads or of
+        the totals that keep a core busy, whichever are more, and what the second cache takes to bring a vector, once for all rows;
         with the rows and vectors that lie in padding."""
         rows, vectors = tile
-        steps = max(rows * vectors, rows + vectors, LEAST_TOTALS) / (rows * vectors) + _FETCH / rows
+        steps = max(rows * vectors, rows + vectors, _BUSY) / (rows * vectors) + _FETCH / rows
         return steps * self._padded(self.below, rows) * self._padded(self.lanes, vectors * self.width)
 
     def _padded(self, axis: int | None, step: int) -> float:

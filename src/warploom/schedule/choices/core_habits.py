@@ -204,8 +204,8 @@ class _Sum:
         return packed
 
     def in_place(self) -> _Sum | None:
-        """The same where that factor is read where it lies, in line along the lanes and as it is multiplied, since all of it stays
-        in the second cache."""
+        """The same where that factor is read where it lies, in line along the lanes and as it is multiplied, since all of it
+        stays in the second cache."""
         found = self.packed()
         for load in filter(self._is_packed, self.loads):
             is_in_line = self.objects.stride(load.access, self.lanes) == 1 and load.dtype == self.dtype
@@ -217,9 +217,9 @@ class _Sum:
         return found
 
     def clocks(self, tile: tuple[int, int]) -> float:
-        """Time of a product in tiles of so many rows and vectors, against the least: that of the multiply-adds, of the loads or of
-        the totals that keep a core busy, whichever are more, and what the second cache takes to bring a vector, once for all rows;
-        with the rows and vectors that lie in padding."""
+        """Time of a product in tiles of so many rows and vectors, against the least: that of the multiply-adds, of the loads or
+        of the totals that keep a core busy, whichever are more, and of vectors that come from the second cache, once for all
+        rows; with the rows and vectors that lie in padding."""
         rows, vectors = tile
         steps = max(rows * vectors, rows + vectors, _BUSY) / (rows * vectors) + _FETCH / rows
         return steps * self._padded(self.below, rows) * self._padded(self.lanes, vectors * self.width)
@@ -269,7 +269,7 @@ class _Sum:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
-            elif (self.is_packed or self.is_in_place) and 0 < extent.level:
+            elif (self.is_packed or self.is_in_place) and extent.level > 0:
                 if (size := self._size_of_level(extent.axis, extent.level, extent.sizes)) is not None:
                     yield "size", (number,), str(size)
             elif self.is_halved and extent.axis in self.results and 0 < extent.level < last:

@@ -76,7 +76,7 @@ class _Refine(Generic[S, A]):
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
         self._begun: list[Draft[S, A]] = []
-        """Those that began with decisions of fast answers, as they were made, until some are measured."""
+        """Drafts that began with decisions of fast answers, as they were made, until some are measured."""
         self._dives = 0
         self._dived = 0
         """Candidates tried in dives."""

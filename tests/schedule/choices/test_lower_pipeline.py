@@ -9,8 +9,10 @@ import pytest
 
 from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.choices.lower_pipeline import pipelined
-from warploom.schedule.nest import Cache, Kind, Load, Nest, statements
+from warploom.schedule.nest import Cache, Kind, Load, Nest, bytes_of_shared, statements
 from warploom.schedule.nest.build import Builder
+
+ROOM = 48 * 1024
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,16 @@ class Fill:
 
 def copied(fill: Fill, *, has_async_copy: bool = True) -> list[bool]:
     nest = fill.nest()
-    made = pipelined(nest, 2, 2, has_async_copy=has_async_copy)
+    made = pipelined(nest, 2, 2, ROOM, has_async_copy=has_async_copy)
     assert made.buffers[2].copies == 2
     return [s.is_async for s, _ in statements(made.body) if isinstance(s, Load)]
+
+
+def test_copies_for_which_a_block_has_no_room_are_not_made() -> None:
+    nest = Fill().nest()
+    most = bytes_of_shared(pipelined(nest, 2, 2, ROOM, has_async_copy=True))
+    assert pipelined(nest, 2, 2, most - 1, has_async_copy=True) is nest
+    assert pipelined(nest, 2, 2, most, has_async_copy=True).buffers[2].copies == 2
 
 
 def test_threads_copy_vectors_asynchronously() -> None:

@@ -91,7 +91,9 @@ def lower(decided: Decided) -> Nest:
             nest = swizzled(nest, places.temporaries[temporary.region])
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
-            nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
+            nest = pipelined(
+                nest, places.temporaries[temporary.region], stages, decided.shared_bytes, has_async_copy=decided.has_async_copy
+            )
     nest = longest_first(nest) if writer.needed is not None else nest
     if decided.is_backward():
         nest = backward(nest)

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.schedule.nest import Buffer, Kind, Load, Loop, Nest, Node, Ref, Space, Store, references, statements
+from warploom.schedule.nest import (
+    Buffer,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Space,
+    Store,
+    bytes_of_shared,
+    references,
+    statements,
+)
 
 
-def pipelined(nest: Nest, buffer: int, stages: int, *, has_async_copy: bool) -> Nest:
+def pipelined(nest: Nest, buffer: int, stages: int, shared_bytes: int, *, has_async_copy: bool) -> Nest:
     """The nest with `stages` copies of the buffer, filled ahead by the loop around its accesses; the nest itself where that loop
-    is not sequential, where it is in another one that fills ahead, and where the fills depend on the rest of the body."""
+    is not sequential, where it is in another one that fills ahead, where the fills depend on the rest of the body, and where a
+    block has no room for so many copies of all that the loop fills."""
     loop = _loop_around(nest, buffer)
     if loop is None:
         return nest
@@ -21,7 +35,8 @@ def pipelined(nest: Nest, buffer: int, stages: int, *, has_async_copy: bool) -> 
     rest = tuple(node for node in loop.body if node not in fills)
     changed = replace(loop, body=(*(_asynchronous(nest, fills, buffer) if has_async_copy else fills), *rest), stages=copies)
     buffers = tuple(replace(b, copies=copies) if n in filled else b for n, b in enumerate(nest.buffers))
-    return replace(nest, buffers=buffers, body=_replaced(nest.body, changed))
+    made = replace(nest, buffers=buffers, body=_replaced(nest.body, changed))
+    return made if bytes_of_shared(made) <= shared_bytes else nest
 
 
 def _loop_around(nest: Nest, buffer: int) -> Loop | None:

@@ -35,6 +35,7 @@ from warploom.schedule.nest import (
     Space,
     Store,
     Value,
+    bytes_of_shared,
     hardware_sizes,
     interval,
     loops,
@@ -77,7 +78,7 @@ def windowed(
     found = [(s, around) for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == number]
     if not found or any(load.memory not in indices for load, _ in found):
         return nest
-    taken = sum(b.elements * b.copies * b.dtype.size_bytes for b in nest.buffers if b.space is Space.SHARED)
+    taken = bytes_of_shared(nest)
     sizes = {loop.number: loop.size for loop in loops(nest.body)}
     outside = _outside([around for _, around in found])
     chosen: tuple[int, tuple[_Side, ...]] | None = None

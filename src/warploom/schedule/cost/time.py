@@ -21,8 +21,8 @@ from warploom.schedule.nest import (
     Load,
     Loop,
     Nest,
-    Space,
     Statement,
+    bytes_of_shared,
     code_size,
     loops,
     products_of,
@@ -94,7 +94,7 @@ def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
     warps = threads.warps
     most = min(target.registers, on.limits.registers // (warps * WARP) // 8 * 8)
     registers = min(wanted, most)
-    shared = sum(b.elements * b.copies * b.dtype.size_bytes for b in nest.buffers if b.space is Space.SHARED)
+    shared = bytes_of_shared(nest)
     fitting = max(1, resident_warps(on, registers, shared, threads.count) // warps)
     each = -(-blocks // rates.cores)
     at_once = min(fitting, each)

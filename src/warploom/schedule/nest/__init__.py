@@ -7,7 +7,7 @@ Open `nodes.py` first.
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
-from warploom.schedule.nest.facts import Count, code_size, counts, rounds_held, share_of, words_of_sum
+from warploom.schedule.nest.facts import Count, bytes_of_shared, code_size, counts, rounds_held, share_of, words_of_sum
 from warploom.schedule.nest.fusion import fused
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
@@ -58,7 +58,8 @@ __all__ = [
     "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count",
     "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref",
     "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value",
-    "Way", "at_run_time", "at_value", "blocks_of", "buffer_of", "code_size", "counts", "fused", "guarded_interval",
-    "guards_of", "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "rounds_held",
-    "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "Way", "at_run_time", "at_value", "blocks_of", "buffer_of", "bytes_of_shared", "code_size", "counts", "fused",
+    "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval", "loops", "placed", "products_of",
+    "references", "rounds_held", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of", "verify",
+    "with_barriers", "words_of_sum",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from warploom.core import WORDS, DType
 from warploom.schedule.backbone import Operator
-from warploom.schedule.nest.nodes import Compute, Kind, Loop, Nest, Node, Ref
+from warploom.schedule.nest.nodes import Compute, Kind, Loop, Nest, Node, Ref, Space
 from warploom.schedule.nest.walk import Statement, hardware_sizes, loops, statements
 
 
@@ -102,3 +102,8 @@ def words_of_sum(nest: Nest, statement: Compute) -> tuple[DType, DType] | None:
     found = [nest.values[a.value].dtype for a in statement.arguments[:2] if isinstance(a, Ref)]
     is_sum = statement.operator is Operator.FMA and len(found) == 2
     return (found[0], found[1]) if is_sum and all(t in WORDS.values() for t in found) else None
+
+
+def bytes_of_shared(nest: Nest) -> int:
+    """Shared memory of a block, all copies of each buffer among it."""
+    return sum(b.elements * b.copies * b.dtype.size_bytes for b in nest.buffers if b.space is Space.SHARED)

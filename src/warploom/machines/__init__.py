@@ -35,7 +35,18 @@ from warploom.machines.gpu import (
     compiled_architecture,
     nearest_architecture,
 )
-from warploom.machines.matrices import LANES_OF_A_ROW, MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
+from warploom.machines.matrices import (
+    ATOM_LINE_BYTES,
+    ATOM_ROWS,
+    COLUMNS,
+    GROUP_ROWS,
+    GROUP_WARPS,
+    LANES_OF_A_ROW,
+    MATRIX_INSTRUCTIONS,
+    MOST_GROUP_COLUMNS,
+    MatrixInstruction,
+    matrix_instruction,
+)
 from warploom.machines.occupancy import occupancy, resident_warps
 from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
 from warploom.machines.tiles import (
@@ -54,9 +65,14 @@ from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined
 
 __all__ = [
     "ARCHITECTURES",
+    "ATOM_LINE_BYTES",
+    "ATOM_ROWS",
     "BANKS",
     "BANK_BYTES",
+    "COLUMNS",
     "COMPILED",
+    "GROUP_ROWS",
+    "GROUP_WARPS",
     "LANES_OF_A_ROW",
     "LINE_BYTES",
     "MATRIX_INSTRUCTIONS",

@@ -37,7 +37,8 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         return tuple(tuple(dict.fromkeys(one.habits())) for one in passes)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
-    ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
+    together = _WAYS_OF_GROUPS if any(on.has_groups and on.factor in target.group_matrices for on in matrices.values()) else ()
+    ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = (
             MatrixTiles(objects, o, on, way, target.shared_bytes)
@@ -289,6 +290,7 @@ class _MatrixWay:
     sizes: Mapping[str, str]
     """By role of a level."""
     copied: Mapping[tuple[str, str], str]
+    swizzle: str = "PERMUTED"
 
 
 class MatrixTiles(Tiles):
@@ -348,7 +350,7 @@ class MatrixTiles(Tiles):
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), str(self.copies()[temporary.region])
-        yield "swizzle", (temporary.region,), "PERMUTED"
+        yield "swizzle", (temporary.region,), self.way.swizzle
 
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
@@ -412,6 +414,7 @@ _SMALL = {
     ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("x3", "k2"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "x3"): "x3",
     ("k2", "k1"): "x1", ("k2", "y2"): "x3", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
 }  # fmt: skip
+_OF_ONE_GROUP = {("k2", "k1"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "y3"): "y3"}
 _SCATTERED = {
     ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
     ("single", "k1"): "y3",
@@ -422,6 +425,11 @@ _MATRIX_WAYS = (
     _MatrixWay({"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}, _FLAT),
 )
 """Slices of 128 bytes and eight warps; of 64 bytes and two warps."""
+_WAYS_OF_GROUPS = tuple(
+    _MatrixWay({"k1": "8", "x1": warps, "x2": "4", "y1": "2", "y2": "8"}, table, "ATOMS")
+    for warps, table in (("8", _DEEP), ("4", _OF_ONE_GROUP))
+)
+"""Where groups of four warps multiply together: two of them, 256 by 128 results of a block, or one, 128 by 128."""
 _OF_FEW_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL)
 _OF_MANY_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _SMALL)
 """Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""

@@ -21,6 +21,7 @@ from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, 
 
 _IN_PLACE = {Operator.ADD: "+=", Operator.MUL: "*="}
 _MEET = Line(BARRIER)
+_SHOW = "show_stores"
 
 
 class Body:
@@ -37,6 +38,7 @@ class Body:
         self.pending: tuple[Text, ...] = ()
         """Tests of thread loops around that statements are yet to be put under."""
         self.has_loose_copies = self._loose_copies()
+        self.has_groups = any(part.group is not None for part in context.products.values())
 
     def block(self, nodes: tuple[Node, ...]) -> list[Item]:
         """Everything that must be reached by all threads is left outside of the tests of thread loops."""
@@ -87,9 +89,16 @@ class Body:
 
     def _barrier(self) -> list[Item]:
         if not self.has_loose_copies:
-            return [_MEET]
+            return self._meeting()
         self.context.helpers.add("await_all_copies")
-        return [Line("await_all_copies();"), _MEET]
+        return [Line("await_all_copies();"), *self._meeting()]
+
+    def _meeting(self) -> list[Item]:
+        """A barrier; where groups of warps read shared memory, which they do by another path, behind a fence for that."""
+        if not self.has_groups:
+            return [_MEET]
+        self.context.helpers.add(_SHOW)
+        return [Line(f"{_SHOW}();"), _MEET]
 
     def _compute(self, node: Compute) -> list[Item]:
         context = self.context
@@ -232,7 +241,7 @@ class Body:
             items += close
         with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
-            inner.append(_MEET)
+            inner += self._meeting()
             left = loop.most - ahead
             most = decimal(left) if loop.trips is None else plus(self._trips(loop), -ahead)
             tests = (f"if ({binary('<', Text(name), most).text})",)
@@ -251,7 +260,7 @@ class Body:
         for buffer in pipeline.buffers:
             context.phases.pop(buffer)
         items.append(self._for(loop, name, [*scope.lines, *inner]))
-        return [*items, _MEET] if self._shares_later(loop) else items
+        return [*items, *self._meeting()] if self._shares_later(loop) else items
 
     def _is_copy(self, leaf: Leaf) -> bool:
         argument = leaf.node.argument if isinstance(leaf.node, Store) else None

@@ -48,12 +48,12 @@ class Outcome:
 
 def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
     """Compiles for the machine of its options, or a newer one."""
-    return compile_cuda(kernel.text, arch or kernel.options.arch, options=text_options(kernel))
+    return compile_cuda(kernel.text, arch or kernel.arch, options=text_options(kernel))
 
 
 def ptx_of(kernel: CudaKernel, arch: str | None = None) -> str:
     """NVRTC's PTX. UserError: TOOL_MISSING, CUDA_ERROR."""
-    return compile_to_ptx(kernel.text, arch or kernel.options.arch, options=text_options(kernel))
+    return compile_to_ptx(kernel.text, arch or kernel.arch, options=text_options(kernel))
 
 
 def facts_of(kernel: CudaKernel, compiled: Compiled) -> KernelFacts:

@@ -21,8 +21,9 @@ from warploom.synth.compiled.advancing import advanced
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
+from warploom.synth.compiled.groups import forget, is_under_way
 from warploom.synth.compiled.linear import is_moving_product
-from warploom.synth.compiled.memory import History, Stored
+from warploom.synth.compiled.memory import History, Owner, Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import SUM
@@ -66,6 +67,8 @@ class _State:
     copies: dict[int, Queue]
     epoch: int
     times: list[int]
+    shown: tuple[dict[tuple[int, int], Owner], dict[str, int], int] | None
+    """Stores that no fence of proxies followed, when registers were written, and the last fence of products (`groups.py`)."""
 
 
 @dataclass(slots=True)
@@ -156,7 +159,7 @@ class Rounds:
         return any(to < header and place > last for place, to in self._jumps_back)
 
     def _is_refused(self, block: Block) -> bool:
-        return bool(block.local or block.has_partial_order or self.launch.routine.register_vectors)
+        return bool(block.local or is_under_way(block) or block.has_partial_order or self.launch.routine.register_vectors)
 
     def failed(self, block: Block, error: Exception) -> int | None:
         """Judges how a run ended: the header to go on from if it was a general step, which is run again with fewer steps or
@@ -227,6 +230,7 @@ class Rounds:
             steps >= _LEAST_STEPS
             and steps < _LAST
             and not block.has_partial_order
+            and not is_under_way(block)
             and _open_accesses(block) == general.open_before
             and check.confirm(general.start, end, general.live)
         )
@@ -254,6 +258,7 @@ def _state(block: Block) -> _State:
         {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
         block.epoch,
         list(block.times),
+        None if block.unshown is None or block.written is None else (dict(block.unshown), dict(block.written), block.fenced),
     )
 
 
@@ -267,6 +272,10 @@ def _restore(block: Block, state: _State) -> None:
     block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
     block.epoch = state.epoch
     block.times = list(state.times)
+    forget(block)
+    if state.shown is not None:
+        unshown, written, block.fenced = state.shown
+        block.unshown, block.written = dict(unshown), dict(written)
 
 
 def _column(state: _State, name: str, launch: Launch) -> list[Value] | None:
@@ -337,7 +346,7 @@ class _Guess:
         copies = self._copies(now.copies, before.copies)
         if copies is None:
             return None
-        return _State(registers, alike, cells, now.history, copies, now.epoch, now.times)
+        return _State(registers, alike, cells, now.history, copies, now.epoch, now.times, now.shown)
 
     def _copies(self, now: dict[int, Queue], before: dict[int, Queue]) -> dict[int, Queue] | None:
         found: dict[int, Queue] = {}
@@ -560,7 +569,7 @@ class _After:
             t: Queue([self._copy(c) for c in q.open], [[self._copy(c) for c in g] for g in q.groups])
             for t, q in start.copies.items()
         }
-        return _State(registers, alike, cells, end.history, copies, end.epoch, end.times)
+        return _State(registers, alike, cells, end.history, copies, end.epoch, end.times, end.shown)
 
     def _copy(self, copy: Copy) -> Copy:
         return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))

@@ -45,6 +45,7 @@ from warploom.machines.matrices import (
     MATRIX_INSTRUCTIONS,
     MOST_GROUP_COLUMNS,
     MatrixInstruction,
+    by_groups,
     matrix_instruction,
 )
 from warploom.machines.occupancy import occupancy, resident_warps
@@ -77,6 +78,7 @@ __all__ = [
     "LINE_BYTES",
     "MATRIX_INSTRUCTIONS",
     "MAX_BLOCK_THREADS",
+    "MOST_GROUP_COLUMNS",
     "MOST_TOTALS",
     "NVIDIA",
     "OTHERS",

@@ -15,7 +15,7 @@ from typing import Annotated, TypeAlias
 from warploom.core import Diagnostic, UserError
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.figures import Figure, Quantity, RowError, assumed, checked, known
-from warploom.machines.matrices import MATRIX_INSTRUCTIONS, RateKind
+from warploom.machines.matrices import MATRIX_INSTRUCTIONS, RateKind, by_groups
 
 WARP_LANES = 32
 MAX_BLOCK_THREADS = 1024
@@ -118,6 +118,12 @@ class Timing:
     """The same of `wgmma`, with both factors in shared memory."""
     matrix_peak: MatrixRates
     """The same by any instruction for matrices, on any board: what no program exceeds."""
+
+    @property
+    def products_by_kind(self) -> dict[str, float]:
+        """Multiply-adds of instructions of single warps, and of groups of four, by what `Work.products` calls them."""
+        of_groups = {by_groups(name): rate for name, rate in self.group_products.by_factor.items()}
+        return {**self.matrix_products.by_factor, **of_groups}
 
     @property
     def most_load_lanes(self) -> float:

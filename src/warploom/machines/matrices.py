@@ -124,3 +124,8 @@ def matrix_instruction(factor: str, total: str) -> MatrixInstruction | None:
     """The instruction that adds products of two such factors up; None where there is none."""
     found = MATRIX_INSTRUCTIONS.get(factor)
     return found if found is not None and found.total == total else None
+
+
+def by_groups(factor: str) -> str:
+    """The name for products of such factors by groups of warps, where they are counted."""
+    return f"{factor} by groups"

@@ -414,7 +414,7 @@ _SMALL = {
     ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("x3", "k2"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "x3"): "x3",
     ("k2", "k1"): "x1", ("k2", "y2"): "x3", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
 }  # fmt: skip
-_OF_ONE_GROUP = {("k2", "k1"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "y3"): "y3"}
+_OF_GROUPS = {("k2", "k1"): "x3", ("k2", "x1"): "x1", ("k2", "y2"): "x1", ("k2", "y3"): "y3"}
 _SCATTERED = {
     ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
     ("single", "k1"): "y3",
@@ -425,11 +425,11 @@ _MATRIX_WAYS = (
     _MatrixWay({"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}, _FLAT),
 )
 """Slices of 128 bytes and eight warps; of 64 bytes and two warps."""
-_WAYS_OF_GROUPS = tuple(
-    _MatrixWay({"k1": "8", "x1": warps, "x2": "4", "y1": "2", "y2": "8"}, table, "ATOMS")
-    for warps, table in (("8", _DEEP), ("4", _OF_ONE_GROUP))
+_WAYS_OF_GROUPS = (
+    _MatrixWay({"k1": "8", "x1": "8", "x2": "2", "y1": "4", "y2": "8"}, _OF_GROUPS, "ATOMS"),
+    _MatrixWay({"k1": "8", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _DEEP, "ATOMS"),
 )
-"""Where groups of four warps multiply together: two of them, 256 by 128 results of a block, or one, 128 by 128."""
+"""Where groups of four warps multiply together: two of them, 128 by 256 results of a block, or one, 128 by 128."""
 _OF_FEW_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL)
 _OF_MANY_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _SMALL)
 """Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""

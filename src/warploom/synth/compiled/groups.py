@@ -121,7 +121,7 @@ class Groups:
         return self.launch.unsupported(f"expected an instruction that this runner follows, got {instruction.name}", index)
 
     def _together(self, instruction: Instruction, index: int, action: Callable[[Block], None]) -> Step:
-        """All threads of the block come to it."""
+        """Whole groups come to it, here all of the block together."""
 
         def run(block: Block, lanes: Lanes) -> None:
             if len(lanes) != block.count or block.count % _THREADS:
@@ -129,7 +129,7 @@ class Groups:
                 raise self.launch.unsupported(message, index)
             action(block)
 
-        return Step(action=run, meeting=lambda block, lanes: [(lanes, block.everyone)])
+        return Step(action=run, meeting=_whole_groups)
 
     # ------------------------------------------------------------ order
 
@@ -427,6 +427,16 @@ def _place(
     piece, inside = divmod(row, each)
     far, deeper = (leading, stride) if pieces > 1 else (stride, leading)
     return piece % pieces + far * (piece // pieces) + pieces * (k % 8) + deeper * (k // 8), inside
+
+
+def _whole_groups(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
+    """The threads of a group that are here, and all that it has."""
+    groups: dict[int, Lanes] = {}
+    for t in lanes:
+        groups.setdefault(t // _THREADS, []).append(t)
+    return [
+        (here, list(range(number * _THREADS, min((number + 1) * _THREADS, block.count)))) for number, here in groups.items()
+    ]
 
 
 def _queue(block: Block) -> UnderWay:

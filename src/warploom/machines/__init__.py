@@ -114,6 +114,7 @@ __all__ = [
     "Unit",
     "Work",
     "architecture",
+    "by_groups",
     "compiled_architecture",
     "fastest",
     "go_in_pairs",

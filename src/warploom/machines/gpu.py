@@ -384,9 +384,7 @@ _HOPPER = replace(
         f64=assumed(64, "m8n8k4 as on A100; m16n8k16 has twice as much"),
         f8=assumed(1288, _UNPACKED),
     ),
-    group_products=MatrixRates(
-        f16=known(2048, "white"), tf32=_NOTHING, bytes=known(4096, "white"), f64=_NOTHING, f8=_NOTHING
-    ),
+    group_products=MatrixRates(f16=known(2048, "white"), tf32=_NOTHING, bytes=known(4096, "white"), f64=_NOTHING, f8=_NOTHING),
     matrix_peak=_most(2048, 128, has_f8=True),
 )
 _BLACKWELL = replace(

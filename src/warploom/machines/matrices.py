@@ -6,7 +6,8 @@ A row of A, or a column of B, goes along the summed index through four lanes of 
 one register; further registers are four times as many elements on. Rates are in the rows of `machines.gpu`.
 
 To add an instruction, add its row to `_ROWS`, and its rate where its kind of factors is new.
-Source: PTX ISA 9.0, sections 9.7.14 (mma) and 9.7.15 (wgmma); which machine code an architecture has for it: `ptxas` and `nvdisasm` 13.0.
+Source: PTX ISA 9.0, sections 9.7.14 (mma) and 9.7.15 (wgmma); which machine code an architecture has for it: `ptxas` and
+`nvdisasm` 13.0.
 """
 
 from __future__ import annotations

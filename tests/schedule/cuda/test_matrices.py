@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.schedule.choices.matrices import GROUPS, architecture_of, nest_of, stage
+from tests.schedule.choices.matrices import FUNCTIONS, GROUPS, SIZES, TILES, architecture_of, nest_of, stage
 
 from warploom.gpu import machine_counts, toolchain_available
 from warploom.schedule.backbone import evaluate, random_inputs
+from warploom.schedule.calls import pack_cuda, unpack_cuda
 from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, interpret_all, ptx_of
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
@@ -59,6 +60,15 @@ def test_machine_code_of_groups_keeps_sums_in_registers(name: str) -> None:
     parts = 2 if "wide" in name else 1
     found = {code: n for code, n in opcodes.items() if "GMMA" in code}
     assert sum(found.values()) == 4 * parts and not any("HMMA" in code or "IMMA" in code for code in opcodes)
+
+
+def test_kernels_of_groups_are_kept_with_their_architecture() -> None:
+    kernel = cuda_kernel(nest_of("group"), Options(arch="sm_90"))
+    program = FUNCTIONS["group"].program(dict(zip("mnk", SIZES["group"], strict=True)), TILES["group"])
+    packed = pack_cuda([kernel])
+    assert packed[0]["arch"] == "sm_90a"
+    (read,) = unpack_cuda(program, packed) or ()
+    assert (read.arch, read.options.arch, read.has_groups, read.text) == ("sm_90a", "sm_90", True, kernel.text)
 
 
 def test_machines_without_groups_multiply_by_single_warps() -> None:

@@ -13,7 +13,20 @@ from warploom.core.linear import Linear
 from warploom.ir.swizzle import Xor
 from warploom.machines import MATRIX_INSTRUCTIONS
 from warploom.schedule.choices.lower_swizzle import in_atoms
-from warploom.schedule.nest import ATOM_BYTES, Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, loops, products_of, text, verify
+from warploom.schedule.nest import (
+    ATOM_BYTES,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Space,
+    Store,
+    Swizzle,
+    products_of,
+    text,
+    verify,
+)
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -108,6 +121,8 @@ def test_only_whole_atoms_of_shared_memory_are_laid_out() -> None:
     plain = aligned(0, 0)(of_tile(0, swizzled(None))(nest))
     assert in_atoms(plain, tile) == nest
     assert in_atoms(plain, 0) == plain  # in global memory
-    odd = replace(plain, buffers=tuple(replace(b, elements=b.elements + 8) if n == tile else b for n, b in enumerate(plain.buffers)))
+    odd = replace(
+        plain, buffers=tuple(replace(b, elements=b.elements + 8) if n == tile else b for n, b in enumerate(plain.buffers))
+    )
     assert in_atoms(odd, tile) == odd
     assert nest.buffers[tile].alignment == ATOM_BYTES

@@ -107,6 +107,7 @@ def test_products_of_groups_are_proved(name: str) -> None:
     assert proof.verdict == "proved", proof.reason
 
 
+COMMIT = "wgmma.commit_group.sync.aligned;"
 REFUTED = {
     "no fence before the products": ('"wgmma.fence.sync.aligned;"', '""'),
     "no fence between stores and products": ("fence.proxy.async.shared::cta;", ""),
@@ -115,8 +116,8 @@ REFUTED = {
     "no wait": ('"wgmma.wait_group.sync.aligned 0;"', '""'),
     "no group that is waited for": ('"wgmma.commit_group.sync.aligned;"', '""'),
     "a wait for all groups but one": ("wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"),
-    "a sum that is changed before the wait": ("wgmma.commit_group.sync.aligned;", "wgmma.commit_group.sync.aligned; mov.f32 %0, 0f00000000;"),
-    "a factor that is changed before the wait": ("wgmma.commit_group.sync.aligned;", "wgmma.commit_group.sync.aligned; st.shared.u32 [%32], 0;"),
+    "a sum that is changed before the wait": (COMMIT, f"{COMMIT} mov.f32 %0, 0f00000000;"),
+    "a factor that is changed before the wait": (COMMIT, f"{COMMIT} st.shared.u32 [%32], 0;"),
     "no barrier": ("__syncthreads();", ""),
     "copies that nobody waits for": ("await_copies<1>();", ""),
     "a wait for too few copies": ("await_copies<1>();", "await_copies<2>();"),
@@ -159,5 +160,5 @@ def test_misplaced_factors_of_groups_are_never_proved(bug: str) -> None:
     old, new = MISPLACED[bug]
     kernel = printed("group", 64)
     assert old in kernel.text
-    planted = replace(kernel, text=kernel.text.replace(old, new) if bug.startswith("no more") else kernel.text.replace(old, new, 1))
+    planted = replace(kernel, text=kernel.text.replace(old, new, 3 if old.startswith("__align__") else 1))
     assert judged("group", 64, kernel=planted).verdict != "proved"

@@ -306,6 +306,15 @@ class MatrixTiles(Tiles):
         self.shared_bytes = shared_bytes
         super().__init__(objects, total)
 
+    def habits(self) -> Iterator[Habit]:
+        if self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged):
+            yield from super().habits()
+
+    def _lies_along_sum(self, temporary: Temporary) -> bool:
+        """Whether it is copied in vectors along the summed index, as groups of warps take their factors."""
+        vector = self.vector_of(temporary)
+        return vector is not None and self.role(self.loop[vector].extent) == "k2"
+
     def role(self, extent: int) -> str:
         """`k1`: an axis (rows `x`, columns `y`, summed `k`) and a level."""
         found = self.backbone.extents[extent]

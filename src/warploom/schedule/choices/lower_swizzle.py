@@ -83,7 +83,7 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
 
 
 def in_atoms(nest: Nest, buffer: int) -> Nest:
-    """The nest with the buffer's places permuted as `wgmma` reads them; the nest itself where no whole number of atoms fills it."""
+    """The nest with the buffer's places permuted as `wgmma` reads them; the nest itself where it is not of whole atoms."""
     found = nest.buffers[buffer]
     size = found.dtype.size_bytes
     if found.space is not Space.SHARED or size > 2 or found.elements * size % ATOM_BYTES:

@@ -95,8 +95,8 @@ def _converted(nest: Nest) -> frozenset[int]:
 
 
 def products_work(nest: Nest, threads: Threads, part: Products) -> Work:
-    """Work of one run of a part that whole warps compute: loads of factors, `mma.sync`, and an address of each slice; or of one that
-    groups of them compute."""
+    """Work of one run of a part that whole warps compute: loads of factors, `mma.sync`, and an address of each slice; or of one
+    that groups of them compute."""
     if part.group is not None:
         return _work_of_groups(threads, part, part.group)
     requests = waves = 0

@@ -208,7 +208,9 @@ def _shared_arrays(context: Context) -> list[_Shared]:
             elements = -(-elements // each) * each
         found.append(_Shared(context.buffers[number], buffer.dtype, elements, max(alignment, buffer.alignment)))
     found += [_Shared(*entry) for entry in context.scratch]
-    return sorted(found, key=lambda a: a.alignment <= _WORD_BYTES)  # what is aligned further fills whole units: nothing lies between
+    return sorted(
+        found, key=lambda a: a.alignment <= _WORD_BYTES
+    )  # what is aligned further fills whole units: nothing lies between
 
 
 def _arguments(nest: Nest) -> list[int]:

@@ -55,10 +55,11 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "ATOM_BYTES", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Factor",
-    "Group", "GroupFactor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref", "Register",
-    "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way",
-    "at_run_time", "at_value", "atoms_swizzle", "blocks_of", "buffer_of", "code_size", "counts", "guarded_interval", "guards_of",
-    "hardware_sizes", "identity", "interval", "loops", "placed", "products_of", "references", "share_of", "staged_fills",
-    "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "ATOM_BYTES", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute",
+    "Count", "Factor", "Group", "GroupFactor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node",
+    "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor",
+    "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of", "buffer_of", "code_size",
+    "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval", "loops", "placed", "products_of",
+    "references", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers",
+    "words_of_sum",
 ]  # fmt: skip

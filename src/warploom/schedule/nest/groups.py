@@ -1,6 +1,6 @@
 """Products of four warps together, a group (`wgmma`): both factors of a part of a nest lie in shared memory in atoms.
 
-An atom is 8 lines of 128 bytes that begins at a multiple of 1024 bytes, and has its pieces of 16 bytes permuted by `atoms_swizzle`.
+An atom is 8 lines of 128 bytes that begins at a multiple of 1024 bytes, its pieces of 16 bytes permuted by `atoms_swizzle`.
 A factor of 64 rows (or n columns) lies along the sum, a row in each line, or along its rows, a summed index in each line:
 
     along the sum    row r, k:   line (r mod 8) + stride (r / 8) + k
@@ -109,7 +109,9 @@ def group_of(
     own = [part + half * rows.across for part in rows.parts for half in range(on.halves)]
     count = len(rows.parts)
     lying = [
-        _lying(on, rows, [w * of_warps + own[half * count + n] - own[n] for w in range(GROUP_WARPS) for half in range(2)], of_group)
+        _lying(
+            on, rows, [w * of_warps + own[half * count + n] - own[n] for w in range(GROUP_WARPS) for half in range(2)], of_group
+        )
         for n in range(count)
     ]
     left, right = lying[0], _lying(on, columns, [p - columns.parts[0] for p in columns.parts], 0)
@@ -136,7 +138,7 @@ def _lying(on: MatrixInstruction, factor: _Factor, starts: Sequence[int], of_gro
         stride = starts[1] if len(starts) > 1 else ATOM_ROWS * line
         wanted = line * (rows % 8) + stride * (rows // 8) + deep
         leading = 0
-        slices_lie = all(0 <= s and s % line + on.deep <= line for s in factor.slices)
+        slices_lie = all(s >= 0 and s % line + on.deep <= line for s in factor.slices)
     else:
         leading = starts[line // 8] if len(starts) > line // 8 else 0
         stride = int(summed[8]) if on.deep > 8 else ATOM_ROWS * line

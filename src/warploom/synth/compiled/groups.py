@@ -366,7 +366,7 @@ class Groups:
                 place, inside = _place(row, k, each, pieces, leading, stride, is_mn_major=is_mn_major)
                 place += start
                 if pieces > 1:
-                    place ^= (place >> 3 & pieces - 1)
+                    place ^= place >> 3 & pieces - 1
                 line.append((place, inside))
                 if of_piece.get(place) != owners:
                     of_piece[place] = tuple(sorted({*of_piece.get(place, ()), *owners}))
@@ -413,9 +413,7 @@ class Groups:
                 self.transfers.remember(block, t, region, offset, _PIECE, "load", index)
 
 
-def _place(
-    row: int, k: int, each: int, pieces: int, leading: int, stride: int, *, is_mn_major: bool
-) -> tuple[int, int]:
+def _place(row: int, k: int, each: int, pieces: int, leading: int, stride: int, *, is_mn_major: bool) -> tuple[int, int]:
     """The piece of an element, counted from the first one before the permutation, and its place there.
 
     each: elements of a piece; leading, stride: pieces. Source: PTX ISA 9.0, section 9.7.15.5.1.
@@ -434,9 +432,7 @@ def _whole_groups(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
     groups: dict[int, Lanes] = {}
     for t in lanes:
         groups.setdefault(t // _THREADS, []).append(t)
-    return [
-        (here, list(range(number * _THREADS, min((number + 1) * _THREADS, block.count)))) for number, here in groups.items()
-    ]
+    return [(here, list(range(number * _THREADS, min((number + 1) * _THREADS, block.count)))) for number, here in groups.items()]
 
 
 def _queue(block: Block) -> UnderWay:

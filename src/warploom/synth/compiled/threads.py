@@ -272,7 +272,7 @@ class Block:
 
     def stored(self, region: Region, offset: int, size: int, thread: int, instruction: int) -> None:
         """Notes a store by the generic proxy, where that matters."""
-        if self.unshown is not None and region in self.shared.regions:
+        if self.unshown is not None and any(region is own for own in self.shared.regions):
             who = self.owner(thread, instruction)
             for at in range(offset - offset % 4, offset + size, 4):
                 self.unshown[region.base, at] = who

@@ -152,7 +152,7 @@ def test_kernels_of_one_architecture_are_compiled_for_it_and_refused_elsewhere(d
         with_groups("sm_75")((x, 0.5), {})
     assert not driver.launched
     with_groups("sm_80")((x, 0.5), {})
-    assert {arch for arch, *_ in driver.compiled} == {"sm_80a"}
+    assert {arch for _, arch, _ in driver.compiled} == {"sm_80a"}
 
 
 def test_nothing_to_do(driver: FakeDriver) -> None:

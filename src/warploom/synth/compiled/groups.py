@@ -285,7 +285,8 @@ class Groups:
         totals: list[_Column] | None = None
         if all(part is not None for part in commons):
             width = 0 if launch.translations is None else len(launch.translations.representatives)
-            totals = all_known([_common(block, name, one) if adds else [0] * width for name, one in zip(names, old, strict=True)])
+            held = zip(names, old, strict=True)
+            totals = all_known([_common(block, name, one) if adds else _zeros(width) for name, one in held])
         queue.issued += 1
         unknown = Undefined("a product that nobody has waited for", 0)
         is_common = totals is not None
@@ -294,7 +295,7 @@ class Groups:
             if totals is not None:
                 added = totals[number]
             else:
-                added = _column(block, name, one) if adds else [0] * block.count
+                added = _column(block, name, one) if adds else _zeros(block.count)
             half, pair = number // 2 % 2, 2 * (number // 4) + number % 2
             launch.steps_left -= len(added) * deep
             made = sums(added, rows[half * deep : (half + 1) * deep], columns[pair * deep : (pair + 1) * deep])
@@ -462,6 +463,10 @@ def _is_marked(block: Block, name: str, one: _Sum) -> bool:
 
 def _words(launch: Launch, region: Region, offset: int) -> tuple[Value, ...]:
     return tuple(region.load(offset + k, _WORD, launch.data) for k in range(0, _PIECE, _WORD))
+
+
+def _zeros(count: int) -> _Column:
+    return [0] * count
 
 
 def _common(block: Block, name: str, one: _Sum | None) -> _Column | None:

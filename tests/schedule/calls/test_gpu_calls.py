@@ -136,7 +136,7 @@ def test_what_is_refused(make_driver: Callable[..., FakeDriver]) -> None:
 
 
 def test_kernels_of_one_architecture_are_compiled_for_it_and_refused_elsewhere(driver: FakeDriver) -> None:
-    """The double is a GPU of sm_80."""
+    """The double is a GPU of sm_90."""
     calls = calls_of(normalised)
     made = calls._make
 
@@ -148,11 +148,11 @@ def test_kernels_of_one_architecture_are_compiled_for_it_and_refused_elsewhere(d
         return GpuCalls(Signature.of(normalised), kernels_at)
 
     x = Plain(driver, X)
-    with pytest.raises(UserError, match=r"CALL_DEVICE.*expected a GPU of sm_75a, whose instructions .* no other has, got sm_80"):
+    with pytest.raises(UserError, match=r"CALL_DEVICE.*expected a GPU of sm_75a, whose instructions .* no other has, got sm_90"):
         with_groups("sm_75")((x, 0.5), {})
     assert not driver.launched
-    with_groups("sm_80")((x, 0.5), {})
-    assert {arch for _, arch, _ in driver.compiled} == {"sm_80a"}
+    with_groups("sm_90")((x, 0.5), {})
+    assert {arch for _, arch, _ in driver.compiled} == {"sm_90a"}
 
 
 def test_nothing_to_do(driver: FakeDriver) -> None:

@@ -41,6 +41,8 @@ _PIECES_OF_LINE = {0: 1, 1: 8, 2: 4, 3: 2}
 _UNIT = 16
 """Bytes that descriptors count in."""
 _Column = list[Value]
+Order = tuple[dict[tuple[int, int], Owner], dict[str, int], int] | None
+"""Stores that no fence of proxies followed, when registers were written, and the last fence of products."""
 
 
 @dataclass(slots=True)
@@ -448,10 +450,20 @@ def is_under_way(block: Block) -> bool:
     return isinstance(queue, UnderWay) and bool(queue.sums or queue.open or queue.groups)
 
 
-def forget(block: Block) -> None:
-    """Drops products on their way, of a run that is taken back."""
+def order_of(block: Block) -> Order:
+    """What fences have ordered, where none of its products is on its way."""
+    if block.unshown is None or block.written is None:
+        return None
+    return dict(block.unshown), dict(block.written), block.fenced
+
+
+def go_back_to(block: Block, order: Order) -> None:
+    """Takes an order of a moment before; products on their way are dropped."""
     if isinstance(block.products, UnderWay):
         block.products = UnderWay(waited=block.products.waited)
+    if order is not None:
+        unshown, written, block.fenced = order
+        block.unshown, block.written = dict(unshown), dict(written)
 
 
 def _is_marked(block: Block, name: str, one: _Sum) -> bool:

@@ -21,9 +21,9 @@ from warploom.synth.compiled.advancing import advanced
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
-from warploom.synth.compiled.groups import forget, is_under_way
+from warploom.synth.compiled.groups import Order, go_back_to, is_under_way, order_of
 from warploom.synth.compiled.linear import is_moving_product
-from warploom.synth.compiled.memory import History, Owner, Stored
+from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import SUM
@@ -67,8 +67,7 @@ class _State:
     copies: dict[int, Queue]
     epoch: int
     times: list[int]
-    shown: tuple[dict[tuple[int, int], Owner], dict[str, int], int] | None
-    """Stores that no fence of proxies followed, when registers were written, and the last fence of products (`groups.py`)."""
+    shown: Order
 
 
 @dataclass(slots=True)
@@ -258,7 +257,7 @@ def _state(block: Block) -> _State:
         {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
         block.epoch,
         list(block.times),
-        None if block.unshown is None or block.written is None else (dict(block.unshown), dict(block.written), block.fenced),
+        order_of(block),
     )
 
 
@@ -272,10 +271,7 @@ def _restore(block: Block, state: _State) -> None:
     block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
     block.epoch = state.epoch
     block.times = list(state.times)
-    forget(block)
-    if state.shown is not None:
-        unshown, written, block.fenced = state.shown
-        block.unshown, block.written = dict(unshown), dict(written)
+    go_back_to(block, state.shown)
 
 
 def _column(state: _State, name: str, launch: Launch) -> list[Value] | None:

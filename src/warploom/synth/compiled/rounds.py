@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
-from warploom.synth.compiled.advancing import advanced
+from warploom.synth.compiled.advancing import advanced, widths
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
@@ -228,8 +228,7 @@ class Rounds:
         is_confirmed = (
             steps >= _LEAST_STEPS
             and steps < _LAST
-            and not block.has_partial_order
-            and not is_under_way(block)
+            and not self._is_refused(block)
             and _open_accesses(block) == general.open_before
             and check.confirm(general.start, end, general.live)
         )
@@ -393,7 +392,7 @@ class _Guess:
             return now if now.reason == before.reason else None
         if isinstance(now, Term) and isinstance(before, Term):
             return self._term(now, before, 0)
-        if isinstance(now, Joined) and isinstance(before, Joined) and _widths(now) == _widths(before):
+        if isinstance(now, Joined) and isinstance(before, Joined) and widths(now) == widths(before):
             parts = [(self.value(v, w, n), n) for (v, n), (w, _) in zip(now.parts, before.parts, strict=True)]
             known = tuple((v, n) for v, n in parts if v is not None)
             return Joined(known) if len(known) == len(parts) else None
@@ -418,10 +417,6 @@ class _Guess:
             made = now.rebuilt(known) if len(known) == len(now.args) else None
             self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
-
-
-def _widths(value: Joined) -> list[int]:
-    return [bits for _, bits in value.parts]
 
 
 def _groups(queues: dict[int, Queue], thread: int) -> list[list[Copy]]:
@@ -495,7 +490,7 @@ class _Check:
             slope = next((s for name, s in of if name == ROUND), 0)
             mask = (1 << bits) - 1
             return of == (end.of if isinstance(end, Placed) else ()) and (int(start) + slope - int(end)) & mask == 0
-        if isinstance(start, Joined) and isinstance(end, Joined) and _widths(start) == _widths(end):
+        if isinstance(start, Joined) and isinstance(end, Joined) and widths(start) == widths(end):
             return all(self._is_next(v, w, n) for (v, n), (w, _) in zip(start.parts, end.parts, strict=True))
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False

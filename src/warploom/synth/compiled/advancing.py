@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warploom.core import NOWHERE
+from warploom.synth.compiled.data import Joined
 from warploom.synth.compiled.faults import unsupported
 from warploom.synth.compiled.renaming import rebuilt
 from warploom.synth.compiled.threads import Launch

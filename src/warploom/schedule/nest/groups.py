@@ -62,7 +62,7 @@ class Group:
 
 
 class _Factor(Protocol):
-    """What this module asks of a `matrices.Factor`."""
+    """The parts of a `matrices.Factor` that this module asks for."""
 
     @property
     def base(self) -> Affine: ...

@@ -47,13 +47,13 @@ Order = tuple[dict[tuple[int, int], Owner], dict[str, int], int] | None
 
 @dataclass(slots=True)
 class _Sum:
-    """What an accumulator holds after products on their way."""
+    """Content of an accumulator after products on their way."""
 
     common: _Column | None
     """The representatives' values, where all others are their translations."""
     column: _Column | None
     marker: _Column
-    """What the register holds until the wait."""
+    """Content of the register until the wait."""
     shape: str
     number: int = 0
     """Products issued before the last one into it, that one included."""
@@ -451,7 +451,7 @@ def is_under_way(block: Block) -> bool:
 
 
 def order_of(block: Block) -> Order:
-    """What fences have ordered, where none of its products is on its way."""
+    """The order that fences have made, where none of its products is on its way."""
     if block.unshown is None or block.written is None:
         return None
     return dict(block.unshown), dict(block.written), block.fenced
